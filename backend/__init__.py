@@ -1,0 +1,1 @@
+"""Minga's backend: the server that coordinates training and the headless peer that joins it."""

@@ -1,0 +1,1 @@
+"""The commands behind `minga ...`, one file each."""

@@ -1,0 +1,123 @@
+"""One tree of errors. Each leaf has a wire code (a word), an HTTP status and a text that says what to do next."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class MingaError(Exception):
+    """Root of every error that Minga raises on purpose; `str(error)` is a sentence for people."""
+
+    code: ClassVar[str] = "error"
+    http_status: ClassVar[int] = 500
+    close_code: ClassVar[int] = 4000
+
+
+class FrameError(MingaError):
+    """A frame that is not a message of the protocol: garbage, unknown tag, wrong type, too long."""
+
+    code = "bad-frame"
+    http_status = 400
+    close_code = 4000
+
+
+class NotFoundError(MingaError):
+    """No task, blob or version of that name."""
+
+    code = "not-found"
+    http_status = 404
+    close_code = 4004
+
+
+class ReplacedError(MingaError):
+    """The same client connected again; the older connection gives way."""
+
+    code = "replaced"
+    http_status = 409
+    close_code = 4009
+
+
+class IdleError(MingaError):
+    """A connection that said nothing when something was due."""
+
+    code = "idle"
+    http_status = 408
+    close_code = 4008
+
+
+class BusyError(MingaError):
+    """A limit on connections is reached."""
+
+    code = "busy"
+    http_status = 503
+    close_code = 4013
+
+
+class TaskFileError(MingaError):
+    """A task.toml that cannot be used; the text names the field and what to write instead."""
+
+    code = "bad-task"
+    http_status = 400
+
+
+class BundleError(MingaError):
+    """A bundle that is damaged, incomplete, or asks for an op outside the allow-list."""
+
+    code = "bad-bundle"
+    http_status = 400
+
+
+class StoreError(MingaError):
+    """Records or files could not be read or written (disk full, read-only, corrupted)."""
+
+    code = "store"
+    http_status = 503
+
+
+class UpdateRefusedError(MingaError):
+    """An update that does not count. Refused alone: the round goes on and the client stays connected."""
+
+    code = "refused"
+    http_status = 422
+
+
+class WrongLengthError(UpdateRefusedError):
+    """More, fewer or misplaced bytes than the model's flat vector has."""
+
+    code = "wrong-length"
+
+
+class NotFiniteError(UpdateRefusedError):
+    """NaN or infinity in the update, its loss or its metrics."""
+
+    code = "not-finite"
+
+
+class NormTooLargeError(UpdateRefusedError):
+    """The update's L2 norm is over the task's bound."""
+
+    code = "norm-too-large"
+
+
+class BadExamplesError(UpdateRefusedError):
+    """An example count below one or above what the plan handed out."""
+
+    code = "bad-examples"
+
+
+class StaleRoundError(UpdateRefusedError):
+    """An update for a round that is over or was never opened."""
+
+    code = "stale-round"
+
+
+class NotSelectedError(UpdateRefusedError):
+    """An update from a client that is not in this round's cohort."""
+
+    code = "not-selected"
+
+
+class DuplicateError(UpdateRefusedError):
+    """A second update of one client in one round."""
+
+    code = "duplicate"

@@ -1,0 +1,1 @@
+"""Pure functions on flat float32 vectors."""

@@ -1,0 +1,1 @@
+"""Headless client: session, TensorFlow trainer, evaluator."""

@@ -1,0 +1,1 @@
+"""State machines without I/O: time and randomness are arguments."""

@@ -1,0 +1,1 @@
+"""One task, one host: performs what the machines decide."""

@@ -1,0 +1,1 @@
+"""Records and blobs: contracts and their implementations."""

@@ -1,0 +1,1 @@
+"""Starlette: composition root, pages, API and sockets."""

@@ -1,0 +1,41 @@
+"""The one codec of the wire: msgpack frames in, typed messages out."""
+
+from __future__ import annotations
+
+import msgspec
+
+from backend.errors import FrameError
+from backend.wire.messages import CHUNK_BYTES, ClientFrame, ServerFrame
+
+# A chunk and its envelope; every other message is far smaller.
+MAX_CLIENT_FRAME = CHUNK_BYTES + 1024
+MAX_SERVER_FRAME = 1 << 20
+
+_encoder = msgspec.msgpack.Encoder()
+_from_client = msgspec.msgpack.Decoder(ClientFrame)
+_from_server = msgspec.msgpack.Decoder(ServerFrame)
+
+
+def encode(message: ClientFrame | ServerFrame) -> bytes:
+    """Frame of a message of either direction."""
+    return _encoder.encode(message)
+
+
+def decode_client(frame: bytes) -> ClientFrame:
+    """What a client said. Raises FrameError on anything else."""
+    if len(frame) > MAX_CLIENT_FRAME:
+        raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_CLIENT_FRAME} are allowed.")
+    try:
+        return _from_client.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FrameError(f"The frame is not a message of this protocol: {error}") from error
+
+
+def decode_server(frame: bytes) -> ServerFrame:
+    """What the server said. Raises FrameError on anything else."""
+    if len(frame) > MAX_SERVER_FRAME:
+        raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_SERVER_FRAME} are allowed.")
+    try:
+        return _from_server.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FrameError(f"The frame is not a message of this protocol: {error}") from error

@@ -1,0 +1,195 @@
+"""What each side may say on a task's socket. PROTOCOL.md is the specification; this file is its Python half.
+
+Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32.
+Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-256.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+PROTOCOL = "minga.1"
+CHUNK_BYTES = 256 * 1024
+
+Token = Annotated[str, Meta(min_length=22, max_length=64, pattern="^[A-Za-z0-9_-]+$")]
+Word = Annotated[str, Meta(max_length=32, pattern="^[a-z0-9-]+$")]
+Text = Annotated[str, Meta(max_length=500)]
+Hash = Annotated[str, Meta(min_length=64, max_length=64, pattern="^[0-9a-f]+$")]
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Metrics = Annotated[dict[Annotated[str, Meta(max_length=64)], float], Meta(max_length=16)]
+Kind = Literal["browser", "peer"]
+Phase = Literal["waiting", "training", "aggregating", "finished"]
+Status = Literal["loading", "ready", "training", "reported", "refused"]
+
+
+class Frame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
+    """Base of every message."""
+
+
+# Client to server.
+
+
+class Hello(Frame, tag="hello"):
+    """First frame of a connection. `token` is secret, made once by the client and kept between visits."""
+
+    token: Token
+    kind: Kind
+    backend: Word
+    agent: Annotated[str, Meta(max_length=64)]
+
+
+class Ready(Frame, tag="ready"):
+    """The bundle is loaded and one step was timed: may be selected for a round from now on."""
+
+    backend: Word
+    step_ms: float
+
+
+class Offer(Frame, tag="offer"):
+    """A finished (or partly finished) update follows in chunks once the server grants credit.
+
+    `examples` counts those processed (its weight in the mean), `size` is the vector's length in bytes.
+    """
+
+    round: Count
+    version: Count
+    examples: int
+    steps: int
+    loss: float
+    metrics: Metrics
+    size: Count
+
+
+class Chunk(Frame, tag="chunk"):
+    """Bytes of the offered update from `offset` on; chunks go in order and are at most CHUNK_BYTES long."""
+
+    round: Count
+    offset: Count
+    data: bytes
+
+
+class Leave(Frame, tag="leave"):
+    """The volunteer stops; the round goes on without this client."""
+
+
+ClientFrame = Hello | Ready | Offer | Chunk | Leave
+
+# Server to client.
+
+
+class Welcome(Frame, tag="welcome"):
+    """Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json."""
+
+    task: str
+    client: str
+    bundle: Hash
+    chunk_bytes: int
+
+
+class Shard(Struct, frozen=True, forbid_unknown_fields=True):
+    """Address of a data shard and the number of its examples."""
+
+    sha256: Hash
+    examples: Count
+
+
+class Train(Frame, tag="train"):
+    """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`."""
+
+    round: Count
+    version: Count
+    weights: Hash
+    epochs: int
+    learning_rate: float
+    seed: Count
+    shards: list[Shard]
+    seconds: float
+
+
+class Credit(Frame, tag="credit"):
+    """The update of `round` may be sent up to (excluding) byte `until`."""
+
+    round: Count
+    until: Count
+
+
+class Accepted(Frame, tag="accepted"):
+    """Your update counts with `examples` in `round`."""
+
+    round: Count
+    examples: Count
+
+
+class Refused(Frame, tag="refused"):
+    """Your update of `round` does not count; `reason` is for people."""
+
+    round: Count
+    code: Word
+    reason: Text
+
+
+class Participant(Struct, frozen=True, forbid_unknown_fields=True):
+    """One connected client as everybody may see it."""
+
+    client: str
+    kind: Kind
+    backend: str
+    status: Status
+    accepted: Count
+
+
+class State(Frame, tag="state"):
+    """What happens now, for everybody; sent on change, at most four times a second.
+
+    `needed` is how many more clients must be ready before a round opens, `cohort` and `reported` count the
+    open round, `seconds` is the time to its deadline (None without an open round).
+    """
+
+    phase: Phase
+    round: Count
+    version: Count
+    needed: int
+    cohort: int
+    reported: int
+    quorum: int
+    seconds: float | None
+    participants: list[Participant]
+
+
+class Version(Frame, tag="version"):
+    """A new model version exists. `loss` and `metrics` are the cohort's own, on its training data."""
+
+    version: Count
+    round: Count
+    weights: Hash
+    accepted: Count
+    examples: Count
+    loss: float
+    metrics: Metrics
+
+
+class Evaluated(Frame, tag="evaluated"):
+    """The version measured on the held-out shard."""
+
+    version: Count
+    loss: float
+    metrics: Metrics
+
+
+class Abandoned(Frame, tag="abandoned"):
+    """The round ended without a new version; `reason` is for people."""
+
+    round: Count
+    reason: Text
+
+
+class Closing(Frame, tag="closing"):
+    """Last frame before the server closes this connection."""
+
+    code: Word
+    reason: Text
+
+
+ServerFrame = Welcome | Train | Credit | Accepted | Refused | State | Version | Evaluated | Abandoned | Closing

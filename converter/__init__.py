@@ -1,0 +1,1 @@
+"""Keras model in, training bundle out; runs as its own, limited process."""

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | chromium`. Safe to run again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p .make
+
+say() { printf '\033[1m== %s\033[0m\n' "$1"; }
+stop() {
+  printf '\n%s\n' "$1" >&2
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    stop "This needs administrator rights. Ask for: $*"
+  fi
+}
+
+apt_install() {
+  command -v apt-get >/dev/null || stop "Please install $* with your system's package manager, then run make again."
+  say "Installing $* from the system's packages"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
+    stop "apt-get update failed. Check the network connection, then run make again."
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null ||
+    stop "apt-get could not install $*. Its message above says why; mend that, then run make again."
+}
+
+find_python() {
+  local candidate
+  for candidate in "${PYTHON:-}" python3.11 python3.12 python3; do
+    [ -n "$candidate" ] || continue
+    if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  stop "Minga needs Python 3.11 or 3.12. Install one (on Debian: apt-get install python3 python3-venv) or name it: make PYTHON=/path/to/python3.11"
+}
+
+setup_python() {
+  local extras=$1 stamp=".make/python-$1" python
+  if [ "$stamp" -nt pyproject.toml ] && [ "$stamp" -nt constraints.txt ] && [ -x .venv/bin/minga ]; then
+    return
+  fi
+  # The developer's environment holds everything that the user's does.
+  if [ "$extras" = all ] && [ .make/python-dev -nt pyproject.toml ] && [ .make/python-dev -nt constraints.txt ] &&
+    [ -x .venv/bin/minga ]; then
+    return
+  fi
+  python=$(find_python)
+  if [ ! -x .venv/bin/pip ]; then
+    say "Creating the Python environment .venv"
+    if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+      apt_install "python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
+    fi
+    "$python" -m venv .venv || stop "Could not create .venv; remove that folder and run make again."
+  fi
+  say "Installing Python packages (TensorFlow is among them: about 1 GB, some minutes the first time)"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[$extras]" ||
+    stop "pip could not install the packages. Check network and free disk space (4 GB), then run make again."
+  touch "$stamp"
+}
+
+setup_web() {
+  command -v node >/dev/null || stop "Minga's pages are built with Node.js 20.19 or newer: install it from your system or https://nodejs.org, then run make again."
+  node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
+    stop "Node.js $(node --version) is too old for Minga's pages: install 20.19 or newer, then run make again."
+  if [ ! .make/node -nt package-lock.json ]; then
+    say "Installing the web app's packages"
+    npm ci --no-fund --no-audit --loglevel=error ||
+      stop "npm could not install the packages. Check the network connection, then run make again."
+    touch .make/node
+  fi
+  if [ ! .make/web -nt package-lock.json ] || [ ! -d webapp/static/dist ] ||
+    [ -n "$(find webapp/static/src vite.config.ts -newer .make/web -print -quit)" ]; then
+    say "Building the web app"
+    npm run --silent build || stop "The web app did not build; the message above says where."
+    touch .make/web
+  fi
+}
+
+setup_chromium() {
+  local name
+  for name in chromium chromium-browser google-chrome; do
+    if command -v "$name" >/dev/null; then return; fi
+  done
+  apt_install chromium
+}
+
+case "${1:-}" in
+  python) setup_python "${2:-all}" ;;
+  web) setup_web ;;
+  chromium) setup_chromium ;;
+  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | chromium" ;;
+esac

@@ -1,0 +1,55 @@
+/** The manifest of a training bundle; docs/reference/bundle.md is its specification. */
+
+export type Dtype = "float32" | "int32";
+
+export interface TensorSpec {
+  readonly shape: readonly number[];
+  readonly dtype: Dtype;
+}
+
+export interface NamedTensor extends TensorSpec {
+  readonly name: string;
+  /** Node in the graph. */
+  readonly tensor: string;
+}
+
+export interface Signature {
+  readonly inputs: readonly NamedTensor[];
+  readonly outputs: readonly NamedTensor[];
+}
+
+export type SignatureName = "train" | "apply" | "evaluate" | "predict";
+
+export interface Bundle {
+  readonly format: "minga-bundle/1";
+  readonly name: string;
+  readonly batch_size: number;
+  readonly parameters: { readonly trainable: number; readonly state: number };
+  readonly layout: readonly {
+    readonly name: string;
+    readonly shape: readonly number[];
+    readonly offset: number;
+    readonly trainable: boolean;
+  }[];
+  readonly input: TensorSpec;
+  readonly label: TensorSpec;
+  readonly output: TensorSpec;
+  readonly loss: string;
+  readonly metrics: readonly string[];
+  readonly optimizer: {
+    readonly name: string;
+    readonly learning_rate: number;
+    readonly slots: number;
+    readonly hyperparameters: Readonly<Record<string, number | boolean>>;
+  };
+  readonly preprocess: { readonly scale?: number };
+  readonly random: readonly {
+    readonly name: string;
+    readonly shape: readonly number[];
+    readonly kind: "uniform";
+  }[];
+  readonly signatures: Readonly<Record<SignatureName, Signature>>;
+  readonly ops: Readonly<Record<SignatureName, readonly string[]>>;
+  readonly flops: { readonly train: number };
+  readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
+}

@@ -1,0 +1,70 @@
+/** What page and training worker say to each other. Vectors are transferred, never copied. */
+
+export type Backend = "webgpu" | "webgl" | "wasm" | "cpu";
+
+export interface Plan {
+  readonly epochs: number;
+  readonly learningRate: number;
+  readonly seed: number;
+  /** Addresses (SHA-256) of the data shards. */
+  readonly shards: readonly string[];
+}
+
+export type ToWorker =
+  | {
+      readonly type: "load";
+      readonly id: number;
+      /** Origin of the server, for example `https://example.org`. */
+      readonly origin: string;
+      /** Address of bundle.json. */
+      readonly bundle: string;
+      /** Wanted backend; null means the fastest of those that work here. */
+      readonly backend: Backend | null;
+    }
+  | {
+      readonly type: "train";
+      readonly id: number;
+      /** Address of the version's weights. */
+      readonly weights: string;
+      readonly plan: Plan;
+    }
+  | {
+      readonly type: "predict";
+      readonly id: number;
+      readonly weights: string;
+      /** One example, raw (before preprocessing). */
+      readonly input: Float32Array;
+    }
+  /** Ends the training in progress after the current step; what was done so far comes back as `trained`. */
+  | { readonly type: "stop" };
+
+export type FromWorker =
+  | {
+      readonly type: "loaded";
+      readonly id: number;
+      readonly backend: Backend;
+      readonly stepMs: number;
+      readonly parameters: number;
+    }
+  | {
+      readonly type: "progress";
+      readonly id: number;
+      readonly step: number;
+      readonly steps: number;
+      readonly loss: number;
+      readonly metrics: readonly number[];
+      readonly stepMs: number;
+    }
+  | {
+      readonly type: "trained";
+      readonly id: number;
+      /** float32, local minus global; transferred. */
+      readonly update: ArrayBuffer;
+      readonly examples: number;
+      readonly steps: number;
+      readonly loss: number;
+      readonly metrics: Readonly<Record<string, number>>;
+      readonly stepMs: number;
+    }
+  | { readonly type: "predicted"; readonly id: number; readonly output: Float32Array }
+  | { readonly type: "failed"; readonly id: number; readonly message: string };
