@@ -1,4 +1,4 @@
-"""One tree of errors. Each leaf has a wire code (a word), an HTTP status and a text that says what to do next."""
+"""One tree of errors. Each leaf has a wire code, an HTTP status and a text that says what to do next."""
 
 from __future__ import annotations
 
@@ -121,3 +121,30 @@ class DuplicateError(UpdateRefusedError):
     """A second update of one client in one round."""
 
     code = "duplicate"
+
+
+class PeerError(MingaError):
+    """A headless peer cannot take part: no TensorFlow, no such task, no server, data that does not fit."""
+
+    code = "peer"
+    http_status = 400
+
+
+class SettingsError(MingaError):
+    """A flag or environment variable that cannot be used; the text says what to give instead."""
+
+    code = "bad-settings"
+    http_status = 500
+
+
+class UnreachableError(PeerError):
+    """The server did not answer; trying again later may help."""
+
+    code = "unreachable"
+    http_status = 503
+
+
+class DemoError(MingaError):
+    """A part of the demonstration did not come up or ended by itself."""
+
+    code = "demo"

@@ -26,7 +26,8 @@ def decode_client(frame: bytes) -> ClientFrame:
     if len(frame) > MAX_CLIENT_FRAME:
         raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_CLIENT_FRAME} are allowed.")
     try:
-        return _from_client.decode(frame)
+        message: ClientFrame = _from_client.decode(frame)
+        return message
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FrameError(f"The frame is not a message of this protocol: {error}") from error
 
@@ -36,6 +37,7 @@ def decode_server(frame: bytes) -> ServerFrame:
     if len(frame) > MAX_SERVER_FRAME:
         raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_SERVER_FRAME} are allowed.")
     try:
-        return _from_server.decode(frame)
+        message: ServerFrame = _from_server.decode(frame)
+        return message
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FrameError(f"The frame is not a message of this protocol: {error}") from error

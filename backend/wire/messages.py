@@ -31,7 +31,7 @@ class Frame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", k
 # Client to server.
 
 
-class Hello(Frame, tag="hello"):
+class Hello(Frame, frozen=True, tag="hello"):
     """First frame of a connection. `token` is secret, made once by the client and kept between visits."""
 
     token: Token
@@ -40,14 +40,14 @@ class Hello(Frame, tag="hello"):
     agent: Annotated[str, Meta(max_length=64)]
 
 
-class Ready(Frame, tag="ready"):
+class Ready(Frame, frozen=True, tag="ready"):
     """The bundle is loaded and one step was timed: may be selected for a round from now on."""
 
     backend: Word
     step_ms: float
 
 
-class Offer(Frame, tag="offer"):
+class Offer(Frame, frozen=True, tag="offer"):
     """A finished (or partly finished) update follows in chunks once the server grants credit.
 
     `examples` counts those processed (its weight in the mean), `size` is the vector's length in bytes.
@@ -62,7 +62,7 @@ class Offer(Frame, tag="offer"):
     size: Count
 
 
-class Chunk(Frame, tag="chunk"):
+class Chunk(Frame, frozen=True, tag="chunk"):
     """Bytes of the offered update from `offset` on; chunks go in order and are at most CHUNK_BYTES long."""
 
     round: Count
@@ -70,7 +70,7 @@ class Chunk(Frame, tag="chunk"):
     data: bytes
 
 
-class Leave(Frame, tag="leave"):
+class Leave(Frame, frozen=True, tag="leave"):
     """The volunteer stops; the round goes on without this client."""
 
 
@@ -79,8 +79,8 @@ ClientFrame = Hello | Ready | Offer | Chunk | Leave
 # Server to client.
 
 
-class Welcome(Frame, tag="welcome"):
-    """Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json."""
+class Welcome(Frame, frozen=True, tag="welcome"):
+    """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json."""
 
     task: str
     client: str
@@ -95,7 +95,7 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True):
     examples: Count
 
 
-class Train(Frame, tag="train"):
+class Train(Frame, frozen=True, tag="train"):
     """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`."""
 
     round: Count
@@ -108,21 +108,21 @@ class Train(Frame, tag="train"):
     seconds: float
 
 
-class Credit(Frame, tag="credit"):
+class Credit(Frame, frozen=True, tag="credit"):
     """The update of `round` may be sent up to (excluding) byte `until`."""
 
     round: Count
     until: Count
 
 
-class Accepted(Frame, tag="accepted"):
+class Accepted(Frame, frozen=True, tag="accepted"):
     """Your update counts with `examples` in `round`."""
 
     round: Count
     examples: Count
 
 
-class Refused(Frame, tag="refused"):
+class Refused(Frame, frozen=True, tag="refused"):
     """Your update of `round` does not count; `reason` is for people."""
 
     round: Count
@@ -140,7 +140,7 @@ class Participant(Struct, frozen=True, forbid_unknown_fields=True):
     accepted: Count
 
 
-class State(Frame, tag="state"):
+class State(Frame, frozen=True, tag="state"):
     """What happens now, for everybody; sent on change, at most four times a second.
 
     `needed` is how many more clients must be ready before a round opens, `cohort` and `reported` count the
@@ -158,7 +158,7 @@ class State(Frame, tag="state"):
     participants: list[Participant]
 
 
-class Version(Frame, tag="version"):
+class Version(Frame, frozen=True, tag="version"):
     """A new model version exists. `loss` and `metrics` are the cohort's own, on its training data."""
 
     version: Count
@@ -170,7 +170,7 @@ class Version(Frame, tag="version"):
     metrics: Metrics
 
 
-class Evaluated(Frame, tag="evaluated"):
+class Evaluated(Frame, frozen=True, tag="evaluated"):
     """The version measured on the held-out shard."""
 
     version: Count
@@ -178,18 +178,20 @@ class Evaluated(Frame, tag="evaluated"):
     metrics: Metrics
 
 
-class Abandoned(Frame, tag="abandoned"):
+class Abandoned(Frame, frozen=True, tag="abandoned"):
     """The round ended without a new version; `reason` is for people."""
 
     round: Count
     reason: Text
 
 
-class Closing(Frame, tag="closing"):
+class Closing(Frame, frozen=True, tag="closing"):
     """Last frame before the server closes this connection."""
 
     code: Word
     reason: Text
 
 
-ServerFrame = Welcome | Train | Credit | Accepted | Refused | State | Version | Evaluated | Abandoned | Closing
+ServerFrame = (
+    Welcome | Train | Credit | Accepted | Refused | State | Version | Evaluated | Abandoned | Closing
+)

@@ -1,0 +1,100 @@
+"""`minga build`: the gallery's models, shards and bundles, made anew where their sources changed."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from backend.errors import TaskFileError
+from backend.services.conversion import convert, converter_folder
+from backend.services.taskfile import TaskFile, read_task_file
+from backend.settings import assets_folder
+
+BUILT = "built"
+_STAMP = "sources.sha256"
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("build", help="build tasks of the gallery")
+    parser.add_argument("tasks", type=Path, nargs="*", metavar="TASK_DIR", help="default: the whole gallery")
+    parser.add_argument("--force", action="store_true", help="build also what is up to date")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Builds each task that is not up to date."""
+    folders = args.tasks or sorted(path.parent for path in (assets_folder() / "models").glob("*/build.py"))
+    for folder in folders:
+        print(f"{folder.name}: {build_task(folder.resolve(), args.force)}", flush=True)
+    return 0
+
+
+def build_task(folder: Path, force: bool = False) -> str:
+    """Run the task's build.py and convert its model into `folder`/built; returns what was done.
+
+    The folder `built` is replaced as a whole. Raises a leaf of MingaError that says what went wrong.
+    """
+    task = read_task_file(folder / "task.toml")
+    model, bundle = (_inside_built(folder, task, path) for path in (task.model.file, task.model.bundle))
+    digest = source_hash(folder)
+    stamp = folder / BUILT / _STAMP
+    if not force and stamp.is_file() and stamp.read_text("utf-8") == digest:
+        return "up to date."
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
+        draft = Path(temporary) / BUILT
+        _run_script(folder / "build.py", draft)
+        message = convert(draft / model, folder / "task.toml", draft / bundle)
+        (draft / _STAMP).write_text(digest, "utf-8")
+        if (folder / BUILT).exists():
+            (folder / BUILT).rename(Path(temporary) / "old")
+        draft.rename(folder / BUILT)
+    return message
+
+
+def source_hash(folder: Path) -> str:
+    """SHA-256 over task file, build script and the converter's sources, each with its name."""
+    converter = converter_folder()
+    sources = [folder / "task.toml", folder / "build.py"]
+    sources += sorted(path for path in converter.iterdir() if path.suffix in (".py", ".json"))
+    total = hashlib.sha256()
+    for path in sources:
+        total.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def _inside_built(folder: Path, task: TaskFile, path: str) -> Path:
+    """`path` of the task file relative to the folder `built`."""
+    full = Path(os.path.normpath(folder / path))
+    if full.parent == folder or not full.is_relative_to(folder / BUILT):
+        raise TaskFileError(f"{task.name}: '{path}' must lie in {BUILT}/, which minga build makes anew.")
+    return full.relative_to(folder / BUILT)
+
+
+def _run_script(script: Path, output: Path) -> None:
+    """The script is the gallery's own code, trusted like this file, so it runs without limits."""
+    if not script.is_file():
+        raise TaskFileError(
+            f"{script.parent} has no build.py; write one that makes the model and the shards."
+        )
+    environment = os.environ | {
+        "KERAS_BACKEND": "tensorflow",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+    done = subprocess.run(  # noqa: S603 - the gallery's script, no shell
+        [sys.executable, script, output], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode or not output.is_dir():
+        last = done.stderr.strip().rpartition("\n")[2]
+        shutil.rmtree(output, ignore_errors=True)
+        raise TaskFileError(
+            f"{script} failed: {last}. Run it alone to see everything: python {script} FOLDER"
+        )

@@ -1,0 +1,161 @@
+"""`minga demo`: a server with the task `digits` and a TensorFlow peer, for your browsers or all by itself."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import signal
+import socket
+import time
+from collections.abc import Coroutine
+from typing import Any
+from urllib.parse import urlsplit
+
+import segno
+from rich.console import Console
+
+from backend.commands.ensemble import TASK, Ensemble, Row
+from backend.errors import DemoError
+from backend.settings import HOST, PORT
+
+BACKENDS = ("wasm", "webgl")
+INTERRUPTED = 130
+# Without a new version for so long, something is wrong.
+ROUND_SECONDS = 300.0
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "demo", help="see it work: server, task and peer at once"
+    )
+    parser.add_argument("--host", default=HOST, help=f"0.0.0.0 lets your network join; default {HOST}")
+    parser.add_argument("--port", type=int, help=f"default {PORT}, or a free one with --headless")
+    parser.add_argument(
+        "--headless", action="store_true", help="two headless browsers train instead of yours"
+    )
+    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="with --headless; default 15")
+    parser.add_argument("--json", action="store_true", help="with --headless: report in JSON, a line each")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until Ctrl-C, or with --headless until the rounds are done."""
+    return asyncio.run(_until_signal(_headless(args) if args.headless else _for_people(args)))
+
+
+async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
+    """Exit code of `work`. The first signal cancels it, which ends its children; later ones do nothing."""
+    task = asyncio.ensure_future(work)
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, interrupt)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        return INTERRUPTED
+
+
+async def _for_people(args: argparse.Namespace) -> int:
+    """Serves until Ctrl-C. The peer may end before (the task is finished); the server may not."""
+    _need("tensorflow", "peer")
+    console = Console(highlight=False)
+    port = PORT if args.port is None else args.port
+    try:
+        async with Ensemble() as ensemble:
+            console.print("\n  Starting. The first time takes a minute, for the model is built.\n")
+            url = await ensemble.start_server(args.host, port)
+            await ensemble.start_peer(url)
+            _welcome(console, reachable(args.host, url))
+            async for row in ensemble.versions(url, patience=None):
+                console.print(f"  {_sentence(row)}")
+                if row["round"] == row["rounds"]:
+                    console.print(
+                        "\n  The task is finished. Draw a digit on its page; Ctrl-C ends the demo.\n"
+                    )
+    except asyncio.CancelledError:
+        console.print("\n  The demo has ended.\n")
+        return 0
+    raise DemoError("The demo ended without being asked to; please report it.")
+
+
+async def _headless(args: argparse.Namespace) -> int:
+    """Trains `args.rounds` rounds with two headless browsers and a peer, and reports."""
+    _need("tensorflow", "peer")
+    _need("playwright", "demo")
+    began = time.monotonic()
+    settings = (f"{TASK}.coordination.min_clients=3", f"{TASK}.coordination.rounds={args.rounds}")
+    async with Ensemble() as ensemble:
+        url = await ensemble.start_server(HOST, args.port or 0, *settings)
+        await asyncio.gather(
+            ensemble.start_peer(url), *(ensemble.start_volunteer(url, backend) for backend in BACKENDS)
+        )
+        accuracy = None
+        async for row in ensemble.versions(url, patience=ROUND_SECONDS):
+            accuracy = row["accuracy"]
+            shown = {key: row[key] for key in ("round", "version", "accepted", "accuracy")}
+            print(json.dumps(shown) if args.json else _sentence(row), flush=True)
+            if row["version"] == args.rounds:
+                break
+        credit = await ensemble.contributions(url)
+    summary = {
+        "test_accuracy": accuracy,
+        "rounds": args.rounds,
+        "accepted_by_participant": credit,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    print(json.dumps(summary) if args.json else _closing(summary), flush=True)
+    return 0
+
+
+def _need(module: str, extra: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise DemoError(f"The demo needs {module}: run `pip install 'minga[{extra},convert]'` and try again.")
+
+
+def reachable(host: str, url: str) -> str:
+    """The address that others can open: this machine's own in its network where the server listens to all."""
+    if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return url
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Connecting a datagram socket sends nothing; it only asks the system for a route.
+            probe.connect(("192.0.2.1", 9))
+            return f"http://{probe.getsockname()[0]}:{urlsplit(url).port}"
+        except OSError:
+            return url
+
+
+def _welcome(console: Console, url: str) -> None:
+    page = f"{url}/tasks/{TASK}/train"
+    console.print(f"  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
+    segno.make(page, error="l").terminal(compact=True, border=2)
+    console.print(f"\n  1. Open [cyan]{page}[/cyan] and press [bold]Start training[/bold].")
+    console.print("  2. Your browser and the TensorFlow peer of this machine train one network together.")
+    if urlsplit(url).hostname in ("127.0.0.1", "localhost"):
+        console.print("  3. For phones and computers in your network: minga demo --host 0.0.0.0")
+    else:
+        console.print("  3. Phones and computers in your network join with the code above.")
+    console.print("\n  Ctrl-C ends everything.\n")
+
+
+def _sentence(row: Row) -> str:
+    updates = "1 update" if row["accepted"] == 1 else f"{row['accepted']} updates"
+    accuracy = "not measured" if row["accuracy"] is None else f"{100 * row['accuracy']:.1f} % right"
+    return f"Round {row['round']}: version {row['version']} of {updates}, {accuracy} on held-out digits."
+
+
+def _closing(summary: dict[str, Any]) -> str:
+    shares = ", ".join(f"{name} {count}" for name, count in summary["accepted_by_participant"].items())
+    right = 100 * summary["test_accuracy"]
+    done = f"{summary['rounds']} rounds, {summary['seconds']} s"
+    return f"{right:.1f} % right after {done}. Accepted updates: {shares}."

@@ -1,0 +1,81 @@
+"""`minga serve`: the server, with embedded stores."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.markup import escape
+from rich.table import Table
+from starlette.applications import Starlette
+
+from backend.settings import HOST, PORT, Settings, read_settings
+from backend.web.app import build_app
+from backend.web.server import address_of, bind, serve
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("serve", help="start the server")
+    parser.add_argument("--host", help=f"address to listen on (MINGA_HOST, default {HOST})")
+    parser.add_argument("--port", help=f"port, 0 for a free one (MINGA_PORT, default {PORT})")
+    parser.add_argument("--data-dir", type=Path, help="records and models (MINGA_DATA_DIR)")
+    parser.add_argument(
+        "--tasks",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="folders with tasks (MINGA_TASKS; default the gallery)",
+    )
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        metavar="TASK.TABLE.KEY=VALUE",
+        help="change one value of a task file, for example digits.coordination.min_clients=3",
+    )
+    parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serves until it is told to stop."""
+    settings = read_settings(vars(args), os.environ)
+    _log_to_stderr(settings.json)
+    app = build_app(settings)
+    with bind(settings.host, settings.port) as bound:
+        serve(app, bound, lambda: _report(settings, app, address_of(bound)))
+    return 0
+
+
+def _log_to_stderr(plain: bool) -> None:
+    handler: logging.Handler = logging.StreamHandler()
+    if not plain:
+        handler = RichHandler(console=Console(stderr=True), show_path=False, rich_tracebacks=False)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+    logging.getLogger("minga").setLevel(logging.INFO)
+
+
+def _report(settings: Settings, app: Starlette, url: str) -> None:
+    catalogue = app.state.services
+    summaries = catalogue.summaries()
+    if settings.json:
+        event = {"event": "listening", "url": url, "tasks": summaries, "problems": catalogue.problems}
+        print(json.dumps(event), flush=True)
+        return
+    table = Table("task", "version", "state", box=None, header_style="bold")
+    for summary in summaries:
+        version = f"{summary['version']} of {summary['rounds']}"
+        table.add_row(summary["name"], version, f"[green]{summary['phase']}[/green]")
+    for name, problem in catalogue.problems.items():
+        table.add_row(name, "", f"[yellow]not served:[/yellow] {escape(problem)}")
+    console = Console()
+    console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
+    console.print(table)
+    console.print("\n  Ctrl-C ends it; training goes on from the last version when you start it again.\n")

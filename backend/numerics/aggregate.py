@@ -1,0 +1,43 @@
+"""Weighted mean of updates, one update at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backend.numerics.vectors import Vector, Vector64, blocks
+
+
+class WeightedMean:
+    """Mean of float32 updates weighted by their examples (McMahan et al. 2017, algorithm 1).
+
+    Owns one float64 accumulator of `size` values and one block of scratch: memory does not grow with the
+    number of updates. The sum is exact enough that the order of the updates does not show in float32.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._sum = np.zeros(size, np.float64)
+        self._scratch = np.empty(
+            max((part.stop - part.start for part in blocks(size)), default=0), np.float64
+        )
+        self.weight = 0
+        self.count = 0
+
+    def add(self, update: Vector, weight: int) -> None:
+        """Counts `update` (shape [size], unchanged) with `weight` > 0.
+
+        Raises ValueError on another shape or weight; the accumulator is then as before.
+        """
+        if update.shape != self._sum.shape or weight <= 0:
+            raise ValueError(f"A weighted mean of {self._sum.shape} cannot take {update.shape} x {weight}.")
+        for part in blocks(len(update)):
+            scratch = self._scratch[: part.stop - part.start]
+            np.multiply(update[part], weight, out=scratch, dtype=np.float64)
+            self._sum[part] += scratch
+        self.weight += weight
+        self.count += 1
+
+    def mean(self) -> Vector64:
+        """The mean so far, float64 [size]. Raises ValueError before the first update."""
+        if not self.count:
+            raise ValueError("There is no mean of no updates.")
+        return self._sum / self.weight

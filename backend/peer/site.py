@@ -1,0 +1,106 @@
+"""From what a person types to the task's addresses."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+from msgspec import Struct
+
+from backend.errors import PeerError, UnreachableError
+from backend.peer.progress import Reporter
+
+LONGEST_PAUSE = 30.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server's root, without a slash at its end, and the task that the address named, if it did."""
+
+    root: str
+    task: str | None
+
+    def socket(self, task: str) -> str:
+        """Address of the task's WebSocket."""
+        return f"ws{self.root.removeprefix('http')}/api/tasks/{task}/socket"
+
+
+class _Summary(Struct, frozen=True):
+    name: str
+
+
+class _Tasks(Struct, frozen=True):
+    tasks: list[_Summary]
+
+
+def parse_address(address: str) -> Site:
+    """Understands a site's root, a task's page or its training page; `http://` may be left out.
+
+    Raises PeerError when it is no address of the web.
+    """
+    text = address if "://" in address else f"http://{address}"
+    try:
+        parts = urlsplit(text)
+        port_is_good = parts.port is None or parts.port > 0
+    except ValueError:
+        port_is_good = False
+    if not port_is_good or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise PeerError(f"'{address}' is no address of a Minga server; write it like http://127.0.0.1:8000.")
+    path, marker, rest = parts.path.partition("/tasks/")
+    task = rest.split("/")[0] if marker else None
+    return Site(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", task or None)
+
+
+async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None) -> str:
+    """The task's name: the wanted one, the one in the address, or the site's only one.
+
+    Raises PeerError when there is no such task or the address is of something else than Minga, and
+    UnreachableError when nobody answers.
+    """
+    names = await _task_names(client, site)
+    task = wanted or site.task
+    there = f"{site.root} has {_listed(names)}"
+    if task is None:
+        if len(names) != 1:
+            raise PeerError(f"{there}; say which with --task NAME.")
+        return names[0]
+    if task not in names:
+        raise PeerError(f"There is no task '{task}': {there}.")
+    return task
+
+
+async def choose_task_patiently(
+    client: httpx.AsyncClient, site: Site, wanted: str | None, reporter: Reporter
+) -> str:
+    """Like `choose_task`, but waits for a server that is away, and says so."""
+    pause = 1.0
+    while True:
+        try:
+            return await choose_task(client, site, wanted)
+        except UnreachableError as error:
+            advice = f"Trying again in {pause:.0f} s; check the address if this goes on."
+            reporter.tell("offline", f"{error} {advice}", seconds=pause)
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+
+
+async def _task_names(client: httpx.AsyncClient, site: Site) -> list[str]:
+    try:
+        response = await client.get(f"{site.root}/api/tasks")
+    except httpx.TransportError as error:
+        raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
+    if response.status_code >= 500:
+        raise UnreachableError(f"{site.root} answers {response.status_code}.")
+    try:
+        return [task.name for task in msgspec.json.decode(response.content, type=_Tasks).tasks]
+    except msgspec.DecodeError as error:
+        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+
+
+def _listed(names: list[str]) -> str:
+    if not names:
+        return "no tasks"
+    return f"the task {names[0]}" if len(names) == 1 else f"the tasks {', '.join(sorted(names))}"

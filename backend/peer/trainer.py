@@ -1,0 +1,211 @@
+"""Local training by a plan: the same walk over the same examples as the browser's worker, in TensorFlow."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.errors import PeerError
+from backend.numerics.philox import MAX_EXAMPLES, batches
+from backend.peer.graphs import Graphs, Tensor, import_tensorflow
+from backend.peer.shards import Array, Examples, join_shards
+
+Vector = NDArray[np.float32]
+Carry = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one round asks of a participant."""
+
+    epochs: int
+    learning_rate: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """After `step` of `steps`: means over the examples so far, weighted."""
+
+    step: int
+    steps: int
+    loss: float
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Result:
+    """`update` [P] is local minus global; `examples` counts each epoch's visit to an example."""
+
+    update: Vector
+    examples: int
+    steps: int
+    loss: float
+    metrics: dict[str, float]
+    step_ms: float
+
+
+class Trainer:
+    """Runs plans on the train and apply graphs of one bundle. Owned by one thread at a time."""
+
+    def __init__(self, graphs: Graphs) -> None:
+        self._tf = import_tensorflow()
+        self._manifest = graphs.manifest
+        self.backend = graphs.backend
+        self._step = self._tf.function(_step_of(self._tf, graphs), autograph=False)
+
+    def train(
+        self,
+        weights: Vector,
+        plan: Plan,
+        shards: Sequence[Examples],
+        stop: threading.Event,
+        report: Callable[[Progress], None],
+    ) -> Result:
+        """Trains from `weights` [P] over all examples of `shards`, `plan.epochs` times.
+
+        A set `stop` ends after the current step; the result is then that of the steps done. `report` is
+        called now and then, from this thread. Raises PeerError when weights or examples do not fit, or
+        TensorFlow fails (for want of memory, for example).
+        """
+        examples = self._examples(weights, shards)
+        try:
+            return self._run(weights, plan, examples, stop, report)
+        except self._tf.errors.OpError as error:
+            cause = error.message.partition("\n")[0]
+            raise PeerError(
+                f"TensorFlow failed ({cause}); a smaller batch or --device cpu may help."
+            ) from error
+
+    def _run(
+        self,
+        weights: Vector,
+        plan: Plan,
+        examples: Examples,
+        stop: threading.Event,
+        report: Callable[[Progress], None],
+    ) -> Result:
+        planned = self._walk(plan, len(examples))
+        carry = self._start(weights)
+        rate = np.float32(plan.learning_rate)
+        began = reported = time.perf_counter()
+        done = 0
+        for rows in planned:
+            if stop.is_set():
+                break
+            done += 1
+            batch = padded_batch(examples.x[rows], examples.y[rows], self._manifest.batch_size)
+            carry = self._step(carry, batch, rate, np.array([plan.seed, done]))
+            if (now := time.perf_counter()) - reported > 0.25 and done < len(planned):
+                reported = now
+                _, loss, metrics = self._means(carry)
+                report(Progress(done, len(planned), loss, metrics))
+        count, loss, metrics = self._means(carry)
+        update = self._end(carry) - weights
+        step_ms = 1000 * (time.perf_counter() - began) / max(done, 1)
+        report(Progress(done, len(planned), loss, metrics))
+        return Result(update, round(count), done, loss, metrics, step_ms)
+
+    def time_step(self) -> float:
+        """Milliseconds that one step takes on zeros, after a first one that lets TensorFlow settle."""
+        manifest = self._manifest
+        size = manifest.batch_size
+        zeros = Examples(
+            np.zeros([size, *manifest.input.shape], manifest.input.dtype),
+            np.zeros([size, *manifest.label.shape], manifest.label.dtype),
+        )
+        weights = np.zeros(manifest.parameters.total, np.float32)
+        plan = Plan(epochs=1, learning_rate=0.0, seed=0)
+        never = threading.Event()
+        self.train(weights, plan, [zeros], never, lambda _: None)
+        return self.train(weights, plan, [zeros], never, lambda _: None).step_ms
+
+    def _examples(self, weights: Vector, shards: Sequence[Examples]) -> Examples:
+        total = self._manifest.parameters.total
+        if weights.shape != (total,):
+            raise PeerError(
+                f"The version has {weights.size} values where the bundle has {total}; reload the task."
+            )
+        if not shards or not (examples := join_shards(shards)):
+            raise PeerError("The plan holds no examples; tell the task's owner.")
+        if len(examples) > MAX_EXAMPLES:
+            raise PeerError(
+                f"The plan holds over {MAX_EXAMPLES} examples; the task's owner must lower shards_per_client."
+            )
+        return examples
+
+    def _walk(self, plan: Plan, examples: int) -> list[NDArray[np.int64]]:
+        """The example numbers of every step of every epoch."""
+        size = self._manifest.batch_size
+        epochs = range(1, plan.epochs + 1)
+        return [rows for epoch in epochs for rows in batches(plan.seed, epoch, examples, size)]
+
+    def _start(self, weights: Vector) -> Carry:
+        tf, sizes = self._tf, self._manifest.parameters
+        return {
+            "trainable": tf.constant(weights[: sizes.trainable]),
+            "state": tf.constant(weights[sizes.trainable :]),
+            "slots": tf.zeros([self._manifest.optimizer.slots, sizes.trainable], tf.float32),
+            "totals": tf.zeros([2 + len(self._manifest.metrics)], tf.float64),
+        }
+
+    def _end(self, carry: Carry) -> Vector:
+        return np.concatenate([carry["trainable"].numpy(), carry["state"].numpy()])
+
+    def _means(self, carry: Carry) -> tuple[float, float, dict[str, float]]:
+        """Examples so far, and the means of loss and metrics over them."""
+        count, *sums = carry["totals"].numpy().tolist()
+        loss, *metrics = [value / max(count, 1.0) for value in sums]
+        return count, loss, dict(zip(self._manifest.metrics, metrics, strict=True))
+
+
+def _step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
+    """One training step in one TensorFlow call: random inputs, gradient, local optimizer, running totals.
+
+    `key` [2], int64, is the plan's seed and the step's number, from 1.
+    """
+    manifest = graphs.manifest
+    train, apply = graphs.run["train"], graphs.run["apply"]
+
+    def step(carry: Carry, batch: dict[str, Tensor], learning_rate: Tensor, key: Tensor) -> Carry:
+        draws = {
+            spec.name: tf.random.stateless_uniform(
+                spec.shape, seed=tf.stack([key[0], key[1] + (stream << 32)]), alg="philox"
+            )
+            for stream, spec in enumerate(manifest.random)
+        }
+        grown = train({**carry, **batch, **draws})
+        rates = {"learning_rate": learning_rate, "step": tf.cast(key[1], tf.float32)}
+        moved = apply({**carry, **rates, "gradient": grown["gradient"]})
+        return {
+            "trainable": moved["new_trainable"],
+            "state": grown.get("new_state", carry["state"]),
+            "slots": moved.get("new_slots", carry["slots"]),
+            "totals": carry["totals"] + totals(tf, grown, batch["sample_weight"]),
+        }
+
+    return step
+
+
+def totals(tf: Any, outputs: Mapping[str, Tensor], sample_weight: Tensor) -> Tensor:
+    """[examples, examples * loss, examples * each metric] of one batch, float64."""
+    means = [tf.ones([1], tf.float64), tf.cast(outputs["loss"], tf.float64)[None]]
+    if "metrics" in outputs:
+        means.append(tf.cast(outputs["metrics"], tf.float64))
+    return tf.reduce_sum(tf.cast(sample_weight, tf.float64)) * tf.concat(means, axis=0)
+
+
+def padded_batch(x: Array, y: Array, size: int) -> dict[str, Array]:
+    """Inputs, labels and `sample_weight` of one batch; rows beyond the examples are zeros of weight 0."""
+    missing = size - len(x)
+    weight = np.ones(size, np.float32)
+    if missing:
+        weight[len(x) :] = 0.0
+        x, y = (np.concatenate([part, np.zeros([missing, *part.shape[1:]], part.dtype)]) for part in (x, y))
+    return {"x": x, "y": y, "sample_weight": weight}

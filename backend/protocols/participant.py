@@ -1,0 +1,345 @@
+"""The client side of a task's socket as a machine without I/O; `participant.ts` is its mirror in the browser.
+
+The host performs the effects and reports events; tests/vectors/participant.json holds conversations that both
+languages replay. Events and effects are msgspec structs, so that a conversation is plain JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
+
+from backend.wire.messages import (
+    Abandoned,
+    Accepted,
+    ClientFrame,
+    Closing,
+    Credit,
+    Hash,
+    Hello,
+    Leave,
+    Metrics,
+    Offer,
+    Ready,
+    Refused,
+    ServerFrame,
+    State,
+    Train,
+    Version,
+    Welcome,
+)
+
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 30.0
+
+
+class Phase(StrEnum):
+    """What the participant does, in the word that its page or terminal explains."""
+
+    STOPPED = "stopped"
+    CONNECTING = "connecting"
+    OFFLINE = "offline"
+    LOADING = "loading"
+    WAITING = "waiting"
+    TRAINING = "training"
+    UPLOADING = "uploading"
+    FINISHED = "finished"
+
+
+class Link(StrEnum):
+    """The connection: CLOSED by choice, OPENING for the first time, LOST until the next attempt succeeds.
+
+    GREETED once Hello was sent, OPEN after Welcome.
+    """
+
+    CLOSED = "closed"
+    OPENING = "opening"
+    LOST = "lost"
+    GREETED = "greeted"
+    OPEN = "open"
+
+
+# Events: what the host tells the machine.
+
+
+class Start(Struct, frozen=True, tag="start"):
+    """Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one)."""
+
+    hello: Hello
+
+
+class Connected(Struct, frozen=True, tag="connected"):
+    """The socket is open."""
+
+
+class Frame(Struct, frozen=True, tag="frame"):
+    """The server said something."""
+
+    frame: ServerFrame
+
+
+class Loaded(Struct, frozen=True, tag="loaded"):
+    """The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds."""
+
+    backend: str
+    step_ms: float
+
+
+class Trained(Struct, frozen=True, tag="trained"):
+    """The update of `round`, `size` bytes long, is ready. Never reported after `abort_training`."""
+
+    round: int
+    size: int
+    examples: int
+    steps: int
+    loss: float
+    metrics: Metrics
+
+
+class Disconnected(Struct, frozen=True, tag="disconnected"):
+    """The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients."""
+
+    random: Annotated[float, Meta(ge=0.0, lt=1.0)]
+
+
+class Stop(Struct, frozen=True, tag="stop"):
+    """The volunteer stops."""
+
+
+Event = Start | Connected | Frame | Loaded | Trained | Disconnected | Stop
+
+# Effects: what the machine asks of the host, in order.
+
+
+class Connect(Struct, frozen=True, tag="connect"):
+    """Open the socket after `delay` seconds; then report `connected` or `disconnected`."""
+
+    delay: float
+
+
+class Send(Struct, frozen=True, tag="send"):
+    """Send one frame."""
+
+    frame: ClientFrame
+
+
+class Load(Struct, frozen=True, tag="load"):
+    """Fetch and load the bundle at this address; then report `loaded`."""
+
+    bundle: Hash
+
+
+class StartTraining(Struct, frozen=True, tag="train"):
+    """Train by this plan; then report `trained`."""
+
+    plan: Train
+
+
+class AbortTraining(Struct, frozen=True, tag="abort_training"):
+    """End the training in progress and throw its result away."""
+
+
+class SendChunks(Struct, frozen=True, tag="send_chunks"):
+    """Send bytes [start, until) of the update of `round` as Chunk frames (`start` is `from` in JSON)."""
+
+    round: int
+    start: int = field(name="from")
+    until: int
+
+
+class Close(Struct, frozen=True, tag="close"):
+    """Close the socket, or forget the attempt to open it."""
+
+
+Effect = Connect | Send | Load | StartTraining | AbortTraining | SendChunks | Close
+
+
+@dataclass
+class Participant:
+    """One participant of one task, over as many connections as it takes. Owned by its host alone.
+
+    An event that makes no sense in the present state has no effects and changes nothing.
+    """
+
+    link: Link = Link.CLOSED
+    hello: Hello | None = None
+    attempts: int = 0
+    bundle: str | None = None
+    ready: Ready | None = None
+    plan: Train | None = None
+    offer: Offer | None = None
+    sent: int = 0
+    finished: bool = False
+    accepted: int = 0
+    refused: int = 0
+    examples: int = 0
+    reason: str | None = None
+
+    @property
+    def phase(self) -> Phase:
+        match self.link:
+            case Link.CLOSED:
+                return Phase.STOPPED
+            case Link.LOST:
+                return Phase.OFFLINE
+            case Link.OPENING | Link.GREETED:
+                return Phase.CONNECTING
+        if self.ready is None:
+            return Phase.LOADING
+        if self.finished:
+            return Phase.FINISHED
+        if self.plan is None:
+            return Phase.WAITING
+        return Phase.TRAINING if self.offer is None else Phase.UPLOADING
+
+    def handle(self, event: Event) -> list[Effect]:
+        """Changes the state by one event and returns what the host has to do, in order."""
+        match event:
+            case Start(hello):
+                return self._start(hello)
+            case Connected():
+                return self._connected()
+            case Frame(frame):
+                return self._frame(frame)
+            case Loaded(backend, step_ms):
+                return self._loaded(backend, step_ms)
+            case Trained():
+                return self._trained(event)
+            case Disconnected(random):
+                return self._disconnected(random)
+            case Stop():
+                return self._stop()
+
+    def _start(self, hello: Hello) -> list[Effect]:
+        if self.link is not Link.CLOSED:
+            return []
+        self.link, self.hello, self.attempts, self.reason, self.finished = Link.OPENING, hello, 0, None, False
+        return [Connect(0.0)]
+
+    def _connected(self) -> list[Effect]:
+        if self.hello is None or self.link not in (Link.OPENING, Link.LOST):
+            return []
+        self.link = Link.GREETED
+        backend = self.ready.backend if self.ready else self.hello.backend
+        return [Send(replace(self.hello, backend=backend))]
+
+    def _disconnected(self, random: float) -> list[Effect]:
+        if self.link is Link.CLOSED:
+            return []
+        delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0**self.attempts) * (0.5 + random)
+        # Beyond this the delay no longer grows, and the power would one day overflow.
+        self.attempts = min(self.attempts + 1, 10)
+        self.link = Link.LOST
+        return [Connect(delay)]
+
+    def _stop(self) -> list[Effect]:
+        if self.link is Link.CLOSED:
+            return []
+        effects: list[Effect] = [Send(Leave())] if self.link is Link.OPEN else []
+        self.link = Link.CLOSED
+        return [*effects, Close(), *self._forget_round()]
+
+    def _loaded(self, backend: str, step_ms: float) -> list[Effect]:
+        if self.bundle is None or self.ready is not None:
+            return []
+        self.ready = Ready(backend=backend, step_ms=step_ms)
+        return [Send(self.ready)] if self.link is Link.OPEN else []
+
+    def _trained(self, event: Trained) -> list[Effect]:
+        if self.plan is None or self.offer is not None or event.round != self.plan.round:
+            return []
+        self.offer = Offer(
+            round=event.round,
+            version=self.plan.version,
+            examples=event.examples,
+            steps=event.steps,
+            loss=event.loss,
+            metrics=event.metrics,
+            size=event.size,
+        )
+        self.sent = 0
+        return [Send(self.offer)] if self.link is Link.OPEN else []
+
+    def _frame(self, frame: ServerFrame) -> list[Effect]:
+        """Before Welcome only Welcome and Closing make sense, after it everything but Welcome."""
+        match frame, self.link:
+            case Welcome(), Link.GREETED:
+                return self._welcome(frame)
+            case Closing(code=code, reason=reason), Link.GREETED | Link.OPEN:
+                return self._closing(code, reason)
+            case Train(), Link.OPEN:
+                return self._train(frame)
+            case Credit(round=number, until=until), Link.OPEN:
+                return self._credit(number, until)
+            case Accepted(round=number, examples=examples), Link.OPEN:
+                self.accepted += 1
+                self.examples += examples
+                return self._round_over(number)
+            case Refused(round=number, reason=reason), Link.OPEN:
+                self.refused += 1
+                self.reason = reason
+                return self._round_over(number)
+            case (Version(round=number) | Abandoned(round=number), Link.OPEN):
+                return self._missed(number)
+            case State(phase=phase, round=number), Link.OPEN:
+                self.finished = phase == "finished"
+                return self._forget_round() if self.finished else self._missed(number - 1)
+        return []
+
+    def _welcome(self, frame: Welcome) -> list[Effect]:
+        self.link, self.attempts = Link.OPEN, 0
+        if self.bundle != frame.bundle:
+            # The first visit, or the task's model was converted again while we were away.
+            self.bundle, self.ready = frame.bundle, None
+            return [*self._forget_round(), Load(frame.bundle)]
+        if self.ready is None:
+            return []
+        self.sent = 0
+        again: list[Effect] = [Send(self.offer)] if self.offer else []
+        return [Send(self.ready), *again]
+
+    def _closing(self, code: str, reason: str) -> list[Effect]:
+        self.reason = reason
+        if code != "replaced":
+            return []
+        self.link = Link.CLOSED
+        return [Close(), *self._forget_round()]
+
+    def _train(self, plan: Train) -> list[Effect]:
+        if self.ready is None:
+            return []
+        mine = self.plan
+        if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):
+            # The server repeats the plan after a reconnection; the work in hand is the one it asks for.
+            return []
+        aborted = self._forget_round()
+        self.plan, self.finished = plan, False
+        return [*aborted, StartTraining(plan)]
+
+    def _credit(self, number: int, until: int) -> list[Effect]:
+        if self.offer is None or number != self.offer.round:
+            return []
+        start, until = self.sent, min(until, self.offer.size)
+        if until <= start:
+            return []
+        self.sent = until
+        return [SendChunks(number, start, until)]
+
+    def _round_over(self, number: int) -> list[Effect]:
+        """Nothing of round `number`, or of one before it, can count any more."""
+        return self._forget_round() if self.plan and self.plan.round <= number else []
+
+    def _missed(self, number: int) -> list[Effect]:
+        """Like `_round_over`; one that had not reported yet must say that it is ready for the next round."""
+        again: list[Effect] = [Send(self.ready)] if self.ready and self.phase is Phase.TRAINING else []
+        aborted = self._round_over(number)
+        return [*aborted, *again] if aborted else []
+
+    def _forget_round(self) -> list[Effect]:
+        training = self.plan is not None and self.offer is None
+        self.plan, self.offer, self.sent = None, None, 0
+        return [AbortTraining()] if training else []

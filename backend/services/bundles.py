@@ -1,0 +1,71 @@
+"""A bundle folder, checked byte by byte and copied into the blob store."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from backend.errors import BundleError
+from backend.numerics.checks import all_finite
+from backend.numerics.vectors import from_bytes
+from backend.services.allowlist import check_native, check_tfjs
+from backend.services.manifest import SIGNATURES, Manifest, parse_manifest
+from backend.stores.blobs import file_sha256
+from backend.stores.contracts import Blobs
+
+_MAX_MANIFEST = 16 << 20
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A checked bundle: its folder, its manifest and the address of bundle.json."""
+
+    folder: Path
+    manifest: Manifest
+    address: str
+
+    @property
+    def weights(self) -> str:
+        """Address of version 0."""
+        return self.manifest.files["weights.bin"].sha256
+
+
+async def store_bundle(folder: Path, allowed: frozenset[str], blobs: Blobs) -> Bundle:
+    """Checks the bundle in `folder` and copies it into `blobs`.
+
+    Raises BundleError when a file is missing or differs from its hash, the layout is wrong, version 0 is not
+    finite, or a graph uses an op that is not `allowed`.
+    """
+    manifest = await asyncio.to_thread(check_bundle, folder, allowed)
+    for name, file in manifest.files.items():
+        if await blobs.put_file(folder / name) != file.sha256:
+            raise BundleError(f"{folder / name} changed while it was read; start again.")
+    return Bundle(folder, manifest, await blobs.put_file(folder / "bundle.json"))
+
+
+def check_bundle(folder: Path, allowed: frozenset[str]) -> Manifest:
+    """The manifest of the bundle in `folder`, all of whose files were found good. Raises BundleError."""
+    try:
+        if (folder / "bundle.json").stat().st_size > _MAX_MANIFEST:
+            raise BundleError(f"{folder / 'bundle.json'} is over {_MAX_MANIFEST} bytes.")
+        manifest = parse_manifest((folder / "bundle.json").read_bytes())
+        for name, file in manifest.files.items():
+            _check_file(folder / name, file.sha256, file.bytes)
+        for signature in SIGNATURES:
+            native, browser = f"native/{signature}.pb", f"{signature}/model.json"
+            check_native(native, (folder / native).read_bytes(), allowed)
+            check_tfjs(browser, (folder / browser).read_bytes(), allowed, manifest.files)
+        weights = from_bytes((folder / "weights.bin").read_bytes(), manifest.parameters.total)
+    except OSError as error:
+        raise BundleError(
+            f"The bundle in {folder} cannot be read: {error}. Run `minga convert` first."
+        ) from error
+    if not all_finite(weights):
+        raise BundleError(f"{folder / 'weights.bin'} holds NaN or infinity; convert a sound model.")
+    return manifest
+
+
+def _check_file(path: Path, sha256: str, size: int) -> None:
+    if path.stat().st_size != size or file_sha256(path) != sha256:
+        raise BundleError(f"{path} differs from what bundle.json says; convert the model again.")

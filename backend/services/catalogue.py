@@ -1,0 +1,167 @@
+"""All tasks of a server, as the API and the pages show them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from backend.errors import MingaError, NotFoundError, TaskFileError
+from backend.services.allowlist import read_allow_list
+from backend.services.evaluation import can_evaluate
+from backend.services.host import TaskHost
+from backend.services.ledger import Ledger
+from backend.services.task import find_tasks, load_task, overrides_of
+from backend.services.taskfile import TaskFile, read_task_file
+from backend.stores.contracts import EvaluationRecord, VersionRecord
+from backend.stores.embedded import Stores
+
+log = logging.getLogger("minga")
+
+
+@dataclass(frozen=True)
+class TaskDetail:
+    """What a task's page shows beside its summary."""
+
+    summary: dict[str, Any]
+    readme_html: str
+    licence: dict[str, str | None]
+    input: str | None
+    labels: list[str]
+    file: TaskFile
+
+
+class Catalogue:
+    """Owns the hosts of all tasks, from `start` to `stop`. `problems` says why a task is not served."""
+
+    def __init__(self, stores: Stores, ops_file: Path) -> None:
+        self._stores = stores
+        self._ops_file = ops_file
+        self._hosts: dict[str, TaskHost] = {}
+        self._running: list[asyncio.Task[None]] = []
+        self.problems: dict[str, str] = {}
+
+    async def start(self, folders: Sequence[Path], overrides: Sequence[str]) -> None:
+        """Hosts the tasks in `folders`. A task that is not sound is left out and told in `problems`.
+
+        Raises TaskFileError when there are no tasks at all, or an override is for none of them.
+        """
+        allowed = read_allow_list(self._ops_file)
+        evaluate = can_evaluate()
+        if not evaluate:
+            log.warning(
+                "Versions are not evaluated: TensorFlow is missing. Get it with `pip install 'minga[peer]'`."
+            )
+        for path in find_tasks(folders):
+            try:
+                await self._host(path, overrides, allowed, evaluate)
+            except MingaError as error:
+                self.problems[path.parent.name] = str(error)
+        self._refuse_unknown(overrides)
+        self._running = [asyncio.create_task(host.run()) for host in self._hosts.values()]
+
+    async def stop(self) -> None:
+        """Ends all hosts."""
+        for task in self._running:
+            task.cancel()
+        for task in self._running:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    def host(self, name: str) -> TaskHost:
+        """The host of the task. Raises NotFoundError."""
+        if name not in self._hosts:
+            raise NotFoundError("There is no task of that name; the gallery lists all.")
+        return self._hosts[name]
+
+    def summaries(self) -> list[dict[str, Any]]:
+        """Summaries of all tasks (docs/reference/http.md)."""
+        return [self.summary(name) for name in self._hosts]
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """Summary of one task (docs/reference/http.md). Raises NotFoundError."""
+        host = self.host(name)
+        task, file = host.task, host.task.file
+        return {
+            "name": file.name,
+            "title": file.title,
+            "summary": file.summary,
+            "topics": file.topics,
+            "scheme": file.coordination.scheme,
+            "bundle": task.bundle.address,
+            "weights": host.ledger.current.weights,
+            "version": host.ledger.current.version,
+            "round": host.round,
+            "rounds": file.coordination.rounds,
+            "phase": host.phase,
+            "participants": host.participants,
+            "accuracy": _accuracy(host.ledger.evaluations),
+            "parameters": task.bundle.manifest.parameters.total,
+            "examples": task.shards.examples,
+        }
+
+    def detail(self, name: str) -> TaskDetail:
+        """All a task's page shows at once. Raises NotFoundError."""
+        task = self.host(name).task
+        trial = task.file.trial
+        return TaskDetail(
+            summary=self.summary(name),
+            readme_html=task.readme_html,
+            licence={"model": task.file.licence.model, "data": task.file.licence.data},
+            input=trial.input if trial else None,
+            labels=list(trial.labels) if trial else [],
+            file=task.file,
+        )
+
+    async def versions(self, name: str) -> list[dict[str, Any]]:
+        """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
+        ledger = self.host(name).ledger
+        return [_version(one, ledger.evaluations.get(one.version)) for one in ledger.versions]
+
+    async def contributions(self, name: str) -> list[dict[str, Any]]:
+        """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
+        return [asdict(one) for one in await self.host(name).ledger.contributions()]
+
+    async def _host(
+        self, path: Path, overrides: Sequence[str], allowed: frozenset[str], evaluate: bool
+    ) -> None:
+        name = (await asyncio.to_thread(read_task_file, path)).name
+        task = await load_task(path, overrides_of(name, overrides), allowed, self._stores.blobs)
+        if task.file.name in self._hosts:
+            raise TaskFileError(f"There are two tasks called '{task.file.name}'; rename one.")
+        run = await self._stores.records.open_run(task.file.name, task.bundle.address)
+        ledger = Ledger(task, self._stores.records, self._stores.blobs, run)
+        await ledger.open(time.time())
+        self._hosts[task.file.name] = TaskHost(task, ledger, self._stores.blobs, evaluate)
+
+    def _refuse_unknown(self, overrides: Sequence[str]) -> None:
+        for override in overrides:
+            name = override.partition(".")[0]
+            if name not in self._hosts and name not in self.problems:
+                raise TaskFileError(
+                    f"--set {override}: there is no task '{name}'. Write TASK.TABLE.KEY=VALUE."
+                )
+
+
+def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:
+    return evaluations[max(evaluations)].metrics.get("accuracy") if evaluations else None
+
+
+def _version(record: VersionRecord, evaluation: EvaluationRecord | None) -> dict[str, Any]:
+    return {
+        "version": record.version,
+        "round": record.round,
+        "weights": record.weights,
+        "accepted": record.accepted,
+        "examples": record.examples,
+        "loss": record.loss,
+        "metrics": record.metrics,
+        "evaluation": evaluation and {"loss": evaluation.loss, "metrics": evaluation.metrics},
+        "seconds": record.seconds,
+        "created": record.created,
+    }

@@ -1,0 +1,153 @@
+"""Versions measured on held-out shards by one long-lived process, so that the server needs no TensorFlow."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+import math
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from backend.stores.contracts import EvaluationRecord
+
+log = logging.getLogger("minga.evaluation")
+
+# The first answer waits for TensorFlow to be imported.
+ANSWER_SECONDS = 300.0
+MAX_PENDING = 256
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+ATTEMPTS = 3
+
+
+class Answer(Struct, frozen=True):
+    """A line from the evaluator: what it measured, or a sentence why it could not."""
+
+    version: int
+    loss: float = math.nan
+    metrics: dict[str, float] = {}
+    error: str = ""
+
+
+class EvaluatorFailedError(Exception):
+    """The process died, kept silent or answered nonsense; the next version gets a new one."""
+
+
+def can_evaluate() -> bool:
+    """Whether this installation has TensorFlow for the evaluator's process."""
+    return importlib.util.find_spec("tensorflow") is not None
+
+
+class Evaluator:
+    """Owns the evaluator's process of one task. Results come by `report`, oldest version first.
+
+    When more than MAX_PENDING versions wait, the oldest are left out.
+    """
+
+    def __init__(
+        self,
+        bundle: Path,
+        shards: Sequence[Path],
+        report: Callable[[EvaluationRecord], Awaitable[None]],
+    ) -> None:
+        self._setup = {"bundle": str(bundle.resolve()), "shards": [str(shard) for shard in shards]}
+        self._report = report
+        self._pending: deque[tuple[int, Path]] = deque(maxlen=MAX_PENDING)
+        self._news = asyncio.Event()
+        self._process: asyncio.subprocess.Process | None = None
+        self._last_words = b""
+        self._listener: asyncio.Task[None] | None = None
+
+    def submit(self, version: int, weights: Path) -> None:
+        """Asks for the evaluation of a version whose weights lie in a file."""
+        self._pending.append((version, weights))
+        self._news.set()
+
+    async def run(self) -> None:
+        """Evaluates until cancelled; then the process is ended."""
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                while self._pending:
+                    version, weights = self._pending.popleft()
+                    await self._evaluate_patiently(version, weights)
+        finally:
+            await self._end()
+
+    async def _evaluate_patiently(self, version: int, weights: Path) -> None:
+        pause = FIRST_PAUSE
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                await self._report(await self._evaluate(version, weights))
+                return
+            except EvaluatorFailedError as error:
+                log.warning("Evaluating version %d failed (%s), attempt %d.", version, error, attempt)
+                await self._end()
+                await asyncio.sleep(pause)
+                pause = min(LONGEST_PAUSE, pause * 4)
+
+    async def _evaluate(self, version: int, weights: Path) -> EvaluationRecord:
+        process = self._process or await self._start()
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None  # noqa: S101 - it is a pipe.
+        assert stdout is not None  # noqa: S101 - it is a pipe.
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                stdin.write(_line({"version": version, "weights": str(weights)}))
+                await stdin.drain()
+                line = await stdout.readline()
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EvaluatorFailedError(str(error) or "no answer in time") from error
+        if not line:
+            words = self._last_words.decode(errors="replace").strip()
+            raise EvaluatorFailedError(words[-300:] or "its process ended")
+        try:
+            answer = msgspec.json.decode(line, type=Answer)
+        except msgspec.DecodeError as error:
+            raise EvaluatorFailedError(f"nonsense: {line[:200]!r}") from error
+        if answer.error:
+            raise EvaluatorFailedError(answer.error)
+        if answer.version != version or not all(map(math.isfinite, (answer.loss, *answer.metrics.values()))):
+            raise EvaluatorFailedError(f"unusable answer {line[:200]!r}")
+        return EvaluationRecord(version, answer.loss, answer.metrics)
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        command = (sys.executable, "-m", "backend.peer.evaluator")
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, stderr=pipe
+            )
+        except OSError as error:
+            raise EvaluatorFailedError(f"it could not be started: {error}") from error
+        self._listener = asyncio.create_task(self._listen(self._process))
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe.
+        self._process.stdin.write(_line(self._setup))
+        return self._process
+
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        """Reads what it logs, so that it never blocks, and keeps the last of it for a report of its death."""
+        assert process.stderr is not None  # noqa: S101 - it is a pipe.
+        while block := await process.stderr.read(4096):
+            self._last_words = (self._last_words + block)[-2000:]
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        if self._listener is not None:
+            await self._listener
+
+
+def _line(message: object) -> bytes:
+    return msgspec.json.encode(message) + b"\n"

@@ -1,0 +1,119 @@
+"""The versions of one task: which is current, how the next is made, and where all are recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+
+from backend.errors import NotFiniteError, StoreError
+from backend.numerics.aggregate import WeightedMean
+from backend.numerics.checks import all_finite
+from backend.numerics.server_optimizers import no_state
+from backend.numerics.vectors import Vector, from_bytes, to_bytes
+from backend.services.task import Task
+from backend.stores.contracts import (
+    Blobs,
+    Contribution,
+    EvaluationRecord,
+    Records,
+    RoundRecord,
+    RoundResult,
+    VersionRecord,
+)
+
+
+class Ledger:
+    """Owns the current version of one task, in memory and in the stores. Use by its host alone."""
+
+    def __init__(self, task: Task, records: Records, blobs: Blobs, run: int) -> None:
+        self._task = task
+        self._records = records
+        self._blobs = blobs
+        self._run = run
+        self._optimizer = task.server_optimizer()
+        self._params: Vector = no_state()
+        self._state: Vector = no_state()
+        self.versions: list[VersionRecord] = []
+        self.evaluations: dict[int, EvaluationRecord] = {}
+        self.accepted: dict[str, int] = {}
+        self.round = 0
+
+    @property
+    def current(self) -> VersionRecord:
+        """The newest version."""
+        return self.versions[-1]
+
+    async def open(self, now: float) -> None:
+        """Takes up the run where it was left, or begins it with version 0. Raises StoreError."""
+        zero = VersionRecord(0, 0, self._task.bundle.weights, None, 0, 0, None, {}, 0.0, now)
+        await self._records.add_first_version(self._run, zero)
+        self.versions = await self._records.versions(self._run)
+        self.evaluations = {one.version: one for one in await self._records.evaluations(self._run)}
+        self.accepted = {one.client: one.accepted for one in await self.contributions()}
+        self.round = await self._records.last_round(self._run)
+        size = self._task.bundle.manifest.parameters
+        data = await self._blobs.read(self.current.weights, verify=True)
+        if len(data) != 4 * size.total:
+            raise StoreError(f"Version {self.current.version} has the wrong length; restore the data folder.")
+        self._params = from_bytes(data, size.total)
+        if self.current.state is not None:
+            state = await self._blobs.read(self.current.state, verify=True)
+            self._state = np.frombuffer(state, dtype="<f4").astype(np.float32)
+
+    def next_version(self, mean: WeightedMean) -> tuple[Vector, Vector]:
+        """Weights and optimizer state after `mean`; changes nothing. Long arithmetic, not for the loop.
+
+        Raises NotFiniteError when the weights overflow.
+        """
+        trainable = self._task.bundle.manifest.parameters.trainable
+        params, state = self._optimizer(self._params, mean.mean(), self._state, trainable)
+        if not all_finite(params) or not all_finite(state):
+            raise NotFiniteError("The new version would hold infinity. Lower the server's learning rate.")
+        return params, state
+
+    async def add_version(
+        self,
+        weights: Vector,
+        state: Vector,
+        loss: float,
+        metrics: dict[str, float],
+        round_record: RoundRecord,
+        contributions: Sequence[Contribution],
+    ) -> VersionRecord:
+        """Records a version with its round and contributions; from its return on it is the current one."""
+        weights_at = await self._blobs.put(await asyncio.to_thread(to_bytes, weights))
+        state_at = await self._blobs.put(await asyncio.to_thread(to_bytes, state)) if len(state) else None
+        version = VersionRecord(
+            version=self.current.version + 1,
+            round=round_record.round,
+            weights=weights_at,
+            state=state_at,
+            accepted=round_record.accepted,
+            examples=sum(one.examples for one in contributions),
+            loss=loss,
+            metrics=metrics,
+            seconds=round_record.seconds,
+            created=round_record.ended,
+        )
+        await self._records.record(self._run, RoundResult(round_record, list(contributions), version))
+        self._params, self._state = weights, state
+        self.versions.append(version)
+        self.round = round_record.round
+        for one in contributions:
+            self.accepted[one.client] = self.accepted.get(one.client, 0) + one.accepted
+        return version
+
+    async def add_abandoned(self, round_record: RoundRecord, contributions: Sequence[Contribution]) -> None:
+        """Records a round that made no version."""
+        await self._records.record(self._run, RoundResult(round_record, list(contributions)))
+
+    async def add_evaluation(self, evaluation: EvaluationRecord) -> None:
+        """Records what the evaluator found."""
+        await self._records.add_evaluation(self._run, evaluation)
+        self.evaluations[evaluation.version] = evaluation
+
+    async def contributions(self) -> list[Contribution]:
+        """Sums for each client."""
+        return await self._records.contributions(self._run)

@@ -1,0 +1,123 @@
+"""bundle.json, typed, and the checks that need its text only; docs/reference/bundle.md specifies it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from backend.errors import BundleError
+
+SIGNATURES = ("train", "apply", "evaluate", "predict")
+MAX_PARAMETERS = 500_000_000
+
+Size = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+
+
+class Parameters(Struct, frozen=True):
+    """Lengths of the two parts of the flat vector."""
+
+    trainable: Size
+    state: Size
+
+    @property
+    def total(self) -> int:
+        """Length of the flat vector."""
+        return self.trainable + self.state
+
+
+class Variable(Struct, frozen=True):
+    """One variable's place in the flat vector."""
+
+    name: str
+    shape: list[Size]
+    offset: Size
+    trainable: bool
+
+
+class TensorSpec(Struct, frozen=True):
+    """Shape and type of one example's part, without batch dimension."""
+
+    shape: list[Size]
+    dtype: Literal["float32", "int32"]
+
+
+class ClientOptimizer(Struct, frozen=True):
+    """What the `apply` graph computes."""
+
+    name: str
+    learning_rate: float
+    slots: Size
+
+
+class BundleFile(Struct, frozen=True):
+    """Address and length of one file."""
+
+    sha256: Hash
+    bytes: Size
+
+
+class Manifest(Struct, frozen=True):
+    """What the server reads of bundle.json; the rest is for those who run the graphs."""
+
+    format: Literal["minga-bundle/1"]
+    name: str
+    batch_size: Annotated[int, Meta(ge=1)]
+    parameters: Parameters
+    layout: list[Variable]
+    input: TensorSpec
+    label: TensorSpec
+    output: TensorSpec
+    metrics: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=16)]
+    optimizer: ClientOptimizer
+    signatures: dict[Literal["train", "apply", "evaluate", "predict"], Any]
+    files: dict[str, BundleFile]
+
+
+def parse_manifest(text: bytes) -> Manifest:
+    """The manifest in `text`. Raises BundleError when a field, the layout or a file name is wrong."""
+    try:
+        manifest = msgspec.json.decode(text, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleError(f"bundle.json is not a manifest: {error}. Convert the model again.") from error
+    _check_layout(manifest)
+    _check_files(manifest)
+    return manifest
+
+
+def _check_layout(manifest: Manifest) -> None:
+    sizes = {True: 0, False: 0}
+    offset = 0
+    for variable in manifest.layout:
+        if variable.offset != offset:
+            raise BundleError(f"The layout has a gap or overlap at {variable.name}; convert the model again.")
+        if variable.trainable and sizes[False]:
+            raise BundleError(f"{variable.name} is trainable but comes after non-trainable state.")
+        size = math.prod(variable.shape)
+        sizes[variable.trainable] += size
+        offset += size
+    if (sizes[True], sizes[False]) != (manifest.parameters.trainable, manifest.parameters.state):
+        raise BundleError(
+            "The layout and the parameter counts of bundle.json differ; convert the model again."
+        )
+    if not 0 < manifest.parameters.trainable <= manifest.parameters.total <= MAX_PARAMETERS:
+        raise BundleError(f"A model has 1 to {MAX_PARAMETERS} parameters and something to train.")
+
+
+def _check_files(manifest: Manifest) -> None:
+    needed = {"weights.bin"}
+    needed |= {f"{signature}/model.json" for signature in SIGNATURES}
+    needed |= {f"native/{signature}.pb" for signature in SIGNATURES}
+    missing = sorted(needed - manifest.files.keys())
+    if missing:
+        raise BundleError(f"The bundle lacks {', '.join(missing)}; convert the model again.")
+    for name in manifest.files:
+        if not _FILE_NAME.fullmatch(name) or ".." in name:
+            raise BundleError(f"The bundle names a file '{name}' outside of itself.")
+    if manifest.files["weights.bin"].bytes != 4 * manifest.parameters.total:
+        raise BundleError("weights.bin does not hold the layout's parameters; convert the model again.")

@@ -1,0 +1,81 @@
+"""Every setting of the server, once: from flags, else the environment (MINGA_*), else the defaults below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import backend
+from backend.errors import SettingsError
+
+HOST = "127.0.0.1"
+PORT = 8000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server runs. `port` 0 takes a free one; `overrides` are `task.table.key=value`."""
+
+    data_dir: Path
+    tasks: tuple[Path, ...]
+    host: str = HOST
+    port: int = PORT
+    overrides: tuple[str, ...] = ()
+    json: bool = False
+
+    @property
+    def assets(self) -> Path:
+        """Folder with `webapp/` and `models/`."""
+        return assets_folder()
+
+    @property
+    def ops_file(self) -> Path:
+        """The allow-list, a data file of the converter."""
+        return _root() / "converter" / "ops.json"
+
+
+def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+    """Settings from parsed flags (None where not given) and the environment. Raises SettingsError."""
+    tasks = flags.get("tasks") or [
+        path for path in environment.get("MINGA_TASKS", "").split(os.pathsep) if path
+    ]
+    return Settings(
+        data_dir=Path(_first(flags, environment, "data_dir") or _default_data_dir(environment)).expanduser(),
+        tasks=tuple(Path(task).expanduser() for task in tasks) or (assets_folder() / "models",),
+        host=_first(flags, environment, "host") or HOST,
+        port=_port(_first(flags, environment, "port")),
+        overrides=tuple(flags.get("overrides") or ()),
+        json=bool(flags.get("json")),
+    )
+
+
+def assets_folder() -> Path:
+    """Folder of templates, built web app and gallery: beside the installed package, or the checkout."""
+    installed = _root() / "minga_assets"
+    return installed if installed.is_dir() else _root()
+
+
+def _root() -> Path:
+    assert backend.__file__ is not None  # noqa: S101 - a package with an __init__ has a file.
+    return Path(backend.__file__).resolve().parents[1]
+
+
+def _first(flags: Mapping[str, Any], environment: Mapping[str, str], name: str) -> str | None:
+    flag = flags.get(name)
+    return str(flag) if flag is not None else environment.get(f"MINGA_{name.upper()}")
+
+
+def _port(text: str | None) -> int:
+    if text is None:
+        return PORT
+    if not text.isdecimal() or int(text) > 65535:
+        raise SettingsError(f"'{text}' is no port; give a number from 0 (any free one) to 65535.")
+    return int(text)
+
+
+def _default_data_dir(environment: Mapping[str, str]) -> Path:
+    home = environment.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "minga"

@@ -1,0 +1,48 @@
+"""The embedded deployment: one data folder, used by one server at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from backend.errors import StoreError
+from backend.stores.blobs import FileBlobs
+from backend.stores.contracts import Blobs, Records
+from backend.stores.records import SqliteRecords
+from backend.stores.translate import translated
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The stores of a server; owns the lock on its data folder until `close`."""
+
+    records: Records
+    blobs: Blobs
+    lock: sqlite3.Connection
+
+    async def close(self) -> None:
+        """Ends all use and frees the folder."""
+        await self.records.close()
+        self.lock.close()
+
+
+def open_stores(folder: Path) -> Stores:
+    """Opens, or makes, the stores in `folder`. Raises StoreError when another server uses them."""
+    with translated(f"The data folder {folder} cannot be made"):
+        folder.mkdir(parents=True, exist_ok=True)
+    lock = _lock(folder)
+    return Stores(SqliteRecords(folder / "records.sqlite"), FileBlobs(folder / "blobs"), lock)
+
+
+def _lock(folder: Path) -> sqlite3.Connection:
+    # An exclusive transaction on a file of its own: works on every system, and a killed server leaves none.
+    try:
+        lock = sqlite3.connect(folder / "lock", timeout=0.5, isolation_level=None, check_same_thread=False)
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        raise StoreError(
+            f"The data folder {folder} is used by another server or cannot be written ({error}). "
+            "Stop the other one or choose another folder with --data-dir."
+        ) from error
+    return lock

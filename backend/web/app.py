@@ -1,0 +1,50 @@
+"""Composition root of the server: which part gets which."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+
+from backend.services.catalogue import Catalogue
+from backend.settings import Settings
+from backend.stores.embedded import open_stores
+from backend.web import api, failures, pages
+from backend.web.security import SecurityHeaders
+from backend.web.static import BuiltFiles
+
+
+def build_app(settings: Settings) -> Starlette:
+    """The whole server as an ASGI application; its lifespan opens the stores and hosts the tasks.
+
+    `app.state` holds `settings`, and from start-up on `stores` and `services` (the Catalogue).
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        stores = open_stores(settings.data_dir)
+        catalogue = Catalogue(stores, settings.ops_file)
+        app.state.stores, app.state.services = stores, catalogue
+        try:
+            await catalogue.start(settings.tasks, settings.overrides)
+            yield
+        finally:
+            await catalogue.stop()
+            await stores.close()
+
+    built = settings.assets / "webapp" / "static" / "dist"
+    app = Starlette(
+        routes=[
+            *pages.routes(),
+            *api.routes(),
+            Mount("/static/dist", BuiltFiles(directory=built, check_dir=False)),
+        ],
+        middleware=[Middleware(SecurityHeaders)],
+        exception_handlers=failures.handlers(),
+        lifespan=lifespan,
+    )
+    app.state.settings = settings
+    return app

@@ -1,0 +1,67 @@
+"""The outgoing side of one socket: a bounded queue and its writer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from backend.errors import BusyError, MingaError
+from backend.wire.codec import encode
+from backend.wire.messages import Closing
+
+MAX_QUEUED_BYTES = 4 << 20
+SEND_SECONDS = 30.0
+# A WebSocket close reason has at most 123 bytes.
+MAX_REASON = 123
+
+
+class SocketLink:
+    """Owns what is queued for one socket. Implements services.links.Link."""
+
+    def __init__(self, websocket: WebSocket) -> None:
+        self._websocket = websocket
+        self._frames: deque[bytes] = deque()
+        self._bytes = 0
+        self._news = asyncio.Event()
+        self._error: MingaError | None = None
+
+    def send(self, frame: bytes) -> None:
+        """See Link."""
+        if self._error is not None:
+            return
+        if self._bytes + len(frame) > MAX_QUEUED_BYTES:
+            self._frames.clear()
+            self.close(
+                BusyError("You read too slowly for this task. Connect again with a better connection.")
+            )
+            return
+        self._frames.append(frame)
+        self._bytes += len(frame)
+        self._news.set()
+
+    def close(self, error: MingaError) -> None:
+        """See Link."""
+        if self._error is None:
+            self._error = error
+            self._frames.append(encode(Closing(code=error.code, reason=str(error)[:500])))
+            self._news.set()
+
+    async def write(self) -> None:
+        """Sends what is queued until `close`, or until the other side is gone or takes nothing any more."""
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                while self._frames:
+                    frame = self._frames.popleft()
+                    self._bytes = max(0, self._bytes - len(frame))
+                    async with asyncio.timeout(SEND_SECONDS):
+                        await self._websocket.send_bytes(frame)
+                if self._error is not None:
+                    reason = str(self._error).encode()[:MAX_REASON].decode(errors="ignore")
+                    await self._websocket.close(self._error.close_code, reason)
+                    return
+        except (WebSocketDisconnect, TimeoutError):
+            return

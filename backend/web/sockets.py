@@ -1,0 +1,97 @@
+"""A task's socket. Decodes, hands over to the task's host, encodes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from urllib.parse import urlsplit
+
+from starlette.responses import JSONResponse
+from starlette.websockets import WebSocket
+
+from backend.errors import FrameError, IdleError, MingaError
+from backend.web.links import SocketLink
+from backend.wire.codec import decode_client
+from backend.wire.messages import PROTOCOL, ClientFrame, Hello
+
+log = logging.getLogger("minga.socket")
+
+HELLO_SECONDS = 10.0
+GOODBYE_SECONDS = 5.0
+
+
+async def task_socket(websocket: WebSocket) -> None:
+    """`WS /api/tasks/{name}/socket`."""
+    objection = _objection(websocket)
+    if objection is not None:
+        error = {"code": "bad-handshake", "message": objection}
+        await websocket.send_denial_response(JSONResponse({"error": error}, 403))
+        return
+    await websocket.accept(subprotocol=PROTOCOL)
+    link = SocketLink(websocket)
+    writer = asyncio.create_task(link.write())
+    reader = asyncio.create_task(_listen(websocket, link))
+    try:
+        await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+        if reader.done():
+            await asyncio.wait((writer,), timeout=GOODBYE_SECONDS if reader.result() else 0)
+    finally:
+        for job in (reader, writer):
+            job.cancel()
+        await asyncio.gather(reader, writer, return_exceptions=True)
+
+
+async def _listen(websocket: WebSocket, link: SocketLink) -> bool:
+    """Reads until the other side is gone (False) or something is wrong (True: a goodbye is queued)."""
+    try:
+        await _converse(websocket, link)
+        return False
+    except MingaError as error:
+        link.close(error)
+    except Exception:
+        # A shell: whatever one client's frames brought about ends this connection, not the server.
+        log.exception("A connection failed.")
+        link.close(MingaError("Something went wrong on the server. Connect again in a minute."))
+    return True
+
+
+async def _converse(websocket: WebSocket, link: SocketLink) -> None:
+    host = websocket.app.state.services.host(websocket.path_params["name"])
+    try:
+        async with asyncio.timeout(HELLO_SECONDS):
+            hello = await _receive(websocket)
+    except TimeoutError as error:
+        raise IdleError(f"No hello came within {HELLO_SECONDS:.0f} seconds.") from error
+    if hello is None:
+        return
+    if not isinstance(hello, Hello):
+        raise FrameError("The first frame must be hello.")
+    client = await host.join(hello, link)
+    try:
+        while (message := await _receive(websocket)) is not None:
+            if isinstance(message, Hello):
+                raise FrameError("Hello was said before.")
+            await host.hear(client, link, message)
+    finally:
+        await host.leave(client, link)
+
+
+async def _receive(websocket: WebSocket) -> ClientFrame | None:
+    """The next message; None at the end of the connection. Raises FrameError."""
+    event = await websocket.receive()
+    if event["type"] == "websocket.disconnect":
+        return None
+    frame = event.get("bytes")
+    if frame is None:
+        raise FrameError("Frames of this protocol are binary; this one was text.")
+    return decode_client(frame)
+
+
+def _objection(websocket: WebSocket) -> str | None:
+    """Why the handshake is refused; pages of other sites must not use a visitor's browser for theirs."""
+    origin = websocket.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != websocket.headers.get("host"):
+        return "Pages of other sites may not open this socket."
+    if PROTOCOL not in websocket.scope["subprotocols"]:
+        return f"Ask for the subprotocol {PROTOCOL}."
+    return None

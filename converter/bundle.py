@@ -1,0 +1,115 @@
+"""The whole road from a .keras file to a bundle directory (docs/reference/bundle.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from converter.allowlist import check_ops
+from converter.flops import estimate_flops
+from converter.freezing import freeze
+from converter.layout import Layout
+from converter.limits import Limits
+from converter.loading import load_model
+from converter.objectives import Objectives, choose_objectives
+from converter.optimizers import Optimizer, compiled_optimizer, make_optimizer
+from converter.task import ConversionTask
+from converter.tfjs import write_graph_model
+from converter.tracing import Traced, Tracer
+
+FORMAT = "minga-bundle/1"
+
+
+def write_bundle(model_file: Path, task: ConversionTask, directory: Path, limits: Limits) -> dict[str, Any]:
+    """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal."""
+    model = load_model(model_file, limits)
+    objectives = choose_objectives(model, task)
+    optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
+    layout = Layout(model)
+    tracer = Tracer(model, layout, objectives, optimizer, task.batch_size)
+    traces = {
+        "train": tracer.train(),
+        "apply": tracer.apply(),
+        "evaluate": tracer.evaluate(),
+        "predict": tracer.predict(),
+    }
+    layers = [layer.name for layer in model._flatten_layers() if layer is not model]
+    graphs = {name: freeze(trace) for name, trace in traces.items()}
+    # The forward graph first: its ops say more to the owner than those of their gradients.
+    ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
+
+    (directory / "native").mkdir()
+    for name, graph in graphs.items():
+        (directory / "native" / f"{name}.pb").write_bytes(graph.SerializeToString(deterministic=True))
+        write_graph_model(graph, directory / name)
+    (directory / "weights.bin").write_bytes(layout.values().tobytes())
+    shutil.copyfile(model_file, directory / "model.keras")
+
+    manifest = _manifest(task, tracer, objectives, optimizer, traces)
+    manifest |= {"ops": ops, "flops": {"train": estimate_flops(graphs["train"])}, "files": _files(directory)}
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    (directory / "bundle.json").write_text(text + "\n", "utf-8")
+    return manifest
+
+
+def _manifest(
+    task: ConversionTask,
+    tracer: Tracer,
+    objectives: Objectives,
+    optimizer: Optimizer,
+    traces: dict[str, Traced],
+) -> dict[str, Any]:
+    layout = tracer.layout
+    train = traces["train"]
+    return {
+        "format": FORMAT,
+        "name": task.name,
+        "batch_size": task.batch_size,
+        "parameters": {"trainable": layout.trainable, "state": layout.state},
+        "layout": [
+            {"name": e.name, "shape": list(e.shape), "offset": e.offset, "trainable": e.trainable}
+            for e in layout.entries
+        ],
+        "input": {"shape": list(tracer.input_shape), "dtype": tracer.input_dtype},
+        "label": {"shape": list(tracer.label_shape), "dtype": tracer.label_dtype},
+        "output": {"shape": list(tracer.output_shape), "dtype": "float32"},
+        "loss": objectives.loss_name,
+        "metrics": list(objectives.metrics),
+        "optimizer": {
+            "name": optimizer.name,
+            "learning_rate": optimizer.learning_rate,
+            "slots": optimizer.slots,
+            "hyperparameters": optimizer.hyperparameters,
+        },
+        "preprocess": task.preprocess,
+        "random": [
+            {"name": t.op.name, "shape": t.shape.as_list(), "kind": "uniform"}
+            for t in train.inputs
+            if t.op.name.startswith("random_")
+        ],
+        "signatures": {
+            name: {"inputs": _tensors(trace.inputs), "outputs": _tensors(trace.outputs)}
+            for name, trace in traces.items()
+        },
+    }
+
+
+def _tensors(tensors: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [
+        {"name": t.op.name, "tensor": t.op.name, "shape": t.shape.as_list(), "dtype": t.dtype.name}
+        for t in tensors
+    ]
+
+
+def _files(directory: Path) -> dict[str, dict[str, Any]]:
+    files = {}
+    for path in sorted(p for p in directory.rglob("*") if p.is_file()):
+        content = path.read_bytes()
+        files[path.relative_to(directory).as_posix()] = {
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "bytes": len(content),
+        }
+    return files

@@ -1,0 +1,98 @@
+"""The part of a task file that the converter needs; docs/reference/task-file.md describes the whole."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from converter.refusal import Refusal
+
+MAX_BYTES = 1 << 18
+MAX_BATCH = 4096
+MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "metrics", "optimizer"}
+
+
+@dataclass(frozen=True)
+class ConversionTask:
+    """What to make of the model; `loss`, `metrics`, `optimizer` are None where the compiled model decides."""
+
+    name: str
+    batch_size: int
+    loss: str | None = None
+    metrics: tuple[str, ...] | None = None
+    optimizer: dict[str, Any] | None = None
+    preprocess: dict[str, float] = field(default_factory=dict)
+
+
+def read_task(path: Path) -> ConversionTask:
+    """The task in a task.toml. Raises Refusal (code bad-task) naming the field and what to write instead."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise _bad(f"The task file is larger than {MAX_BYTES} bytes; keep long texts in README.md.")
+        table = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise _bad(f"The task file cannot be read ({error.strerror}); check the path {path}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _bad(f"The task file is not valid TOML: {error}.") from error
+    return _task(table)
+
+
+def _task(table: dict[str, Any]) -> ConversionTask:
+    name = table.get("name")
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9-]{1,64}", name):
+        raise _bad('`name` must be 1 to 64 characters of a-z, 0-9 and -, for example name = "digits".')
+    model = _table(table, "model")
+    unknown = sorted(set(model) - MODEL_KEYS)
+    if unknown:
+        raise _bad(
+            f"[model] has the unknown key `{unknown[0]}`; it may have {', '.join(sorted(MODEL_KEYS))}."
+        )
+    batch_size = model.get("batch_size")
+    if type(batch_size) is not int or not 1 <= batch_size <= MAX_BATCH:
+        raise _bad(f"[model] `batch_size` must be a whole number from 1 to {MAX_BATCH}.")
+    loss = model.get("loss")
+    if loss is not None and not isinstance(loss, str):
+        raise _bad('[model] `loss` must be the name of a Keras loss, for example "mean_squared_error".')
+    return ConversionTask(
+        name, batch_size, loss, _metrics(model), _optimizer(model), _preprocess(_table(table, "data"))
+    )
+
+
+def _metrics(model: dict[str, Any]) -> tuple[str, ...] | None:
+    metrics = model.get("metrics")
+    if metrics is None:
+        return None
+    if not isinstance(metrics, list) or not all(isinstance(item, str) for item in metrics):
+        raise _bad('[model] `metrics` must be a list of names, for example ["accuracy"].')
+    return tuple(metrics)
+
+
+def _optimizer(model: dict[str, Any]) -> dict[str, Any] | None:
+    optimizer = model.get("optimizer")
+    if optimizer is None:
+        return None
+    if not isinstance(optimizer, dict) or not isinstance(optimizer.get("name"), str):
+        raise _bad('[model] `optimizer` must be a table with a name, such as { name = "adam" }.')
+    return optimizer
+
+
+def _preprocess(data: dict[str, Any]) -> dict[str, float]:
+    preprocess = _table(data, "preprocess")
+    for key, value in preprocess.items():
+        if key != "scale" or isinstance(value, bool) or not isinstance(value, int | float):
+            raise _bad("[data] `preprocess` may hold `scale`, a number, and nothing else.")
+    return {key: float(value) for key, value in preprocess.items()}
+
+
+def _table(parent: dict[str, Any], key: str) -> dict[str, Any]:
+    value = parent.get(key, {})
+    if not isinstance(value, dict):
+        raise _bad(f"`{key}` must be a table.")
+    return value
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(message, "bad-task")

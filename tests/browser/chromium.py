@@ -1,0 +1,106 @@
+"""Headless Chromium for tests, on a thread of its own so that it mixes with any other event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, TypeVar
+
+from playwright.async_api import Browser, Page, async_playwright
+
+T = TypeVar("T")
+
+FLAGS = [
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    # WebGL 2 and WebGPU without a graphics card.
+    "--enable-unsafe-swiftshader",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-webgpu",
+    "--use-webgpu-adapter=swiftshader",
+    "--enable-features=Vulkan",
+]
+
+
+def executable() -> str:
+    """Path of Chromium. Raises FileNotFoundError if there is none."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    raise FileNotFoundError("No Chromium was found; install Debian's package chromium.")
+
+
+class Tab:
+    """One page of the harness, and what it logged."""
+
+    def __init__(self, chromium: Chromium, page: Page) -> None:
+        self._chromium = chromium
+        self._page = page
+        self.log: list[str] = []
+        page.on("console", lambda message: self.log.append(message.text))
+        page.on("pageerror", lambda error: self.log.append(str(error)))
+
+    def evaluate(self, script: str, argument: object = None, seconds: float = 240) -> Any:
+        """Run a script in the page. Raises TimeoutError after `seconds`."""
+        return self._chromium.wait(self._page.evaluate(script, argument), seconds)
+
+    def call(self, method: str, argument: object, seconds: float = 240) -> Any:
+        """Call a method of the harness' worker."""
+        return self.evaluate("([method, argument]) => window.call(method, argument)", [method, argument], seconds)
+
+    def close(self) -> None:
+        self._chromium.wait(self._page.close(), 30)
+
+
+class Chromium:
+    """Owns the browser and the thread that its event loop runs on."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._playwright = self.wait(async_playwright().start(), 60)
+        self._browser: Browser = self.wait(
+            self._playwright.chromium.launch(executable_path=executable(), args=FLAGS), 60
+        )
+
+    def wait(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Result of a coroutine run on the browser's thread. Raises TimeoutError after `seconds`."""
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            future.cancel()
+            raise
+
+    def open(self, address: str) -> Tab:
+        """A new tab at `address`."""
+        page = self.wait(self._browser.new_page(), 30)
+        tab = Tab(self, page)
+        self.wait(page.goto(address), 60)
+        return tab
+
+    def close(self) -> None:
+        self.wait(self._browser.close(), 30)
+        self.wait(self._playwright.stop(), 30)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@contextmanager
+def chromium() -> Iterator[Chromium]:
+    """A running browser, closed at the end."""
+    browser = Chromium()
+    try:
+        yield browser
+    finally:
+        browser.close()

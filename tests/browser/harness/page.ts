@@ -1,0 +1,86 @@
+/**
+ * Gives tests two workers: `window.call(method, argument)` runs a method of the harness' own, which uses the modules
+ * of the training worker; `window.tell(message)` talks to the training worker itself, as pages do.
+ */
+
+import type { FromWorker, ToWorker } from "../../../webapp/static/src/shared/worker-messages";
+import type { Answer, Call } from "./messages";
+
+declare global {
+  interface Window {
+    call: (method: string, argument: unknown) => Promise<unknown>;
+    /** Times TF.js Layers in a third worker. */
+    callLayers: (argument: unknown) => Promise<unknown>;
+    /** All answers to a message, up to the one that ends its work; vectors as plain arrays. */
+    tell: (message: Exclude<ToWorker, { type: "stop" }>) => Promise<unknown[]>;
+    stop: () => void;
+  }
+}
+
+/** A worker that answers calls, each by its number. */
+function caller(worker: Worker): (method: string, argument: unknown) => Promise<unknown> {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let calls = 0;
+  worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+    const settle = waiting.get(data.id);
+    waiting.delete(data.id);
+    if ("error" in data) settle?.reject(new Error(data.error));
+    else settle?.resolve(data.result);
+  };
+  worker.onerror = (event) => {
+    for (const { reject } of waiting.values()) reject(new Error(`The worker failed: ${event.message}`));
+    waiting.clear();
+  };
+  return (method, argument) => {
+    const id = ++calls;
+    const answer = Promise.withResolvers<unknown>();
+    waiting.set(id, answer);
+    worker.postMessage({ id, method, argument } satisfies Call);
+    return answer.promise;
+  };
+}
+
+window.call = caller(new Worker(new URL("./worker.ts", import.meta.url), { type: "module" }));
+
+let layers: ((method: string, argument: unknown) => Promise<unknown>) | null = null;
+window.callLayers = (argument) => {
+  layers ??= caller(new Worker(new URL("./layers.ts", import.meta.url), { type: "module" }));
+  return layers("times", argument);
+};
+
+const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "predicted", "failed"]);
+let trainer: Worker | null = null;
+
+function trainingWorker(): Worker {
+  trainer ??= new Worker(new URL("../../../webapp/static/src/worker/main.ts", import.meta.url), {
+    type: "module",
+  });
+  return trainer;
+}
+
+/** Playwright hands plain values over only. */
+function plain(message: FromWorker): unknown {
+  if (message.type === "trained") return { ...message, update: Array.from(new Float32Array(message.update)) };
+  if (message.type === "predicted") return { ...message, output: Array.from(message.output) };
+  return message;
+}
+
+window.tell = (message) => {
+  const answer = Promise.withResolvers<unknown[]>();
+  const said: unknown[] = [];
+  const target = trainingWorker();
+  const listen = ({ data }: MessageEvent<FromWorker>) => {
+    if (data.id !== message.id) return;
+    said.push(plain(data));
+    if (!LAST.has(data.type)) return;
+    target.removeEventListener("message", listen);
+    answer.resolve(said);
+  };
+  target.addEventListener("message", listen);
+  target.postMessage(
+    message.type === "predict" ? { ...message, input: Float32Array.from(message.input) } : message,
+  );
+  return answer.promise;
+};
+
+window.stop = () => trainingWorker().postMessage({ type: "stop" } satisfies ToWorker);

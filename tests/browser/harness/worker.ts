@@ -1,0 +1,26 @@
+/** Runs the training worker's own modules at the tests' request. */
+
+import { conformance } from "./conformance";
+import type { Answer, Call } from "./messages";
+import { runOps } from "./op";
+import { stepTimes } from "./speed";
+import { steady } from "./steady";
+
+const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> = {
+  conformance,
+  runOps,
+  steady,
+  stepTimes,
+};
+
+self.onmessage = async ({ data }: MessageEvent<Call>) => {
+  let answer: Answer;
+  try {
+    const method = METHODS[data.method];
+    if (method === undefined) throw new Error(`The harness has no method ${data.method}.`);
+    answer = { id: data.id, result: await method(data.argument as never) };
+  } catch (error) {
+    answer = { id: data.id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+  self.postMessage(answer);
+};

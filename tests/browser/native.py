@@ -1,0 +1,33 @@
+"""Prints what TensorFlow computes from bundles' native graphs: `python -m tests.browser.native FOLDER`.
+
+Kept out of the tests' own process because TensorFlow takes long to import and much memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from tests.conformance.native import NativeBundle, read_batches, train
+
+
+def main() -> None:
+    results = {}
+    for directory in sorted(Path(sys.argv[1]).iterdir()):
+        reference = directory / "reference"
+        seed = json.loads((reference / "inputs.json").read_text("utf-8"))["seed"]
+        result = train(NativeBundle(directory), read_batches(reference), seed)
+        results[directory.name] = {
+            "reports": [[loss, *row] for loss, row in zip(result.losses, result.metrics, strict=True)],
+            "gradient": result.gradient.tolist(),
+            "vector": result.vector.tolist(),
+        }
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

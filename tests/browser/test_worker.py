@@ -1,0 +1,188 @@
+"""The training worker as pages use it: messages in, messages out, files by their hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from tests.browser.chromium import Chromium, Tab
+from tests.browser.conformance import relative_error
+
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+
+# Dropout, noise and a convolution: every number that a participant must share with the others takes part.
+MODEL = "dropout"
+PLAN = {"epochs": 2, "learningRate": 0.05, "seed": 12345678901}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Addresses of a task's files."""
+
+    folder: Path
+    bundle: str
+    weights: str
+    shards: list[str]
+
+
+def _array(values: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {"dtype": values.dtype.name, "shape": list(values.shape), "data": values.tobytes()}
+
+
+def _shard(examples: int, seed: int) -> bytes:
+    generator = np.random.default_rng(seed)
+    x = generator.integers(0, 4, (examples, 8, 8, 2)).astype(np.uint8)
+    y = generator.integers(0, 4, examples).astype(np.int32)
+    shard = {"format": "minga-shard/1", "examples": examples, "x": _array(x), "y": _array(y)}
+    return msgspec.msgpack.encode(shard)
+
+
+@pytest.fixture(scope="module")
+def task(bundles: Path, blobs: Path) -> Task:
+    """The task's files in the blob store. Batches of 8 from 20 and 15 examples leave a short one."""
+
+    def put(content: bytes) -> str:
+        address = hashlib.sha256(content).hexdigest()
+        (blobs / address).write_bytes(content)
+        return address
+
+    folder = bundles / MODEL
+    for path in folder.rglob("*"):
+        if path.is_file():
+            put(path.read_bytes())
+    return Task(
+        folder,
+        bundle=put((folder / "bundle.json").read_bytes()),
+        weights=put((folder / "weights.bin").read_bytes()),
+        shards=[put(_shard(20, 1)), put(_shard(15, 2))],
+    )
+
+
+@pytest.fixture
+def fresh(browser: Chromium, origin: str) -> Iterator[Tab]:
+    """A page whose worker has heard nothing yet."""
+    tab = browser.open(f"{origin}/harness/index.html")
+    yield tab
+    tab.close()
+
+
+def tell(tab: Tab, **message: Any) -> list[dict[str, Any]]:
+    """All answers to one message."""
+    answers: list[dict[str, Any]] = tab.evaluate("message => window.tell(message)", message)
+    return answers
+
+
+def load(tab: Tab, origin: str, task: Task, backend: str | None) -> dict[str, Any]:
+    return tell(tab, type="load", id=1, origin=origin, bundle=task.bundle, backend=backend)[-1]
+
+
+@pytest.fixture(scope="module")
+def peers_own(task: Task, blobs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the TensorFlow peer reports for the same plan."""
+    update = tmp_path_factory.mktemp("peer") / "update.bin"
+    shards = [str(blobs / shard) for shard in task.shards]
+    module = [sys.executable, "-m", "tests.browser.peer_plan"]
+    command = [*module, str(task.folder), json.dumps(PLAN), str(update), *shards]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {**json.loads(printed), "update": np.fromfile(update, "<f4")}
+
+
+@pytest.mark.parametrize("backend", ["wasm", "webgl"])
+def test_a_plan_ends_in_the_update_of_the_tensorflow_peer(
+    backend: str, fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]
+) -> None:
+    loaded = load(fresh, origin, task, backend)
+    assert loaded["type"] == "loaded", loaded
+    assert loaded["backend"] == backend
+    plan = {**PLAN, "shards": task.shards}
+    *progress, trained = tell(fresh, type="train", id=2, weights=task.weights, plan=plan)
+    assert trained["type"] == "trained", trained
+    assert [p["step"] for p in progress] == list(range(1, 11))
+    assert {p["steps"] for p in progress} == {10}
+    assert trained["steps"] == 10
+    assert trained["examples"] == peers_own["examples"] == 70
+    assert trained["loss"] == pytest.approx(peers_own["loss"], rel=1e-4)
+    assert trained["metrics"] == pytest.approx(peers_own["metrics"], rel=1e-4)
+    assert relative_error(trained["update"], peers_own["update"]) < 1e-3
+
+
+def test_predicting_gives_keras_output(fresh: Tab, origin: str, task: Task) -> None:
+    load(fresh, origin, task, "wasm")
+    reference = task.folder / "reference"
+    first = json.loads((reference / "inputs.json").read_text("utf-8"))["batches"][0]["x"]
+    width = int(np.prod(first["shape"][1:]))
+    x = np.frombuffer((reference / "inputs.bin").read_bytes(), "<f4", width, first["offset"])
+    answer = tell(fresh, type="predict", id=2, weights=task.weights, input=x.tolist())[-1]
+    assert answer["type"] == "predicted", answer
+    expected = np.fromfile(reference / "output.bin", "<f4")[: len(answer["output"])]
+    assert relative_error(answer["output"], expected) < 1e-5
+
+
+def test_stop_ends_training_after_the_current_step(fresh: Tab, origin: str, task: Task) -> None:
+    load(fresh, origin, task, "wasm")
+    plan = {**PLAN, "epochs": 2000, "shards": task.shards}
+    message = {"type": "train", "id": 2, "weights": task.weights, "plan": plan}
+    script = "message => { setTimeout(() => window.stop(), 300); return window.tell(message); }"
+    *progress, trained = fresh.evaluate(script, message)
+    assert trained["type"] == "trained", trained
+    assert 0 < trained["steps"] < 10_000
+    assert trained["steps"] == len(progress)
+    assert np.linalg.norm(trained["update"]) > 0
+    again = tell(fresh, type="train", id=3, weights=task.weights, plan={**PLAN, "shards": task.shards})
+    assert again[-1]["steps"] == 10
+
+
+def test_without_a_wish_the_emulated_gpu_is_not_chosen(fresh: Tab, origin: str, task: Task) -> None:
+    loaded = load(fresh, origin, task, None)
+    assert loaded["backend"] == "wasm"
+    assert loaded["stepMs"] > 0
+
+
+def _bad_address(task: Task, blobs: Path) -> str:
+    """An address whose file is another one."""
+    address = hashlib.sha256(b"what was meant").hexdigest()
+    (blobs / address).write_bytes((blobs / task.weights).read_bytes())
+    return address
+
+
+def _short_weights(task: Task, blobs: Path) -> str:
+    content = (blobs / task.weights).read_bytes()[:-4]
+    address = hashlib.sha256(content).hexdigest()
+    (blobs / address).write_bytes(content)
+    return address
+
+
+@pytest.mark.parametrize(
+    ("weights", "reason"),
+    [
+        (_bad_address, "damaged on its way"),
+        (_short_weights, "the model needs"),
+        (lambda *_: "0" * 64, "does not have a file"),
+    ],
+)
+def test_wrong_files_fail_with_a_sentence_and_the_worker_goes_on(
+    weights: Callable[[Task, Path], str], reason: str, fresh: Tab, origin: str, task: Task, blobs: Path
+) -> None:
+    load(fresh, origin, task, "wasm")
+    plan = {**PLAN, "shards": task.shards}
+    failed = tell(fresh, type="train", id=2, weights=weights(task, blobs), plan=plan)[-1]
+    assert failed["type"] == "failed"
+    assert reason in failed["message"]
+    assert tell(fresh, type="train", id=3, weights=task.weights, plan=plan)[-1]["type"] == "trained"
+
+
+def test_training_before_loading_fails_with_a_sentence(fresh: Tab, task: Task) -> None:
+    plan = {**PLAN, "shards": task.shards}
+    failed = tell(fresh, type="train", id=2, weights=task.weights, plan=plan)[-1]
+    assert failed["type"] == "failed"
+    assert "not loaded" in failed["message"]

@@ -1,0 +1,18 @@
+import { defineConfig } from "vite";
+import { wasmThreads } from "../../vite.config";
+
+/** The harness, built like the web app: the same modules, the same kind of worker. */
+export default defineConfig({
+  root: "tests/browser/harness",
+  base: "/harness/",
+  publicDir: false,
+  build: {
+    outDir: "../../../.cache/harness",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 2000,
+  },
+  worker: { format: "es", plugins: () => [wasmThreads()] },
+});

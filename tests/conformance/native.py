@@ -1,0 +1,97 @@
+"""Run a bundle's native graphs over a reference's batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from tests.conformance.reference import uniform_input
+
+Vector = NDArray[np.float32]
+
+
+class NativeBundle:
+    """A bundle on disk; `run(signature, inputs)` takes and gives arrays by the manifest's names."""
+
+    def __init__(self, directory: Path) -> None:
+        self.manifest = json.loads((directory / "bundle.json").read_text("utf-8"))
+        self.weights = np.fromfile(directory / "weights.bin", "<f4")
+        self._functions = {name: self._load(directory, name) for name in self.manifest["signatures"]}
+
+    def run(self, signature: str, inputs: dict[str, Any]) -> dict[str, Any]:
+        """One run of a graph. Inputs that the signature does not have are left out."""
+        specs = self.manifest["signatures"][signature]
+        fed = [tf.constant(inputs[s["name"]], s["dtype"], s["shape"]) for s in specs["inputs"]]
+        values = self._functions[signature](*fed)
+        return {s["name"]: v.numpy() for s, v in zip(specs["outputs"], values, strict=True)}
+
+    def _load(self, directory: Path, name: str) -> Callable[..., list[Any]]:
+        graph_def = tf.compat.v1.GraphDef()
+        graph_def.ParseFromString((directory / "native" / f"{name}.pb").read_bytes())
+        specs = self.manifest["signatures"][name]
+        wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph_def, name=""), [])
+        tensor = wrapped.graph.get_tensor_by_name
+        feeds, fetches = ([tensor(s["tensor"] + ":0") for s in specs[side]] for side in ("inputs", "outputs"))
+        pruned: Callable[..., list[Any]] = wrapped.prune(feeds, fetches)
+        return pruned
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `reference.py` calls expected, computed by a bundle."""
+
+    losses: list[float]
+    metrics: list[list[float]]
+    gradient: Vector
+    vector: Vector
+
+
+def read_batches(reference: Path) -> list[dict[str, Any]]:
+    """The batches of inputs.json as arrays by name."""
+    blob = (reference / "inputs.bin").read_bytes()
+    batches = json.loads((reference / "inputs.json").read_text("utf-8"))["batches"]
+    return [
+        {
+            name: np.frombuffer(blob, s["dtype"], int(np.prod(s["shape"])), s["offset"]).reshape(s["shape"])
+            for name, s in batch.items()
+        }
+        for batch in batches
+    ]
+
+
+def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Result:
+    """Train from version 0 over the batches, a step each."""
+    manifest = bundle.manifest
+    size, optimizer = manifest["parameters"]["trainable"], manifest["optimizer"]
+    trainable, state = bundle.weights[:size], bundle.weights[size:]
+    slots = np.zeros((optimizer["slots"], size), np.float32)
+    losses, metrics, gradient = [], [], None
+    for step, batch in enumerate(batches, 1):
+        draws = {
+            r["name"]: uniform_input(tuple(r["shape"]), seed, step, k)
+            for k, r in enumerate(manifest["random"])
+        }
+        out = bundle.run("train", {"trainable": trainable, "state": state, **batch, **draws})
+        losses.append(float(out["loss"]))
+        metrics.append([float(m) for m in out["metrics"]])
+        gradient = out["gradient"] if gradient is None else gradient
+        state = out.get("new_state", state)
+        rest = {"gradient": out["gradient"], "learning_rate": optimizer["learning_rate"], "step": step}
+        moved = bundle.run("apply", {"trainable": trainable, "slots": slots, **rest})
+        trainable, slots = moved["new_trainable"], moved.get("new_slots", slots)
+    assert gradient is not None
+    return Result(losses, metrics, gradient, np.concatenate([trainable, state]))
+
+
+def relative_error(value: Any, expected: Any) -> float:
+    """Relative L2 error of arrays of equal shape."""
+    wanted = np.asarray(expected, np.float64)
+    difference = float(np.linalg.norm(np.asarray(value, np.float64) - wanted))
+    return difference / max(float(np.linalg.norm(wanted)), 1e-30)

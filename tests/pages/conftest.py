@@ -1,0 +1,57 @@
+"""A real server with the digits task, and a real Chromium that looks at its pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from tests.browser.chromium import FLAGS, executable
+from tests.web.running import Server, running
+
+MODELS = Path(__file__).parents[2] / "models"
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The gallery, built."""
+    for needed in (MODELS / "digits/built/bundle", MODELS.parent / "webapp/static/dist/manifest.json"):
+        assert needed.exists(), "The gallery or the web app is not built; run `make build` first."
+    return MODELS
+
+
+@pytest.fixture
+def server(models: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server of its own, whose rounds open for a single client."""
+    with running(models, tmp_path, "--set", "digits.coordination.min_clients=1") as server:
+        yield server
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable(), args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """A tab that must stay quiet: errors, warnings and refused addresses fail its test."""
+    page = await browser.new_page()
+    complaints = listen(page)
+    yield page
+    assert complaints == []
+
+
+def listen(page: Page) -> list[str]:
+    """What the tab complains about from now on."""
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
+    )
+    return complaints

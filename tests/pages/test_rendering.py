@@ -1,0 +1,72 @@
+"""What the pages' Python half decides: which built files belong to a page, and how figures read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from backend.web.pages import assets
+from backend.web.words import counted, decimal, number, percent, size, standing
+
+MANIFEST = {
+    "_shared.js": {"file": "assets/shared-1.js", "css": ["assets/shared-2.css"], "imports": ["_deep.js"]},
+    "_deep.js": {"file": "assets/deep-3.js", "css": ["assets/deep-4.css"], "imports": ["_shared.js"]},
+    "task.ts": {"file": "assets/task-5.js", "css": ["assets/task-6.css"], "imports": ["_shared.js"]},
+}
+
+
+def test_an_entry_brings_the_styles_of_all_that_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    built = assets(tmp_path, "task.ts")
+    assert built is not None
+    assert built["script"] == "assets/task-5.js"
+    assert built["styles"] == ["assets/task-6.css", "assets/shared-2.css", "assets/deep-4.css"]
+
+
+def test_a_new_build_is_seen_without_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({"task.ts": {"file": "old.js"}}))
+    assert (assets(tmp_path, "task.ts") or {})["script"] == "old.js"
+    path.write_text(json.dumps({"task.ts": {"file": "new.js", "css": []}}))
+    assert (assets(tmp_path, "task.ts") or {})["script"] == "new.js"
+
+
+def test_without_a_build_there_is_nothing(tmp_path: Path) -> None:
+    assert assets(tmp_path, "task.ts") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (number(1234567), "1\u202f234\u202f567"),
+        (percent(0.9312), "93.1\u202f%"),
+        (percent(None), "–"),
+        (decimal(0.137832), "0.1378"),
+        (size(29960), "30 kB"),
+        (size(999), "999 bytes"),
+        (size(3.44e6), "3.4 MB"),
+        (size(2e10), "20.0 GB"),
+        (counted(1, "volunteer"), "1 volunteer"),
+        (counted(0, "volunteer"), "0 volunteers"),
+    ],
+)
+def test_figures_read_well(text: str, expected: str) -> None:
+    assert text == expected
+
+
+@pytest.mark.parametrize(
+    ("phase", "participants", "version", "expected"),
+    [
+        ("waiting", 0, 0, "Waiting for the first volunteer"),
+        ("waiting", 0, 3, "Waiting for volunteers"),
+        ("waiting", 1, 0, "Waiting for more volunteers"),
+        ("training", 2, 3, "Training round 4 now"),
+        ("aggregating", 2, 3, "Putting round 4 together"),
+        ("finished", 0, 50, "Finished: the model is trained"),
+    ],
+)
+def test_a_task_says_how_it_stands(phase: str, participants: int, version: int, expected: str) -> None:
+    task = {"phase": phase, "participants": participants, "version": version, "round": version + 1}
+    assert standing(task) == expected

@@ -1,0 +1,176 @@
+"""The training page, as a volunteer meets it: real server, real Chromium, real training."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.pages.conftest import listen
+from tests.web.running import Server, running
+
+pytestmark = pytest.mark.browser
+
+SOON = 60_000
+# The longest and the median pause between ticks of a 50 ms timer of the page itself, in milliseconds.
+PAUSES = """
+milliseconds => new Promise((resolve) => {
+  const pauses = [];
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    pauses.push(now - last);
+    last = now;
+  }, 50);
+  setTimeout(() => {
+    clearInterval(timer);
+    pauses.sort((a, b) => a - b);
+    resolve([pauses.at(-1), pauses[pauses.length >> 1]]);
+  }, milliseconds);
+})
+"""
+
+
+async def open_training(page: Page, server: Server, backend: str = "wasm") -> None:
+    await page.goto(f"{server.url}/tasks/digits/train?backend={backend}")
+
+
+async def start(page: Page) -> None:
+    await page.locator("[data-action=start]").click()
+
+
+async def accepted(page: Page, least: int) -> None:
+    """Waits until so many updates count."""
+    await page.wait_for_function(
+        "least => Number(document.querySelector('[data-accepted]').textContent) >= least",
+        arg=least,
+        timeout=SOON,
+    )
+
+
+async def participants(server: Server) -> Any:
+    return (await asyncio.to_thread(server.get, "/api/tasks/digits"))["participants"]
+
+
+async def test_one_press_of_the_button_and_an_update_counts(page: Page, server: Server) -> None:
+    await open_training(page, server)
+    await start(page)
+    await accepted(page, 2)
+    await expect(page.locator("[data-backend]")).to_have_text("WebAssembly")
+    await expect(page.locator("[data-people] li.me")).to_contain_text("You · WebAssembly")
+    await page.locator("[data-action=stop]").click()
+    await expect(page.locator("[data-status-line]")).to_have_text("Stopped. Thank you!")
+    answer = await asyncio.to_thread(server.get, "/api/tasks/digits/contributions")
+    [mine] = answer["contributions"]
+    assert (mine["kind"], mine["backend"]) == ("browser", "wasm")
+    assert mine["accepted"] >= 2
+    assert mine["examples"] >= 2 * 100
+
+
+async def test_a_browser_that_comes_back_is_the_same_participant(page: Page, server: Server) -> None:
+    for _ in range(2):
+        await open_training(page, server)
+        await start(page)
+        await accepted(page, 1)
+    answer = await asyncio.to_thread(server.get, "/api/tasks/digits/contributions")
+    assert len(answer["contributions"]) == 1
+
+
+async def test_the_page_answers_while_it_trains(page: Page, server: Server) -> None:
+    await open_training(page, server)
+    await start(page)
+    await accepted(page, 1)
+    before = await main_thread_seconds(page)
+    longest, median = await page.evaluate(PAUSES, 4000)
+    busy = await main_thread_seconds(page) - before
+    await accepted(page, 2)
+    # Processor time does not depend on what else the machine does; the pauses may, so their bounds are wide.
+    assert busy < 0.3 * 4
+    assert median < 100
+    assert longest < 1000
+
+
+async def main_thread_seconds(page: Page) -> float:
+    """Processor time that the page's own thread has used."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    metrics = (await session.send("Performance.getMetrics"))["metrics"]
+    return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
+
+
+async def test_the_address_chooses_the_backend_and_starts_nothing(page: Page, server: Server) -> None:
+    await open_training(page, server, "cpu")
+    await expect(page.locator("input[value=cpu]")).to_be_checked()
+    await expect(page.locator("[data-status-line]")).to_have_text("Ready when you are")
+    await asyncio.sleep(1)
+    assert await participants(server) == 0
+
+
+async def test_the_keyboard_alone_starts_and_stops(page: Page, server: Server) -> None:
+    await open_training(page, server)
+    await page.locator("[data-action=start]").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("[data-action=stop]")).to_be_focused()
+    await accepted(page, 1)
+    await page.keyboard.press("Space")
+    await expect(page.locator("[data-action=start]")).to_have_text("Start training")
+    await asyncio.sleep(0.5)
+    assert await participants(server) == 0
+
+
+async def test_a_second_tab_takes_over_and_the_first_says_so(browser: Browser, server: Server) -> None:
+    context = await browser.new_context()
+    first, second = await context.new_page(), await context.new_page()
+    complaints = [*listen(first), *listen(second)]
+    for page in (first, second):
+        await open_training(page, server)
+        await start(page)
+        await accepted(page, 1)
+    await expect(first.locator("[data-status]")).to_have_attribute("data-phase", "stopped")
+    await expect(first.locator("[data-action=start]")).to_be_enabled()
+    assert complaints == []
+
+
+async def test_closing_the_page_is_leaving(page: Page, server: Server) -> None:
+    await open_training(page, server)
+    await start(page)
+    await accepted(page, 1)
+    await page.goto(server.url)
+    await asyncio.sleep(0.5)
+    assert await participants(server) == 0
+
+
+async def test_the_page_comes_back_by_itself_after_the_server_was_killed(
+    browser: Browser, models: Path, tmp_path: Path
+) -> None:
+    page = await browser.new_page()
+    flags = ("--set", "digits.coordination.min_clients=1", "--port", str(free_port()))
+    with running(models, tmp_path, *flags) as server:
+        await open_training(page, server)
+        await start(page)
+        await accepted(page, 1)
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+        await expect(page.locator("[data-status-line]")).to_contain_text("Offline: trying again")
+        counted = int(await page.locator("[data-accepted]").inner_text())
+        await asyncio.to_thread(server.start)
+        await accepted(page, counted + 1)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def test_versions_and_curves_appear_while_training(page: Page, server: Server) -> None:
+    await open_training(page, server)
+    await start(page)
+    await expect(page.locator("[data-curve-mine] canvas")).to_be_visible(timeout=SOON)
+    await expect(page.locator("[data-curve] canvas")).to_be_visible(timeout=SOON)
+    await expect(page.locator("tr[data-version='1']")).to_have_count(1)

@@ -1,0 +1,77 @@
+"""A real peer process."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+class Peer:
+    """`minga peer join` with a home of its own; its reports are read while it runs."""
+
+    def __init__(self, home: Path, *words: str) -> None:
+        command = [sys.executable, "-m", "backend", "peer", "join", *words, "--json"]
+        command += ["--cache-dir", str(home / "cache"), "--device", "cpu"]
+        environment = {**os.environ, "HOME": str(home)}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, text=True)
+        self._words = ""
+        self.seen: list[dict[str, Any]] = []
+        self._news: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._news.put(json.loads(line))
+
+    def expect(self, event: str, seconds: float = 60.0) -> dict[str, Any]:
+        """The next report of `event`."""
+        end = time.monotonic() + seconds
+        while True:
+            news = self._news.get(timeout=max(0.0, end - time.monotonic()))
+            self.seen.append(news)
+            if news["event"] == event:
+                return news
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
+        """Exit code, and how many seconds it took to end."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        return self.process.wait(30), time.monotonic() - began
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and standard error, once it ended by itself or was killed."""
+        code = self.process.wait(60)
+        self._reader.join()
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        if not self.process.stderr.closed:
+            self._words = self.process.stderr.read()
+            self.process.stderr.close()
+            self.process.stdout.close()
+        return code, self._words
+
+
+@contextmanager
+def joined(home: Path, *words: str) -> Iterator[Peer]:
+    """A peer that is killed at the end if it still runs."""
+    home.mkdir(exist_ok=True)
+    peer = Peer(home, *words)
+    try:
+        yield peer
+    finally:
+        if peer.process.poll() is None:
+            peer.process.kill()
+        peer.end()

@@ -1,0 +1,116 @@
+"""The peer's process against a real server with the digits task."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.peer.joining import joined
+from tests.web.running import Server, running
+
+pytestmark = pytest.mark.tensorflow
+
+ALONE = ("--set", "digits.coordination.min_clients=1", "--set", "digits.coordination.gather=0")
+
+
+@pytest.fixture
+def server(digits: Path, tmp_path: Path) -> Iterator[Server]:
+    with running(digits, tmp_path / "data", *ALONE, "--set", "digits.coordination.rounds=1000") as server:
+        yield server
+
+
+def test_updates_of_a_peer_are_accepted_until_the_task_is_finished(digits: Path, tmp_path: Path) -> None:
+    with (
+        running(digits, tmp_path / "data", *ALONE, "--set", "digits.coordination.rounds=3") as server,
+        joined(tmp_path / "home", f"{server.url}/tasks/digits/train") as peer,
+    ):
+        peer.expect("finished", 90)
+        assert peer.end() == (0, "")
+        assert [news["round"] for news in peer.seen if news["event"] == "accepted"] == [1, 2, 3]
+        (row,) = server.get("/api/tasks/digits/contributions")["contributions"]
+        assert (row["kind"], row["backend"], row["accepted"]) == ("peer", "tensorflow-cpu", 3)
+        assert row["examples"] == 3 * 800
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order_within_25_seconds(
+    server: Server, tmp_path: Path, number: signal.Signals
+) -> None:
+    with joined(tmp_path / "home", server.url) as peer:
+        peer.expect("accepted", 90)
+        code, seconds = peer.stop(number)
+        assert code == 0
+        assert seconds < 25
+    deadline = time.monotonic() + 5
+    while server.get("/api/tasks/digits")["participants"]:
+        assert time.monotonic() < deadline, "the server still counts it"
+
+
+def test_the_partial_update_of_a_stopped_peer_counts(digits: Path, tmp_path: Path) -> None:
+    endless = ("--set", "digits.training.epochs=1000", "--set", "digits.coordination.deadline=600")
+    with (
+        running(digits, tmp_path / "data", *ALONE, *endless) as server,
+        joined(tmp_path / "home", server.url) as peer,
+    ):
+        peer.expect("training", 90)
+        time.sleep(1.0)
+        code, seconds = peer.stop()
+        assert code == 0
+        assert seconds < 25
+        accepted = peer.expect("accepted", 5)
+        assert 0 < accepted["examples"] < 1000 * 400
+
+
+def test_it_stops_at_once_while_the_server_is_away(tmp_path: Path) -> None:
+    with joined(tmp_path / "home", "http://127.0.0.1:9", "--task", "digits") as peer:
+        news = peer.expect("offline", 30)
+        assert "Trying again" in news["message"]
+        code, seconds = peer.stop()
+        assert code == 0
+        assert seconds < 5
+
+
+def test_after_the_server_was_killed_and_started_again_it_goes_on(
+    server: Server, digits: Path, tmp_path: Path
+) -> None:
+    with joined(tmp_path / "home", server.url, "--task", "digits") as peer:
+        before = peer.expect("version", 90)["version"]
+        server.stop(signal.SIGKILL)
+        peer.expect("offline", 30)
+        port = server.url.rpartition(":")[2]
+        again = (*ALONE, "--set", "digits.coordination.rounds=1000", "--port", port)
+        with running(digits, tmp_path / "data", *again) as second:
+            assert second.report["tasks"][0]["version"] >= before
+            peer.expect("connected", 60)
+            peer.expect("accepted", 60)
+            assert peer.stop()[0] == 0
+
+
+def test_two_peers_of_one_machine_are_two_clients(server: Server, tmp_path: Path) -> None:
+    with joined(tmp_path / "home", server.url) as first:
+        one = first.expect("connected", 60)["client"]
+        with joined(tmp_path / "home", server.url) as second:
+            other = second.expect("connected", 60)["client"]
+    with joined(tmp_path / "home", server.url) as later:
+        assert later.expect("connected", 60)["client"] == one != other
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["{url}", "--task", "nonsense"], "There is no task 'nonsense': {url} has the task digits."),
+        (["{url}/static/nothing"], "{url}/static/nothing is no Minga server; check the address."),
+        (["gopher://example.org"], "'gopher://example.org' is no address of a Minga server"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(
+    server: Server, tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    with joined(tmp_path / "home", *(word.format(url=server.url) for word in words)) as peer:
+        code, complaint = peer.end()
+    assert code == 2
+    assert complaint.startswith("minga: " + sentence.format(url=server.url))

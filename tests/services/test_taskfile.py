@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.errors import TaskFileError
+from backend.services.taskfile import parse_task, read_task_file
+from tests.tiny import task_toml, write_task
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "task-file.md"
+
+
+def tables() -> dict[str, Any]:
+    return tomllib.loads(task_toml("tiny", {}))
+
+
+def changed(key: str, value: Any) -> dict[str, Any]:
+    task = tables()
+    *folders, last = key.split(".")
+    table = task
+    for folder in folders:
+        table = table.setdefault(folder, {})
+    table[last] = value
+    return task
+
+
+def test_the_example_of_the_reference_is_a_task_file() -> None:
+    text = REFERENCE.read_text().partition("```toml\n")[2].partition("```")[0]
+    task = parse_task(tomllib.loads(text), "task-file.md")
+    assert (task.name, task.coordination.rounds, task.coordination.deadline) == ("digits", 50, 60.0)
+    assert task.trial is not None
+    assert task.trial.labels[-1] == "9"
+    assert task.model.optimizer is not None
+    assert task.model.optimizer.learning_rate == 0.003
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    task = parse_task(tables(), "here")
+    assert (task.training.epochs, task.topics, task.trial) == (1, [], None)
+    assert task.coordination.server_optimizer.name == "fedavg"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "colour",
+        "model.colour",
+        "data.colour",
+        "training.colour",
+        "coordination.colour",
+        "coordination.server_optimizer.colour",
+        "security.colour",
+        "licence.colour",
+        "data.preprocess.colour",
+    ],
+)
+def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
+    with pytest.raises(TaskFileError, match="unknown field `colour`"):
+        parse_task(changed(key, "red"), "here")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("name", "Digits"),
+        ("name", "../digits"),
+        ("name", "-digits"),
+        ("name", ""),
+        ("name", "x" * 65),
+        ("model.batch_size", 0),
+        ("model.batch_size", "32"),
+        ("model.optimizer", {"name": "magic"}),
+        ("data.source", "satellite"),
+        ("data.shards_per_client", 0),
+        ("data.preprocess", {"scale": 0}),
+        ("training.epochs", 0),
+        ("training.epochs", 1.5),
+        ("coordination.scheme", "chaos"),
+        ("coordination.rounds", 0),
+        ("coordination.min_clients", 0),
+        ("coordination.quorum", 0),
+        ("coordination.deadline", 0),
+        ("coordination.deadline", float("nan")),
+        ("coordination.gather", -1),
+        ("coordination.server_optimizer", {"name": "fedmagic"}),
+        ("coordination.server_optimizer", {"name": "fedavgm", "momentum": 1.0}),
+        ("security.max_update_norm", 0),
+        ("security.max_update_norm", float("inf")),
+        ("try", {"input": "Draw!"}),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_its_place(key: str, value: Any) -> None:
+    with pytest.raises(TaskFileError, match=rf"here: .*`{key.partition('.')[0]}.*See docs"):
+        parse_task(changed(key, value), "here")
+
+
+@pytest.mark.parametrize("key", ["name", "title", "model", "data", "coordination"])
+def test_what_is_missing_is_named(key: str) -> None:
+    task = tables()
+    del task[key]
+    with pytest.raises(TaskFileError, match=f"`{key}`"):
+        parse_task(task, "here")
+
+
+def test_momentum_belongs_to_fedavgm() -> None:
+    with pytest.raises(TaskFileError, match="momentum belongs to fedavgm"):
+        parse_task(changed("coordination.server_optimizer", {"name": "fedavg", "momentum": 0.9}), "here")
+
+
+def test_a_quorum_that_cannot_be_reached_is_refused() -> None:
+    with pytest.raises(TaskFileError, match="quorum is over min_clients"):
+        parse_task(changed("coordination.quorum", 3), "here")
+
+
+def test_overrides_are_checked_like_the_file(tmp_path: Path) -> None:
+    path = write_task(tmp_path / "tiny") / "task.toml"
+    task = read_task_file(
+        path, ["coordination.min_clients=3", "title=A new title", "data.preprocess.scale=0.5"]
+    )
+    assert (task.coordination.min_clients, task.title) == (3, "A new title")
+    assert task.data.preprocess is not None
+    assert task.data.preprocess.scale == 0.5
+    for override, words in (
+        ("coordination.min_clients=none", "min_clients"),
+        ("coordination.colour=1", "colour"),
+        ("title", "is no override"),
+        ("=3", "is no override"),
+        ("title.x=3", "title is not a table"),
+    ):
+        with pytest.raises(TaskFileError, match=words):
+            read_task_file(path, [override])
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError, match="cannot be read"):
+        read_task_file(tmp_path / "task.toml")
+    (tmp_path / "task.toml").write_text("name = ")
+    with pytest.raises(TaskFileError, match="not valid TOML"):
+        read_task_file(tmp_path / "task.toml")
+    (tmp_path / "task.toml").write_bytes(b"name = '\xff'")
+    with pytest.raises(TaskFileError, match="cannot be read"):
+        read_task_file(tmp_path / "task.toml")

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.errors import WrongLengthError
+from backend.services.uploads import SLOTS, STALL_SECONDS, WINDOW_BYTES, Uploads
+from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
+
+
+def offer(size: int, number: int = 1) -> Offer:
+    return Offer(round=number, version=0, examples=1, steps=1, loss=0.0, metrics={}, size=size)
+
+
+def chunk(offset: int, data: bytes, number: int = 1) -> Chunk:
+    return Chunk(round=number, offset=offset, data=data)
+
+
+@given(st.integers(1, 3 * WINDOW_BYTES), st.integers(CHUNK_BYTES // 8, CHUNK_BYTES))
+def test_an_update_of_any_size_arrives_whole_within_its_credit(size: int, step: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    data = data[:size]
+    uploads, sent, complete = Uploads(), 0, False
+    ((_, credit),) = uploads.grant("a", offer(size), 0.0)
+    until = credit.until
+    while not complete:
+        assert until - sent <= WINDOW_BYTES
+        part = data[sent : min(until, sent + step)]
+        assert part, "the credit ran out"
+        complete, credits = uploads.chunk("a", chunk(sent, part), 1.0)
+        sent += len(part)
+        until = credits[0][1].until if credits else until
+    assert uploads.data("a") == data
+    assert until == size
+
+
+def test_a_slot_is_needed_to_send() -> None:
+    uploads = Uploads()
+    first = [uploads.grant(str(number), offer(8), 0.0) for number in range(SLOTS + 2)]
+    assert [len(credits) for credits in first] == [1] * SLOTS + [0, 0]
+    assert uploads.drop("1", 0.0) == [(str(SLOTS), Credit(round=1, until=8))]
+    uploads.chunk("0", chunk(0, bytes(8)), 0.0)
+    assert uploads.done("0", 2, 0.0) == []
+    assert uploads.done("0", 1, 0.0) == [(str(SLOTS + 1), Credit(round=1, until=8))]
+
+
+def test_who_gives_up_in_the_queue_gets_no_slot() -> None:
+    uploads = Uploads()
+    for number in range(SLOTS + 2):
+        uploads.grant(str(number), offer(8), 0.0)
+    assert uploads.drop(str(SLOTS), 0.0) == []
+    assert [client for client, _ in uploads.drop("0", 0.0)] == [str(SLOTS + 1)]
+
+
+@pytest.mark.parametrize("bad", [chunk(4, b"1234"), chunk(0, b""), chunk(0, bytes(9)), chunk(2**50, b"1")])
+def test_a_chunk_out_of_place_is_refused(bad: Chunk) -> None:
+    uploads = Uploads()
+    uploads.grant("a", offer(8), 0.0)
+    with pytest.raises(WrongLengthError, match="byte 0 was due"):
+        uploads.chunk("a", bad, 0.0)
+
+
+def test_a_chunk_beyond_the_credit_is_refused() -> None:
+    uploads = Uploads()
+    uploads.grant("a", offer(4 * WINDOW_BYTES), 0.0)
+    for part in range(WINDOW_BYTES // CHUNK_BYTES):
+        _, credits = uploads.chunk("a", chunk(part * CHUNK_BYTES, bytes(CHUNK_BYTES)), 0.0)
+    assert credits
+    with pytest.raises(WrongLengthError):
+        uploads.chunk("a", chunk(WINDOW_BYTES, bytes(CHUNK_BYTES + 1)), 0.0)
+
+
+def test_chunks_of_an_update_that_is_not_expected_are_dropped() -> None:
+    uploads = Uploads()
+    assert uploads.chunk("a", chunk(0, b"1234"), 0.0) == (False, [])
+    uploads.grant("a", offer(4), 0.0)
+    assert uploads.chunk("a", chunk(0, b"1234", number=2), 0.0) == (False, [])
+    assert uploads.chunk("a", chunk(0, b"1234"), 0.0) == (True, [])
+    assert uploads.chunk("a", chunk(0, b"5678"), 0.0) == (False, [])
+    assert uploads.data("a") == b"1234"
+
+
+def test_an_upload_that_stalls_is_found_in_time() -> None:
+    uploads = Uploads()
+    assert uploads.timer() is None
+    uploads.grant("a", offer(8), 10.0)
+    uploads.grant("b", offer(8), 10.0)
+    uploads.chunk("b", chunk(0, bytes(4)), 15.0)
+    assert uploads.timer() == 10.0 + STALL_SECONDS
+    assert uploads.stalled(10.0 + STALL_SECONDS) == [("a", 1)]
+    uploads.drop("a", 30.0)
+    uploads.chunk("b", chunk(4, bytes(4)), 30.0)
+    assert uploads.timer() is None
+    assert uploads.stalled(1000.0) == []

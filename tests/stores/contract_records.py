@@ -1,0 +1,103 @@
+"""What every implementation of Records must do. Subclasses give the fixture `records`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from backend.errors import StoreError
+from backend.stores.contracts import (
+    Contribution,
+    EvaluationRecord,
+    Records,
+    RoundRecord,
+    RoundResult,
+    VersionRecord,
+)
+
+ZERO = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)
+FIRST = VersionRecord(1, 1, "1" * 64, "2" * 64, 2, 40, 0.5, {"accuracy": 0.25}, 3.5, 200.0)
+ROUND = RoundRecord(1, 0, 3, 2, 1, "version", "", 3.5, 200.0)
+ANN = Contribution("a" * 16, "browser", "webgl", 1, 0, 20)
+BOB = Contribution("b" * 16, "peer", "tensorflow", 1, 1, 20)
+
+
+class RecordsContract:
+    """The tests."""
+
+    async def test_a_run_keeps_its_number(self, records: Records) -> None:
+        first = await records.open_run("digits", "x" * 64)
+        assert await records.open_run("digits", "x" * 64) == first
+        assert await records.open_run("digits", "y" * 64) != first
+        assert await records.open_run("letters", "x" * 64) != first
+
+    async def test_a_new_run_is_empty(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        assert await records.last_round(run) == 0
+        for ask in (records.versions, records.evaluations, records.contributions, records.rounds):
+            assert await ask(run) == []
+
+    async def test_version_zero_is_added_once(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        await records.add_first_version(run, ZERO)
+        await records.add_first_version(run, replace(ZERO, created=999.0))
+        assert await records.versions(run) == [ZERO]
+
+    async def test_a_round_is_recorded_with_all_it_brought(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        await records.add_first_version(run, ZERO)
+        await records.record(run, RoundResult(ROUND, [ANN, BOB], FIRST))
+        assert await records.versions(run) == [ZERO, FIRST]
+        assert await records.rounds(run) == [ROUND]
+        assert await records.last_round(run) == 1
+        assert await records.contributions(run) == [ANN, BOB]
+
+    async def test_an_abandoned_round_leaves_no_version(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        lost = replace(ROUND, outcome="abandoned", reason="0 of at least 1 updates arrived in time.")
+        await records.record(run, RoundResult(lost))
+        assert await records.versions(run) == []
+        assert await records.rounds(run) == [lost]
+        assert await records.last_round(run) == 1
+
+    async def test_contributions_add_up_and_the_latest_backend_stays(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        await records.record(run, RoundResult(ROUND, [ANN, BOB]))
+        later = replace(ROUND, round=2)
+        await records.record(run, RoundResult(later, [replace(BOB, backend="cuda", refused=0)]))
+        assert await records.contributions(run) == [
+            replace(BOB, backend="cuda", accepted=2, refused=1, examples=40),
+            ANN,
+        ]
+
+    @pytest.mark.parametrize("clash", ["round", "version"])
+    async def test_a_result_is_recorded_whole_or_not_at_all(self, records: Records, clash: str) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        await records.record(run, RoundResult(ROUND, [ANN], FIRST))
+        second_round = ROUND if clash == "round" else replace(ROUND, round=2)
+        second = replace(FIRST, version=2) if clash == "round" else FIRST
+        with pytest.raises(StoreError):
+            await records.record(run, RoundResult(second_round, [ANN], second))
+        assert await records.versions(run) == [FIRST]
+        assert await records.rounds(run) == [ROUND]
+        assert await records.contributions(run) == [ANN]
+
+    async def test_an_evaluation_replaces_an_older_one(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        await records.add_evaluation(run, EvaluationRecord(1, 0.9, {"accuracy": 0.1}))
+        await records.add_evaluation(run, EvaluationRecord(0, 2.0, {}))
+        await records.add_evaluation(run, EvaluationRecord(1, 0.5, {"accuracy": 0.8}))
+        assert await records.evaluations(run) == [
+            EvaluationRecord(0, 2.0, {}),
+            EvaluationRecord(1, 0.5, {"accuracy": 0.8}),
+        ]
+
+    async def test_runs_do_not_mix(self, records: Records) -> None:
+        one = await records.open_run("digits", "x" * 64)
+        other = await records.open_run("letters", "x" * 64)
+        await records.record(one, RoundResult(ROUND, [ANN], FIRST))
+        await records.add_evaluation(one, EvaluationRecord(1, 0.9, {}))
+        assert await records.last_round(other) == 0
+        for ask in (records.versions, records.evaluations, records.contributions, records.rounds):
+            assert await ask(other) == []

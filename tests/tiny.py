@@ -1,0 +1,146 @@
+"""A whole task folder of a few hundred bytes: y = w x + b, eight parameters and two values of state.
+
+Its graphs compute nothing; the server looks at their ops only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+TRAINABLE, STATE = 8, 2
+SIZE = TRAINABLE + STATE
+SHARDS, EXAMPLES = 6, 5
+SIGNATURES = ("train", "apply", "evaluate", "predict")
+OPS = ("Placeholder", "AddV2")
+
+
+def graph_def(*ops: str, library: bytes = b"") -> bytes:
+    """A serialized GraphDef with one node for each op, written by hand (protobuf wire format)."""
+    nodes = b"".join(
+        _field(1, _field(1, f"n{i}".encode()) + _field(2, op.encode())) for i, op in enumerate(ops)
+    )
+    return nodes + (_field(2, library) if library else b"")
+
+
+def write_task(folder: Path, *, ops: tuple[str, ...] = OPS, more: int = 0, **coordination: Any) -> Path:
+    """Writes task.toml, bundle and shards into `folder`, and returns it; `more` adds values of state."""
+    bundle, shards = folder / "bundle", folder / "shards"
+    weights = np.arange(SIZE + more, dtype="<f4")
+    files = {"weights.bin": weights.tobytes()}
+    for signature in SIGNATURES:
+        files[f"native/{signature}.pb"] = graph_def(*ops)
+        files[f"{signature}/model.json"] = json.dumps(tfjs_model(*ops)).encode()
+    for name, data in files.items():
+        (bundle / name).parent.mkdir(parents=True, exist_ok=True)
+        (bundle / name).write_bytes(data)
+    (bundle / "bundle.json").write_text(json.dumps(manifest(files, more)))
+    shards.mkdir(exist_ok=True)
+    index = {"train": [_shard(shards, f"train-{n}", n) for n in range(SHARDS)], "holdout": []}
+    (shards / "shards.json").write_text(json.dumps(index))
+    (folder / "README.md").write_text(
+        "# Tiny\n\nA line. <script>alert(1)</script> [x](javascript:alert(1))\n"
+    )
+    (folder / "task.toml").write_text(task_toml(folder.name, coordination))
+    return folder
+
+
+def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
+    """bundle.json of the tiny model."""
+    tensor = {"shape": [2], "dtype": "float32"}
+    return {
+        "format": "minga-bundle/1",
+        "name": "tiny",
+        "batch_size": 4,
+        "parameters": {"trainable": TRAINABLE, "state": STATE + more},
+        "layout": [
+            {"name": "dense/kernel", "shape": [2, 3], "offset": 0, "trainable": True},
+            {"name": "dense/bias", "shape": [2], "offset": 6, "trainable": True},
+            {"name": "norm/mean", "shape": [STATE + more], "offset": 8, "trainable": False},
+        ],
+        "input": tensor,
+        "label": {"shape": [], "dtype": "int32"},
+        "output": tensor,
+        "loss": "mean_squared_error",
+        "metrics": ["accuracy"],
+        "optimizer": {"name": "sgd", "learning_rate": 0.5, "slots": 0, "hyperparameters": {}},
+        "preprocess": {},
+        "random": [],
+        "signatures": {name: {"inputs": [], "outputs": []} for name in SIGNATURES},
+        "ops": {name: list(OPS) for name in SIGNATURES},
+        "flops": {"train": 100},
+        "files": {
+            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+            for name, data in files.items()
+        },
+    }
+
+
+def tfjs_model(*ops: str) -> dict[str, Any]:
+    """model.json of a TF.js graph model without weights."""
+    nodes = [{"name": f"n{number}", "op": op} for number, op in enumerate(ops)]
+    return {"format": "graph-model", "modelTopology": {"node": nodes, "library": {}}, "weightsManifest": []}
+
+
+def task_toml(name: str, coordination: dict[str, Any]) -> str:
+    """A task file; `coordination` adds to or replaces its coordination table."""
+    table = {
+        "scheme": "federated",
+        "rounds": 100,
+        "min_clients": 2,
+        "quorum": 1,
+        "deadline": 5,
+        "gather": 0,
+        **coordination,
+    }
+    lines = [
+        f"{key} = {value if isinstance(value, str) and value[0] in '{[' else json.dumps(value)}"
+        for key, value in table.items()
+    ]
+    return f"""
+name = "{name}"
+title = "Tiny"
+[model]
+file = "model.keras"
+bundle = "bundle"
+batch_size = 4
+[data]
+source = "shards"
+shards = "shards"
+shards_per_client = 2
+[coordination]
+{chr(10).join(lines)}
+[security]
+max_update_norm = 50.0
+"""
+
+
+def _shard(folder: Path, name: str, seed: int) -> dict[str, Any]:
+    values = np.full((EXAMPLES, 2), seed, dtype="<f4")
+    content = {
+        "format": "minga-shard/1",
+        "examples": EXAMPLES,
+        "x": {"dtype": "float32", "shape": [EXAMPLES, 2], "data": values.tobytes()},
+        "y": {"dtype": "int32", "shape": [EXAMPLES], "data": np.zeros(EXAMPLES, "<i4").tobytes()},
+    }
+    data = msgspec.msgpack.encode(content)
+    (folder / f"{name}.msgpack").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    return {"file": f"{name}.msgpack", "sha256": digest, "examples": EXAMPLES, "bytes": len(data)}
+
+
+def _field(number: int, data: bytes) -> bytes:
+    return bytes([number << 3 | 2]) + _varint(len(data)) + data
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import type { View } from "../../../webapp/static/src/network/session";
+import { statusOf } from "../../../webapp/static/src/page/status";
+import { type Event, handle, INITIAL, type State } from "../../../webapp/static/src/protocols/participant";
+import type { FrameOf } from "../../../webapp/static/src/shared/wire";
+
+const HASH = "a".repeat(64);
+const ME = "0123456789abcdef";
+
+const START: Event = {
+  type: "start",
+  hello: {
+    type: "hello",
+    token: "a-token-of-more-than-22-characters",
+    kind: "browser",
+    backend: "wasm",
+    agent: "test",
+  },
+};
+const WELCOMED: readonly Event[] = [
+  START,
+  { type: "connected" },
+  { type: "frame", frame: { type: "welcome", task: "digits", client: ME, bundle: HASH, chunk_bytes: 1000 } },
+];
+const READY: readonly Event[] = [...WELCOMED, { type: "loaded", backend: "wasm", step_ms: 8 }];
+const TRAINING: readonly Event[] = [
+  ...READY,
+  {
+    type: "frame",
+    frame: {
+      type: "train",
+      round: 4,
+      version: 3,
+      weights: HASH,
+      epochs: 1,
+      learning_rate: 0.003,
+      seed: 1,
+      shards: [],
+      seconds: 60,
+    },
+  },
+];
+const TRAINED: readonly Event[] = [
+  ...TRAINING,
+  { type: "trained", round: 4, examples: 400, steps: 26, loss: 0.5, metrics: {}, size: 40 },
+];
+
+function after(events: readonly Event[]): State {
+  return events.reduce((state, event) => handle(state, event).state, INITIAL);
+}
+
+function view(events: readonly Event[], more: Partial<View> = {}): View {
+  const nothing = { client: ME, task: null, taskAt: 0, progress: null, retryAt: null, problem: null };
+  return { machine: after(events), ...nothing, ...more };
+}
+
+function taskState(change: Partial<FrameOf<"state">>): FrameOf<"state"> {
+  return {
+    type: "state",
+    phase: "waiting",
+    round: 4,
+    version: 3,
+    needed: 0,
+    cohort: 0,
+    reported: 0,
+    quorum: 1,
+    seconds: null,
+    participants: [],
+    ...change,
+  };
+}
+
+const progress = {
+  type: "progress",
+  id: 1,
+  step: 12,
+  steps: 36,
+  loss: 0.42,
+  metrics: [],
+  stepMs: 8,
+} as const;
+const reported = { client: ME, kind: "browser", backend: "wasm", status: "reported", accepted: 1 } as const;
+
+describe("What the volunteer's device does, in words", () => {
+  test.each<[string, View, string]>([
+    ["before the first start", view([]), "Ready when you are"],
+    ["connecting", view([START]), "Connecting"],
+    ["loading", view(WELCOMED), "Getting ready"],
+    ["too few are here", view(READY, { task: taskState({ needed: 1 }) }), "Waiting for 1 more participant"],
+    ["far too few", view(READY, { task: taskState({ needed: 3 }) }), "Waiting for 3 more participants"],
+    ["training", view(TRAINING, { progress }), "Training: step 12 of 36"],
+    ["before the first step", view(TRAINING), "Training: fetching the examples"],
+    ["uploading", view(TRAINED), "Sending your update"],
+    ["ended by itself", view([...READY, { type: "stop" }], { problem: "No memory." }), "Stopped"],
+    ["left without an update", view([...READY, { type: "stop" }]), "Stopped"],
+    [
+      "left after one",
+      view([
+        ...TRAINED,
+        { type: "frame", frame: { type: "accepted", round: 4, examples: 9 } },
+        { type: "stop" },
+      ]),
+      "Stopped. Thank you!",
+    ],
+    [
+      "all is done",
+      view([...READY, { type: "frame", frame: taskState({ phase: "finished" }) }]),
+      "The model is trained",
+    ],
+  ])("%s", (_, shown, line) => {
+    expect(statusOf(shown, 0).line).toBe(line);
+  });
+
+  test("an update that counts waits for the others, with the time left", () => {
+    const task = taskState({
+      phase: "training",
+      cohort: 3,
+      reported: 1,
+      seconds: 42,
+      participants: [reported],
+    });
+    const status = statusOf(view(READY, { task, taskAt: 1000 }), 3000);
+    expect(status.line).toBe("Your update counts: waiting for 2 others, at most 40 s");
+    expect(status.hint).toBe("Round 4: 1 of 3 updates in so far.");
+  });
+
+  test("offline counts down to the next attempt, and training goes on", () => {
+    const events: readonly Event[] = [...TRAINING, { type: "disconnected", random: 0.5 }];
+    const status = statusOf(view(events, { progress, retryAt: 5000 }), 1200);
+    expect(status.line).toBe("Offline: trying again in 4 s");
+    expect(status.hint).toContain("step 12 of 36");
+    expect(status.steps).toEqual([12, 36]);
+  });
+
+  test("what is spoken does not change with every step and second", () => {
+    const spoken = (step: number) =>
+      statusOf(view(TRAINING, { progress: { ...progress, step } }), step * 1000).spoken;
+    expect(spoken(1)).toBe(spoken(2));
+  });
+
+  test("the reason of a replaced session is shown", () => {
+    const reason = "Another tab has taken over.";
+    const events: readonly Event[] = [
+      ...READY,
+      { type: "frame", frame: { type: "closing", code: "replaced", reason } },
+    ];
+    expect(statusOf(view(events), 0)).toMatchObject({ phase: "stopped", line: "Stopped", hint: reason });
+  });
+});

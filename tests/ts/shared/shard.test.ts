@@ -1,0 +1,34 @@
+import { encode } from "@msgpack/msgpack";
+import { describe, expect, it } from "vitest";
+import { decodeShard } from "../../../webapp/static/src/shared/shard";
+
+const x = { dtype: "uint8", shape: [2, 3], data: Uint8Array.of(1, 2, 3, 4, 5, 255) };
+const y = { dtype: "int32", shape: [2], data: new Uint8Array(Int32Array.of(7, -1).buffer) };
+const good = { format: "minga-shard/1", examples: 2, x, y };
+
+describe("a data shard", () => {
+  it("gives its arrays back", () => {
+    const shard = decodeShard(encode(good));
+    expect(shard.examples).toBe(2);
+    expect(shard.x.values).toEqual(Uint8Array.of(1, 2, 3, 4, 5, 255));
+    expect(shard.y.values).toEqual(Int32Array.of(7, -1));
+  });
+
+  it.each([
+    ["another format", { ...good, format: "other" }],
+    ["a missing count", { ...good, examples: undefined }],
+    ["a negative count", { ...good, examples: -1 }],
+    ["another count than the arrays'", { ...good, examples: 3 }],
+    ["an unknown dtype", { ...good, x: { ...x, dtype: "float64" } }],
+    ["too few bytes", { ...good, x: { ...x, data: x.data.slice(1) } }],
+    ["a shape that is no shape", { ...good, x: { ...x, shape: [2, -3] } }],
+    ["text as data", { ...good, y: { ...y, data: "12345678" } }],
+    ["no map", [1, 2, 3]],
+  ])("is refused with %s", (_, content) => {
+    expect(() => decodeShard(encode(content))).toThrow(/data shard is damaged/);
+  });
+
+  it("is refused when it is not msgpack", () => {
+    expect(() => decodeShard(Uint8Array.of(0xc1))).toThrow(/not msgpack/);
+  });
+});

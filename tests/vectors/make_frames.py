@@ -1,0 +1,196 @@
+"""Writes frames.json: golden frames of minga.1 for both languages. Run `python -m tests.vectors.make_frames`.
+
+Each entry of `client` and `server` has a `name`, the frame in `hex` and what it decodes to in `value`, where bytes
+are written as {"bytes": hex}. Entries of `bad_client` and `bad_server` must be refused.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from backend.wire import messages as say
+from backend.wire.codec import encode
+
+PLACE = Path(__file__).with_name("frames.json")
+HASH, OTHER = "0123456789abcdef" * 4, "f" * 64
+TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
+
+CLIENT: dict[str, say.ClientFrame] = {
+    "hello from a browser": say.Hello(token=TOKEN, kind="browser", backend="webgl", agent="minga-web/0.1.0"),
+    "hello from a peer": say.Hello(token=TOKEN, kind="peer", backend="tensorflow", agent="minga-peer/0.1.0"),
+    "ready": say.Ready(backend="wasm", step_ms=163.25),
+    "offer": say.Offer(
+        round=7,
+        version=6,
+        examples=128,
+        steps=4,
+        loss=0.625,
+        metrics={"accuracy": 0.75},
+        size=20520,
+    ),
+    "offer without metrics": say.Offer(
+        round=2**33, version=2**53 - 1, examples=1, steps=1, loss=1.5, metrics={}, size=4
+    ),
+    "chunk": say.Chunk(round=7, offset=262144, data=bytes(range(256))),
+    "leave": say.Leave(),
+}
+
+SERVER: dict[str, say.ServerFrame] = {
+    "welcome": say.Welcome(task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144),
+    "train": say.Train(
+        round=7,
+        version=6,
+        weights=HASH,
+        epochs=1,
+        learning_rate=0.003,
+        seed=2147483647,
+        shards=[say.Shard(sha256=HASH, examples=64), say.Shard(sha256=OTHER, examples=32)],
+        seconds=59.5,
+    ),
+    "credit": say.Credit(round=7, until=1048576),
+    "accepted": say.Accepted(round=7, examples=128),
+    "refused": say.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),
+    "state while training": say.State(
+        phase="training",
+        round=7,
+        version=6,
+        needed=0,
+        cohort=2,
+        reported=1,
+        quorum=1,
+        seconds=12.5,
+        participants=[
+            say.Participant(
+                client="0123456789abcdef", kind="browser", backend="webgpu", status="training", accepted=6
+            ),
+            say.Participant(
+                client="fedcba9876543210", kind="peer", backend="tensorflow", status="reported", accepted=5
+            ),
+        ],
+    ),
+    "state while waiting": say.State(
+        phase="waiting",
+        round=0,
+        version=0,
+        needed=2,
+        cohort=0,
+        reported=0,
+        quorum=1,
+        seconds=None,
+        participants=[],
+    ),
+    "version": say.Version(
+        version=7, round=7, weights=HASH, accepted=2, examples=256, loss=0.5, metrics={"accuracy": 0.875}
+    ),
+    "evaluated": say.Evaluated(version=7, loss=0.25, metrics={"accuracy": 0.9375}),
+    "abandoned": say.Abandoned(round=7, reason="0 of at least 1 updates arrived in time."),
+    "closing": say.Closing(
+        code="replaced", reason="You opened this task elsewhere; that connection goes on."
+    ),
+}
+
+HELLO = {"type": "hello", "token": TOKEN, "kind": "peer", "backend": "tensorflow", "agent": "x"}
+OFFER = {
+    "type": "offer",
+    "round": 1,
+    "version": 0,
+    "examples": 1,
+    "steps": 1,
+    "loss": 1.0,
+    "metrics": {},
+    "size": 4,
+}
+BAD_CLIENT: dict[str, Any] = {
+    "a list": [1, 2, 3],
+    "a number": 7,
+    "nothing": None,
+    "no tag": {"round": 1},
+    "a tag that is a number": {"type": 1},
+    "an unknown tag": {"type": "shout"},
+    "a frame of the other side": {"type": "credit", "round": 1, "until": 4},
+    "a missing field": {"type": "hello", "token": TOKEN, "kind": "peer", "backend": "tensorflow"},
+    "an unknown field": {"type": "leave", "why": "tired"},
+    "a short token": {**HELLO, "token": "short"},
+    "a token with a space": {**HELLO, "token": "AbCdEfGhIjKlMnOpQrSt uv"},
+    "an unknown kind": {**HELLO, "kind": "toaster"},
+    "a long backend": {**HELLO, "backend": "x" * 33},
+    "a long agent": {**HELLO, "agent": "x" * 65},
+    "a backend with capitals": {**HELLO, "backend": "WebGL"},
+    "a negative round": {**OFFER, "round": -1},
+    "a round that is a float": {**OFFER, "round": 1.5},
+    "a round beyond 2**53": {**OFFER, "round": 2**53},
+    "a round that is true": {**OFFER, "round": True},
+    "a loss that is a text": {**OFFER, "loss": "low"},
+    "17 metrics": {**OFFER, "metrics": {f"m{n}": 0.0 for n in range(17)}},
+    "metrics in metrics": {**OFFER, "metrics": {"a": {"b": 1.0}}},
+    "a chunk of text": {"type": "chunk", "round": 1, "offset": 0, "data": "text"},
+    "a chunk of numbers": {"type": "chunk", "round": 1, "offset": 0, "data": [0, 1]},
+    "a negative offset": {"type": "chunk", "round": 1, "offset": -4, "data": b"1234"},
+    "an extension type": {"type": "leave", "more": msgspec.msgpack.Ext(1, b"x")},
+}
+BAD_SERVER: dict[str, Any] = {
+    "an unknown tag": {"type": "shout"},
+    "a frame of the other side": {"type": "leave"},
+    "a short hash": {"type": "welcome", "task": "t", "client": "c", "bundle": "abc", "chunk_bytes": 1},
+    "a missing field": {"type": "credit", "round": 1},
+    "an unknown field": {"type": "credit", "round": 1, "until": 2, "from": 1},
+    "a negative credit": {"type": "credit", "round": 1, "until": -1},
+    "an unknown phase": {
+        **json.loads(msgspec.json.encode(SERVER["state while waiting"])),
+        "phase": "dreaming",
+    },
+    "shards without addresses": {
+        **json.loads(msgspec.json.encode(SERVER["train"])),
+        "shards": [{"examples": 1}],
+    },
+}
+BAD_BYTES = {
+    "an empty frame": b"",
+    "garbage": b"\xde\xad\xbe\xef",
+    "a frame cut off": encode(CLIENT["ready"])[:-3],
+    "two frames in one": encode(CLIENT["leave"]) * 2,
+    "a map that promises four billion entries": b"\xdf\xff\xff\xff\xff",
+    "a text that is not UTF-8": b"\x81\xa4type\xa2\xff\xfe",
+    "a thousand lists in one another": b"\x91" * 1000,
+}
+
+
+def frames() -> dict[str, list[dict[str, Any]]]:
+    """The content of frames.json."""
+    whole_number = {"type": "ready", "backend": "wasm", "step_ms": 163}
+    whole = {
+        "name": "ready with a whole number, as JavaScript writes it",
+        "hex": msgspec.msgpack.encode(whole_number).hex(),
+        "value": whole_number,
+    }
+    return {
+        "client": [*(_good(name, message) for name, message in CLIENT.items()), whole],
+        "server": [_good(name, message) for name, message in SERVER.items()],
+        "bad_client": [*_bad(BAD_BYTES), *_bad(BAD_CLIENT)],
+        "bad_server": [*_bad(BAD_BYTES), *_bad(BAD_SERVER)],
+    }
+
+
+def _good(name: str, message: say.ClientFrame | say.ServerFrame) -> dict[str, Any]:
+    frame = encode(message)
+    return {"name": name, "hex": frame.hex(), "value": plain(msgspec.msgpack.decode(frame))}
+
+
+def _bad(entries: dict[str, Any]) -> list[dict[str, str]]:
+    return [
+        {"name": name, "hex": (value if isinstance(value, bytes) else msgspec.msgpack.encode(value)).hex()}
+        for name, value in entries.items()
+    ]
+
+
+def plain(value: dict[str, Any]) -> dict[str, Any]:
+    """A decoded frame as JSON can hold it."""
+    return {key: {"bytes": one.hex()} if isinstance(one, bytes) else one for key, one in value.items()}
+
+
+if __name__ == "__main__":
+    PLACE.write_text(json.dumps(frames(), indent=1) + "\n")

@@ -1,0 +1,226 @@
+"""Writes participant.json: conversations that the Python and the TypeScript participant replay.
+
+Run `python -m tests.vectors.make_participant` after a change of the machine, and read the difference.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from backend.protocols.participant import Effect, Event, Participant, Phase
+
+FILE = Path(__file__).with_name("participant.json")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One event, what the machine asked for, and how it stood afterwards."""
+
+    event: Event
+    effects: list[Effect]
+    phase: Phase
+    accepted: int
+    refused: int
+    reason: str | None
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """A story from the first event on a new machine."""
+
+    name: str
+    steps: list[Step]
+
+
+Json = dict[str, Any]
+
+BUNDLE, OTHER_BUNDLE, WEIGHTS, SHARD = "b" * 64, "c" * 64, "a" * 64, "d" * 64
+SIZE = 600_000
+HELLO = {
+    "type": "hello",
+    "token": "a-token-of-forty-three-characters-base64url",
+    "kind": "browser",
+    "backend": "auto",
+    "agent": "vectors",
+}
+START: Json = {"type": "start", "hello": HELLO}
+CONNECTED: Json = {"type": "connected"}
+LOADED: Json = {"type": "loaded", "backend": "wasm", "step_ms": 12.5}
+STOP: Json = {"type": "stop"}
+
+
+def frame(tag: str, **fields: object) -> Json:
+    return {"type": "frame", "frame": {"type": tag, **fields}}
+
+
+def welcome(bundle: str = BUNDLE) -> Json:
+    return frame("welcome", task="digits", client="0123456789abcdef", bundle=bundle, chunk_bytes=262_144)
+
+
+def train(number: int, version: int, seed: int = 7) -> Json:
+    plan = {"weights": WEIGHTS, "epochs": 1, "learning_rate": 0.003, "seed": seed, "seconds": 60.0}
+    return frame("train", round=number, version=version, shards=[{"sha256": SHARD, "examples": 64}], **plan)
+
+
+def trained(number: int, examples: int = 64, steps: int = 2) -> Json:
+    report = {"size": SIZE, "examples": examples, "steps": steps, "loss": 1.25, "metrics": {"accuracy": 0.5}}
+    return {"type": "trained", "round": number, **report}
+
+
+def credit(number: int, until: int) -> Json:
+    return frame("credit", round=number, until=until)
+
+
+def accepted(number: int, examples: int = 64) -> Json:
+    return frame("accepted", round=number, examples=examples)
+
+
+def refused(number: int, code: str = "not-finite") -> Json:
+    return frame("refused", round=number, code=code, reason="The update holds NaN; wait for the next round.")
+
+
+def version(number: int, of_round: int) -> Json:
+    counts = {"accepted": 2, "examples": 128, "loss": 1.0, "metrics": {"accuracy": 0.6}}
+    return frame("version", version=number, round=of_round, weights=WEIGHTS, **counts)
+
+
+def evaluated(number: int) -> Json:
+    return frame("evaluated", version=number, loss=0.9, metrics={"accuracy": 0.7})
+
+
+def state(phase: str, number: int) -> Json:
+    counts = {"version": 0, "needed": 0, "cohort": 0, "reported": 0, "quorum": 1}
+    return frame("state", phase=phase, round=number, seconds=None, participants=[], **counts)
+
+
+def abandoned(number: int) -> Json:
+    return frame("abandoned", round=number, reason="Too few updates arrived before the deadline.")
+
+
+def closing(code: str) -> Json:
+    return frame("closing", code=code, reason=f"The server closes this connection: {code}.")
+
+
+def lost(random: float) -> Json:
+    return {"type": "disconnected", "random": random}
+
+
+READY = [START, CONNECTED, welcome(), LOADED]
+TRAINING = [*READY, train(1, 0)]
+UPLOADING = [*TRAINING, trained(1)]
+
+STORIES: dict[str, list[Json]] = {
+    "a normal round": [
+        *UPLOADING, credit(1, 262_144), credit(1, 524_288), credit(1, SIZE), accepted(1), version(1, 1),
+        evaluated(1), state("waiting", 1), train(2, 1), trained(2), credit(2, SIZE), accepted(2),
+    ],
+    "credit beyond the end sends what there is, once": [
+        *UPLOADING, credit(1, 10_000_000), credit(1, 10_000_000),
+    ],
+    "late credit, for another round or after the answer, sends nothing": [
+        *UPLOADING, credit(2, SIZE), refused(1), credit(1, SIZE),
+    ],
+    "credit before the update is there sends nothing": [*TRAINING, credit(1, SIZE)],
+    "a refused update is counted and the next round goes on": [
+        *UPLOADING, credit(1, SIZE), refused(1), train(2, 1), trained(2), credit(2, SIZE), accepted(2),
+    ],
+    "a refusal while training ends the training": [*TRAINING, refused(1, "stale-round"), trained(1)],
+    "the connection breaks while training, the update is offered afterwards": [
+        *TRAINING, lost(0.5), CONNECTED, welcome(), trained(1), credit(1, SIZE), accepted(1),
+    ],
+    "training ends while the connection is broken, the update is offered after Ready": [
+        *TRAINING, lost(0.25), trained(1), lost(0.75), CONNECTED, welcome(), credit(1, SIZE), accepted(1),
+    ],
+    "the connection breaks while uploading, the update starts again from its first byte": [
+        *UPLOADING, credit(1, 262_144), lost(0.0), credit(1, SIZE), CONNECTED, welcome(), credit(1, 262_144),
+        credit(1, SIZE), accepted(1),
+    ],
+    "a round that ended while the connection was broken is forgotten": [
+        *TRAINING, lost(0.5), CONNECTED, welcome(), state("waiting", 2), trained(1), train(2, 1),
+    ],
+    "a plan repeated after a reconnection does not start the training again": [
+        *TRAINING, lost(0.5), CONNECTED, welcome(), train(1, 0), trained(1), train(1, 0), credit(1, SIZE),
+        accepted(1),
+    ],
+    "a new plan ends the training of an older one": [
+        *TRAINING, train(2, 1), trained(1), trained(2), accepted(2),
+    ],
+    "a new plan of the same round replaces the older one": [*TRAINING, train(1, 0, seed=8), trained(1)],
+    "a new plan while uploading drops the older update": [
+        *UPLOADING, credit(1, 262_144), train(2, 1), credit(1, SIZE), refused(1, "stale-round"), trained(2),
+    ],
+    "a new version of the round in hand ends its training": [
+        *TRAINING, version(1, 1), trained(1), train(2, 1),
+    ],
+    "a new version while uploading waits for no answer": [
+        *UPLOADING, version(1, 1), credit(1, SIZE), refused(1, "stale-round"), train(2, 1),
+    ],
+    "an abandoned round ends its training": [*TRAINING, abandoned(1), train(2, 0)],
+    "news of an older round changes nothing": [
+        *READY, train(3, 2), version(2, 2), abandoned(2), state("training", 3),
+    ],
+    "the server is away: attempts become rarer, up to half a minute, and are spread": [
+        START, *[lost(random) for random in (0.5, 0.0, 0.999, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)],
+        CONNECTED, lost(0.5), CONNECTED, welcome(), lost(0.5),
+    ],
+    "the bundle is loaded once": [
+        START, CONNECTED, welcome(), lost(0.5), CONNECTED, welcome(), LOADED, LOADED,
+    ],
+    "the bundle becomes ready while the connection is broken": [
+        START, CONNECTED, welcome(), lost(0.5), LOADED, CONNECTED, welcome(),
+    ],
+    "another bundle is loaded and the work on the old one forgotten": [
+        *TRAINING, lost(0.5), CONNECTED, welcome(OTHER_BUNDLE), trained(1), LOADED,
+    ],
+    "stop while connecting": [START, STOP, CONNECTED, lost(0.5)],
+    "stop before Welcome": [START, CONNECTED, STOP, welcome()],
+    "stop while loading": [START, CONNECTED, welcome(), STOP, LOADED],
+    "stop while waiting, start again": [*READY, STOP, lost(0.5), START, CONNECTED, welcome()],
+    "stop while training": [*TRAINING, STOP, trained(1)],
+    "stop while uploading": [*UPLOADING, STOP, credit(1, SIZE)],
+    "stop while offline": [*TRAINING, lost(0.5), STOP, CONNECTED],
+    "stop when finished": [*READY, state("finished", 5), STOP],
+    "stop when stopped": [STOP, *READY, STOP, STOP],
+    "replaced by another window": [*TRAINING, closing("replaced"), lost(0.5), trained(1)],
+    "replaced before Welcome": [START, CONNECTED, closing("replaced"), lost(0.5)],
+    "closed for another reason": [*READY, closing("idle"), lost(0.5), CONNECTED, welcome()],
+    "the task is finished": [
+        *TRAINING, state("finished", 1), trained(1), lost(0.5), CONNECTED, welcome(), state("finished", 1),
+    ],
+    "a finished task is continued": [*READY, state("finished", 5), state("waiting", 5), train(6, 5)],
+    "events out of place change nothing": [
+        CONNECTED, LOADED, welcome(), trained(1), lost(0.5), START, START, welcome(), CONNECTED, CONNECTED,
+        train(1, 0), welcome(), train(1, 0), LOADED, welcome(), trained(1), credit(1, 5), abandoned(9),
+        train(1, 0), trained(4), trained(1), trained(1),
+    ],
+}  # fmt: skip
+
+
+def conversations() -> list[Conversation]:
+    """Every story, replayed on a new machine."""
+    return [Conversation(name, _replay(events)) for name, events in STORIES.items()]
+
+
+def _replay(events: list[Json]) -> list[Step]:
+    machine = Participant()
+    steps = []
+    for raw in events:
+        event: Event = msgspec.convert(raw, Event)
+        effects = machine.handle(event)
+        steps.append(Step(event, effects, machine.phase, machine.accepted, machine.refused, machine.reason))
+    return steps
+
+
+def text() -> str:
+    """The file's content: one step a line, so that differences are readable."""
+    stories = []
+    for story in conversations():
+        steps = ",\n    ".join(msgspec.json.encode(step).decode() for step in story.steps)
+        name = msgspec.json.encode(story.name).decode()
+        stories.append(f'  {{"name": {name}, "steps": [\n    {steps}\n  ]}}')
+    return "[\n" + ",\n".join(stories) + "\n]\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), encoding="utf-8")

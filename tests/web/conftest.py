@@ -1,0 +1,27 @@
+"""A running server with the task `tiny`, fresh for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.tiny import write_task
+from tests.web.running import Server, running
+
+Serve: TypeAlias = Callable[..., Server]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Starts a server; keyword arguments change the task's coordination table."""
+    with ExitStack() as stack:
+
+        def start(*flags: str, **coordination: Any) -> Server:
+            write_task(tmp_path / "tasks" / "tiny", **coordination)
+            return stack.enter_context(running(tmp_path / "tasks", tmp_path / "data", *flags))
+
+        yield start

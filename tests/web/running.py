@@ -1,0 +1,60 @@
+"""A real server process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+
+class Server:
+    """`minga serve` with a data folder of its own, on a free port."""
+
+    def __init__(self, tasks: Path, data: Path, *flags: str) -> None:
+        self._command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
+        self._command += ["--data-dir", str(data), "--tasks", str(tasks), *flags]
+        self.url = ""
+        self.report: dict[str, Any] = {}
+        self.process: subprocess.Popen[bytes]
+
+    def start(self) -> None:
+        """Starts it and waits until it listens."""
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, env=environment)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, "the server ended before it listened"
+        self.report = json.loads(line)
+        self.url = self.report["url"]
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it; its exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+    def get(self, path: str) -> Any:
+        """JSON at `path`."""
+        with urlopen(Request(self.url + path, headers={"Accept": "application/json"}), timeout=10) as answer:
+            return json.loads(answer.read())
+
+
+@contextmanager
+def running(tasks: Path, data: Path, *flags: str) -> Iterator[Server]:
+    """A server that is running, and is ended at the end."""
+    server = Server(tasks, data, *flags)
+    server.start()
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()

@@ -1,0 +1,44 @@
+import { defineConfig, type Plugin } from "vite";
+
+/** One entry a page; templates find the hashed names in manifest.json. */
+const PAGES = ["gallery", "task", "train"];
+
+const THREAD_SCRIPT = /new Blob\(\[`var WasmBackendModuleThreadedSimd = ` \+\s*\w+\.toString\(\)\], \{[^}]*\}\)/;
+
+/**
+ * TF.js starts WASM threads from a script it prints into a blob, which a strict content security policy refuses to
+ * import. They start from an emitted file instead.
+ */
+export function wasmThreads(): Plugin {
+  return {
+    name: "minga:wasm-threads",
+    transform(code, id) {
+      if (!id.endsWith("tfjs-backend-wasm/dist/backend_wasm.js")) return null;
+      if (!THREAD_SCRIPT.test(code)) throw new Error("TF.js starts its WASM threads in a new way: adapt wasmThreads.");
+      return (
+        'import threadScript from "../wasm-out/tfjs-backend-wasm-threaded-simd.js?url";\n' +
+        code.replace(THREAD_SCRIPT, "new URL(threadScript, self.location.href).href")
+      );
+    },
+  };
+}
+
+export default defineConfig({
+  base: "/static/dist/",
+  publicDir: false,
+  build: {
+    outDir: "webapp/static/dist",
+    emptyOutDir: true,
+    manifest: "manifest.json",
+    target: "es2022",
+    // Inlined assets would be data: addresses, which the pages' content security policy refuses to load.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // TF.js' larger parts are one chunk each; only those who use them load them.
+    chunkSizeWarningLimit: 1500,
+    rolldownOptions: {
+      input: Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/page/${name}.ts`])),
+    },
+  },
+  worker: { format: "es", plugins: () => [wasmThreads()] },
+});

@@ -1,0 +1,224 @@
+/**
+ * One browser's part in one task: performs the effects that the participant machine decides.
+ * Owns the machine's state, the connection, the worker and the update that waits to be sent.
+ */
+
+import { type Effect, type Event, handle, INITIAL, type State, type Train } from "../protocols/participant";
+import { CHUNK_BYTES, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
+import type { Backend } from "../shared/worker-messages";
+import type { Transport } from "./socket";
+import type { Progress, Trainer } from "./trainer";
+
+/** More than this in the socket's buffer only delays other frames. */
+const BUFFER_LIMIT = 4 * CHUNK_BYTES;
+const BUFFER_POLL = 20;
+/** Seconds before the worker is asked again after a failure, for example while the server restarts. */
+const RETRIES = [1, 3, 9];
+
+export interface SessionOptions {
+  readonly transport: Transport;
+  /** Makes the worker of one visit; called on start. */
+  readonly trainer: () => Trainer;
+  readonly origin: string;
+  readonly token: string;
+  readonly agent: string;
+  /** Something that `view` shows has changed. */
+  readonly changed: () => void;
+  readonly heard: (frame: ServerFrame) => void;
+  readonly progressed: (progress: Progress) => void;
+}
+
+/** What the page shows. Times are those of `performance.now()`. */
+export interface View {
+  readonly machine: State;
+  /** This participant's public id, once known. */
+  readonly client: string | null;
+  readonly task: FrameOf<"state"> | null;
+  readonly taskAt: number;
+  readonly progress: Progress | null;
+  /** When the next attempt to connect is made. */
+  readonly retryAt: number | null;
+  /** Why the session ended by itself. */
+  readonly problem: string | null;
+}
+
+export class Session {
+  readonly #options: SessionOptions;
+  #machine: State = INITIAL;
+  #trainer: Trainer | null = null;
+  #backend: Backend | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #update: Uint8Array<ArrayBuffer> = new Uint8Array();
+  /** Grows with every connection: chunks of an older one are not sent on. */
+  #connection = 0;
+  #sending: Promise<void> = Promise.resolve();
+  #view: Omit<View, "machine"> = {
+    client: null,
+    task: null,
+    taskAt: 0,
+    progress: null,
+    retryAt: null,
+    problem: null,
+  };
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  get view(): View {
+    return { ...this.#view, machine: this.#machine };
+  }
+
+  /** Takes part with this backend; null leaves the choice to the worker. */
+  start(backend: Backend | null): void {
+    if (this.#machine.link !== "closed") return;
+    // Another visit may use another backend, so nothing loaded is kept.
+    const { accepted, refused, examples } = this.#machine;
+    this.#machine = { ...INITIAL, accepted, refused, examples };
+    this.#backend = backend;
+    this.#show({ problem: null, progress: null });
+    const { token, agent } = this.#options;
+    this.#dispatch({
+      type: "start",
+      hello: { type: "hello", token, kind: "browser", backend: backend ?? "auto", agent },
+    });
+  }
+
+  stop(problem: string | null = null): void {
+    this.#dispatch({ type: "stop" });
+    this.#show({ problem });
+  }
+
+  #dispatch(event: Event): void {
+    const { state, effects } = handle(this.#machine, event);
+    this.#machine = state;
+    for (const effect of effects) this.#perform(effect);
+    this.#options.changed();
+  }
+
+  #show(change: Partial<Omit<View, "machine">>): void {
+    this.#view = { ...this.#view, ...change };
+    this.#options.changed();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case "connect":
+        this.#show({ retryAt: performance.now() + effect.delay * 1000 });
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => this.#connect(), effect.delay * 1000);
+        return;
+      case "send":
+        this.#options.transport.send(encodeFrame(effect.frame));
+        return;
+      case "load":
+        this.#trainer ??= this.#options.trainer();
+        void this.#load(effect.bundle);
+        return;
+      case "train":
+        this.#show({ progress: null });
+        void this.#train(effect.plan);
+        return;
+      case "abort_training":
+        this.#trainer?.stop();
+        return;
+      case "send_chunks": {
+        const { round, from, until } = effect;
+        const connection = this.#connection;
+        this.#sending = this.#sending.then(() => this.#sendChunks(connection, round, from, until));
+        return;
+      }
+      case "close":
+        clearTimeout(this.#timer);
+        this.#options.transport.close();
+        this.#trainer?.terminate();
+        this.#trainer = null;
+        this.#show({ task: null, progress: null, retryAt: null });
+    }
+  }
+
+  #connect(): void {
+    this.#connection += 1;
+    this.#show({ retryAt: null });
+    this.#options.transport.open({
+      opened: () => this.#dispatch({ type: "connected" }),
+      received: (frame) => this.#receive(frame),
+      closed: () => this.#dispatch({ type: "disconnected", random: Math.random() }),
+    });
+  }
+
+  #receive(bytes: Uint8Array): void {
+    let frame: ServerFrame;
+    try {
+      frame = decodeServer(bytes);
+    } catch {
+      this.stop("The server speaks another version of this protocol. Reload the page and start again.");
+      return;
+    }
+    if (frame.type === "welcome") this.#show({ client: frame.client });
+    if (frame.type === "state") this.#show({ task: frame, taskAt: performance.now() });
+    this.#dispatch({ type: "frame", frame });
+    this.#options.heard(frame);
+  }
+
+  async #load(bundle: string): Promise<void> {
+    const { origin } = this.#options;
+    const wanted = () => this.#machine.bundle === bundle && this.#machine.ready === null;
+    const loaded = await this.#insist(wanted, (trainer) => trainer.load(origin, bundle, this.#backend));
+    if (loaded) this.#dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
+  }
+
+  async #train(plan: Train): Promise<void> {
+    const wanted = () => this.#machine.plan === plan;
+    const trained = await this.#insist(wanted, (trainer) =>
+      trainer.train(plan.weights, workerPlan(plan), (progress) => {
+        if (!wanted()) return;
+        this.#show({ progress });
+        this.#options.progressed(progress);
+      }),
+    );
+    if (!trained) return;
+    this.#update = new Uint8Array(trained.update);
+    const { examples, steps, loss, metrics } = trained;
+    const { round } = plan;
+    this.#dispatch({ type: "trained", round, size: this.#update.length, examples, steps, loss, metrics });
+  }
+
+  /** Asks the worker until it answers or nobody wants the answer any more (null); after the last failure stops. */
+  async #insist<A>(wanted: () => boolean, ask: (trainer: Trainer) => Promise<A>): Promise<A | null> {
+    const trainer = this.#trainer;
+    const current = () => trainer !== null && trainer === this.#trainer && wanted();
+    for (let failures = 0; trainer && current(); failures += 1) {
+      try {
+        const answer = await ask(trainer);
+        return current() ? answer : null;
+      } catch (error) {
+        if (!current()) return null;
+        const delay = RETRIES[failures];
+        if (delay === undefined) this.stop(error instanceof Error ? error.message : String(error));
+        else await pause(delay * 1000);
+      }
+    }
+    return null;
+  }
+
+  async #sendChunks(connection: number, round: number, from: number, until: number): Promise<void> {
+    const { transport } = this.#options;
+    const current = () => connection === this.#connection && this.#machine.offer?.round === round;
+    for (let offset = from; offset < until; offset += CHUNK_BYTES) {
+      while (current() && transport.buffered > BUFFER_LIMIT) await pause(BUFFER_POLL);
+      if (!current()) return;
+      const data = this.#update.subarray(offset, Math.min(offset + CHUNK_BYTES, until));
+      transport.send(encodeFrame({ type: "chunk", round, offset, data }));
+    }
+  }
+}
+
+function workerPlan(plan: Train) {
+  const { epochs, seed } = plan;
+  return { epochs, seed, learningRate: plan.learning_rate, shards: plan.shards.map(({ sha256 }) => sha256) };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,25 @@
+/** The secret by which the server knows this browser again, so that its contributions add up. */
+
+const KEY = "minga-token";
+
+/** 32 random bytes in base64url. */
+export function makeToken(): string {
+  const random = crypto.getRandomValues(new Uint8Array(32));
+  return btoa(String.fromCharCode(...random))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
+/** The kept token, made on the first visit. A browser that keeps nothing gets one for this visit. */
+export function ownToken(): string {
+  try {
+    const kept = localStorage.getItem(KEY);
+    if (kept && /^[A-Za-z0-9_-]{22,64}$/.test(kept)) return kept;
+    const made = makeToken();
+    localStorage.setItem(KEY, made);
+    return made;
+  } catch {
+    return makeToken();
+  }
+}

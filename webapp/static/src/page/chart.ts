@@ -1,0 +1,122 @@
+/** Curves drawn with uPlot in the colours of the stylesheet. */
+
+import uPlot from "uplot";
+
+const HEIGHT = 220;
+const DRAW_EVERY = 500;
+
+export interface Line {
+  readonly label: string;
+  /** A custom property of the stylesheet, such as `--lake`. */
+  readonly colour: string;
+  readonly side: "left" | "right";
+  /** Fixed lower and upper bound; without it the values decide. */
+  readonly range?: readonly [number, number];
+  readonly format: (value: number) => string;
+  /** Label of the line whose scale and axis this one shares. */
+  readonly scale?: string;
+  readonly faint?: boolean;
+}
+
+export type Points = readonly (readonly (number | null)[])[];
+
+export class Curve {
+  readonly #host: HTMLElement;
+  readonly #title: string;
+  readonly #lines: readonly Line[];
+  #points: Points = [];
+  #plot: uPlot | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `title` names the horizontal axis. */
+  constructor(host: HTMLElement, title: string, lines: readonly Line[]) {
+    this.#host = host;
+    this.#title = title;
+    this.#lines = lines;
+    new ResizeObserver(() => this.#plot?.setSize(this.#size())).observe(host);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw(true));
+  }
+
+  /** Shows these points: the horizontal values first, then one list a line. Fewer than two points are not shown. */
+  show(points: Points): void {
+    this.#points = points;
+    // One point is no curve yet.
+    this.#host.hidden = (points[0]?.length ?? 0) < 2;
+    // Drawing takes time from training: twice a second is enough.
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#draw(false);
+    }, DRAW_EVERY);
+  }
+
+  #draw(anew: boolean): void {
+    if (this.#host.hidden) return;
+    const data = this.#points as uPlot.AlignedData;
+    if (this.#plot && !anew) {
+      this.#plot.setData(data);
+      return;
+    }
+    this.#plot?.destroy();
+    this.#plot = new uPlot(this.#options(), data, this.#host);
+  }
+
+  #size(): { width: number; height: number } {
+    return { width: this.#host.clientWidth, height: HEIGHT };
+  }
+
+  #options(): uPlot.Options {
+    const colour = (property: string) => getComputedStyle(this.#host).getPropertyValue(property).trim();
+    const [ink, grid] = [colour("--ink-soft"), colour("--line")];
+    const own = this.#lines.filter(({ scale }) => scale === undefined);
+    const font = "12px system-ui, sans-serif";
+    const common = { stroke: ink, font, labelFont: font, ticks: { show: false } };
+    return {
+      ...this.#size(),
+      scales: {
+        x: { time: false },
+        ...Object.fromEntries(
+          own.map(({ label, range }) => [label, range ? { range: [range[0], range[1]] } : {}]),
+        ),
+      },
+      cursor: { show: false },
+      legend: {
+        live: false,
+        markers: { width: 0, fill: (_, index) => colour(this.#lines[index - 1]?.colour ?? "--ink-soft") },
+      },
+      series: [
+        { label: this.#title },
+        ...this.#lines.map(({ label, colour: property, faint, scale }) => ({
+          label,
+          scale: scale ?? label,
+          stroke: colour(property),
+          width: faint ? 1 : 2,
+          spanGaps: true,
+          points: { show: false },
+        })),
+      ],
+      axes: [
+        {
+          ...common,
+          label: this.#title,
+          size: 28,
+          labelSize: 20,
+          grid: { stroke: grid, width: 1 },
+          incrs: WHOLE,
+        },
+        ...own.map(({ label, side, format, colour: property }) => ({
+          ...common,
+          // With two axes, each has the colour of its line.
+          stroke: own.length > 1 ? colour(property) : ink,
+          scale: label,
+          side: side === "left" ? 3 : 1,
+          size: 46,
+          grid: { show: side === "left", stroke: grid, width: 1 },
+          values: (_: uPlot, splits: number[]) => splits.map(format),
+        })),
+      ],
+    };
+  }
+}
+
+/** Versions and steps are whole: no ticks between them. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];

@@ -1,0 +1,13 @@
+/** The two things that every controller does with its template. */
+
+/** The element marked `data-<name>` in `root`; a template without it is a mistake of ours. */
+export function part<E extends HTMLElement = HTMLElement>(root: ParentNode, name: string): E {
+  const found = root.querySelector<E>(`[data-${name}]`);
+  if (!found) throw new Error(`The page has no element with data-${name}.`);
+  return found;
+}
+
+/** Sets the text only when it differs, so that screen readers are not told the same again. */
+export function write(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}

@@ -1,0 +1,40 @@
+/** The list of those who take part now. */
+
+import { backendName, counted, number } from "../shared/format";
+import type { Participant } from "../shared/wire";
+import { part, write } from "./dom";
+
+const DOING: Readonly<Record<Participant["status"], string>> = {
+  loading: "getting ready",
+  ready: "ready",
+  training: "training",
+  reported: "update is in",
+  refused: "update refused",
+};
+
+/** Shows `participants`; the one whose id is `me` is marked. */
+export function showPeople(
+  root: HTMLElement,
+  participants: readonly Participant[] | null,
+  me: string | null,
+): void {
+  const rows = (participants ?? []).map((one) => row(one, one.client === me));
+  part(root, "people").replaceChildren(...rows);
+  write(part(root, "people-count"), participants ? number(rows.length) : "");
+  part(root, "people-none").hidden = rows.length > 0;
+}
+
+function row(one: Participant, mine: boolean): HTMLLIElement {
+  const item = document.createElement("li");
+  item.dataset.status = one.status;
+  item.classList.toggle("me", mine);
+  const dot = document.createElement("span");
+  dot.className = "dot";
+  const who = document.createElement("span");
+  const kind = one.kind === "peer" ? "Peer" : "Browser";
+  who.textContent = `${mine ? "You" : kind} · ${backendName(one.backend)}`;
+  const does = document.createElement("span");
+  does.textContent = `${DOING[one.status]} · ${counted(one.accepted, "update")}`;
+  item.append(dot, who, does);
+  return item;
+}

@@ -1,0 +1,116 @@
+/** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
+
+import type { View } from "../network/session";
+import { type Phase, phase } from "../protocols/participant";
+import { counted, decimal, number, seconds } from "../shared/format";
+
+export interface Status {
+  readonly phase: Phase;
+  /** Changes only when something new happens; screen readers say it. */
+  readonly spoken: string;
+  readonly line: string;
+  readonly hint: string;
+  /** Steps done and due of the open round, or null. */
+  readonly steps: readonly [number, number] | null;
+}
+
+/** `now` as in `performance.now()`. */
+export function statusOf(view: View, now: number): Status {
+  const current = phase(view.machine);
+  const [line, hint, spoken = line] = words(current, view, now);
+  const { progress, machine } = view;
+  const busy = progress !== null && machine.plan !== null && machine.offer === null;
+  return { phase: current, line, hint, spoken, steps: busy ? [progress.step, progress.steps] : null };
+}
+
+type Words = readonly [line: string, hint: string, spoken?: string];
+
+function words(current: Phase, view: View, now: number): Words {
+  switch (current) {
+    case "stopped":
+      return stopped(view);
+    case "connecting":
+      return ["Connecting", "Looking for the server."];
+    case "offline":
+      return offline(view, now);
+    case "loading":
+      return ["Getting ready", "Fetching the model and timing one step on this device."];
+    case "waiting":
+      return waiting(view, now);
+    case "training":
+      return training(view);
+    case "uploading":
+      return ["Sending your update", "This is how your device would change the model."];
+    case "finished":
+      return ["The model is trained", "All rounds are done. Thank you for your part in it!"];
+  }
+}
+
+function stopped({ machine, problem }: View): Words {
+  if (problem) return ["Stopped", problem];
+  if (machine.hello === null)
+    return ["Ready when you are", "Press the button and your device joins the next round."];
+  if (machine.reason && machine.accepted === 0) return ["Stopped", machine.reason];
+  return machine.accepted > 0
+    ? [
+        "Stopped. Thank you!",
+        `${counted(machine.accepted, "update")} of yours ${machine.accepted === 1 ? "is" : "are"} part of the model.`,
+      ]
+    : ["Stopped", "Start again whenever you like."];
+}
+
+function offline({ machine, progress, retryAt }: View, now: number): Words {
+  const wait = retryAt === null ? "now" : `in ${seconds((retryAt - now) / 1000)}`;
+  let hint = "The server cannot be reached. Nothing is lost: this goes on by itself.";
+  if (machine.plan && machine.offer)
+    hint = "Your update is ready and goes out as soon as the server is back.";
+  else if (machine.plan && progress) {
+    hint = `Your device trains on meanwhile: step ${progress.step} of ${progress.steps}.`;
+  }
+  return [`Offline: trying again ${wait}`, hint, "Offline: trying again"];
+}
+
+function waiting({ task, taskAt, client }: View, now: number): Words {
+  const next = "Waiting for the next round";
+  if (!task) return [next, "You are in from the next round on."];
+  const left = task.seconds === null ? "" : `, at most ${seconds(task.seconds - (now - taskAt) / 1000)}`;
+  const others = task.cohort - task.reported;
+  const me = task.participants.find((one) => one.client === client);
+  switch (task.phase) {
+    case "waiting":
+      return task.needed > 0
+        ? [
+            `Waiting for ${counted(task.needed, "more participant", "more participants")}`,
+            "Training begins when enough are here. Send the address to a friend, or open it on another device.",
+          ]
+        : [next, "It opens in a moment."];
+    case "aggregating":
+      return [
+        "Putting the updates together",
+        `A new version of the model comes out of round ${number(task.round)}.`,
+      ];
+    case "finished":
+      return ["The model is trained", "All rounds are done."];
+    case "training": {
+      const done = `${number(task.reported)} of ${counted(task.cohort, "update")} in so far`;
+      if (me?.status === "reported") {
+        return [
+          `Your update counts: waiting for ${counted(others, "other")}${left}`,
+          `Round ${number(task.round)}: ${done}.`,
+          "Your update counts",
+        ];
+      }
+      return [next, `Round ${number(task.round)} is open without you: ${done}${left}.`];
+    }
+  }
+}
+
+function training({ machine, progress }: View): Words {
+  const round = machine.plan ? `Round ${number(machine.plan.round)}` : "Round";
+  if (!progress) return ["Training: fetching the examples", `${round}.`, "Training"];
+  return [
+    `Training: step ${number(progress.step)} of ${number(progress.steps)}`,
+    `${round}. Loss ${decimal(progress.loss)}.`,
+    `Training, ${round.toLowerCase()}`,
+  ];
+}

@@ -1,0 +1,2 @@
+/** Vite turns an imported stylesheet into a file that the page's template links. */
+declare module "*.css";

@@ -1,0 +1,271 @@
+/**
+ * The browser's session on a task's socket, without I/O: a pure reducer. `backend/protocols/participant.py` is its mirror.
+ *
+ * The host (network/session.ts) performs the effects in order and reports events;
+ * tests/vectors/participant.json holds conversations that both languages replay.
+ */
+
+import type { ClientFrame, FrameOf, ServerFrame } from "../shared/wire";
+
+const FIRST_DELAY = 0.5;
+const LONGEST_DELAY = 30;
+
+/** What the participant does, in the word that the page explains. */
+export type Phase =
+  | "stopped"
+  | "connecting"
+  | "offline"
+  | "loading"
+  | "waiting"
+  | "training"
+  | "uploading"
+  | "finished";
+
+/** The connection: closed by choice, lost until the next attempt, opening, greeted until Welcome, then open. */
+export type Link = "closed" | "lost" | "opening" | "greeted" | "open";
+
+type Hello = FrameOf<"hello">;
+type Ready = FrameOf<"ready">;
+export type Train = FrameOf<"train">;
+type Offer = FrameOf<"offer">;
+
+/** What the host tells the machine. */
+export type Event =
+  /** Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one). */
+  | { readonly type: "start"; readonly hello: Hello }
+  /** The socket is open. */
+  | { readonly type: "connected" }
+  | { readonly type: "frame"; readonly frame: ServerFrame }
+  /** The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds. */
+  | { readonly type: "loaded"; readonly backend: string; readonly step_ms: number }
+  /** The update of `round`, `size` bytes long, is ready. Results of an aborted training are never reported. */
+  | ({ readonly type: "trained" } & Omit<Offer, "type" | "version">)
+  /** The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients. */
+  | { readonly type: "disconnected"; readonly random: number }
+  | { readonly type: "stop" };
+
+/** What the machine asks of the host, in order. */
+export type Effect =
+  /** Open the socket after `delay` seconds; then report `connected` or `disconnected`. */
+  | { readonly type: "connect"; readonly delay: number }
+  | { readonly type: "send"; readonly frame: ClientFrame }
+  /** Fetch and load the bundle at this address; then report `loaded`. */
+  | { readonly type: "load"; readonly bundle: string }
+  /** Train by this plan; then report `trained`. */
+  | { readonly type: "train"; readonly plan: Train }
+  /** End the training in progress and throw its result away. */
+  | { readonly type: "abort_training" }
+  /** Send bytes [from, until) of the update of `round` as chunk frames. */
+  | { readonly type: "send_chunks"; readonly round: number; readonly from: number; readonly until: number }
+  /** Close the socket, or forget the attempt to open it. */
+  | { readonly type: "close" };
+
+/** One participant of one task, over as many connections as it takes. */
+export interface State {
+  readonly link: Link;
+  readonly hello: Hello | null;
+  readonly attempts: number;
+  readonly bundle: string | null;
+  readonly ready: Ready | null;
+  readonly plan: Train | null;
+  readonly offer: Offer | null;
+  /** Bytes of the offer handed to `send_chunks` on this connection. */
+  readonly sent: number;
+  readonly finished: boolean;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly examples: number;
+  /** The last refusal or closing, for people. */
+  readonly reason: string | null;
+}
+
+export const INITIAL: State = {
+  link: "closed",
+  hello: null,
+  attempts: 0,
+  bundle: null,
+  ready: null,
+  plan: null,
+  offer: null,
+  sent: 0,
+  finished: false,
+  accepted: 0,
+  refused: 0,
+  examples: 0,
+  reason: null,
+};
+
+export interface Step {
+  readonly state: State;
+  readonly effects: readonly Effect[];
+}
+
+export function phase(state: State): Phase {
+  switch (state.link) {
+    case "closed":
+      return "stopped";
+    case "lost":
+      return "offline";
+    case "opening":
+    case "greeted":
+      return "connecting";
+    case "open":
+      if (state.ready === null) return "loading";
+      if (state.finished) return "finished";
+      if (state.plan === null) return "waiting";
+      return state.offer === null ? "training" : "uploading";
+  }
+}
+
+/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+export function handle(state: State, event: Event): Step {
+  switch (event.type) {
+    case "start":
+      return start(state, event.hello);
+    case "connected":
+      return connected(state);
+    case "frame":
+      return frame(state, event.frame);
+    case "loaded":
+      return loaded(state, { type: "ready", backend: event.backend, step_ms: event.step_ms });
+    case "trained":
+      return trained(state, event);
+    case "disconnected":
+      return disconnected(state, event.random);
+    case "stop":
+      return stop(state);
+  }
+}
+
+function step(state: State, ...effects: readonly Effect[]): Step {
+  return { state, effects };
+}
+
+function start(state: State, hello: Hello): Step {
+  if (state.link !== "closed") return step(state);
+  return step(
+    { ...state, link: "opening", hello, attempts: 0, reason: null, finished: false },
+    { type: "connect", delay: 0 },
+  );
+}
+
+function connected(state: State): Step {
+  if (state.hello === null || (state.link !== "opening" && state.link !== "lost")) return step(state);
+  const hello = { ...state.hello, backend: state.ready?.backend ?? state.hello.backend };
+  return step({ ...state, link: "greeted" }, { type: "send", frame: hello });
+}
+
+function disconnected(state: State, random: number): Step {
+  if (state.link === "closed") return step(state);
+  const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** state.attempts) * (0.5 + random);
+  // Beyond ten attempts the delay no longer grows.
+  const attempts = Math.min(state.attempts + 1, 10);
+  return step({ ...state, link: "lost", attempts }, { type: "connect", delay });
+}
+
+function stop(state: State): Step {
+  if (state.link === "closed") return step(state);
+  const farewell: Effect[] = state.link === "open" ? [{ type: "send", frame: { type: "leave" } }] : [];
+  const forgotten = forgetRound({ ...state, link: "closed" });
+  return step(forgotten.state, ...farewell, { type: "close" }, ...forgotten.effects);
+}
+
+function loaded(state: State, ready: Ready): Step {
+  if (state.bundle === null || state.ready !== null) return step(state);
+  const next = { ...state, ready };
+  return state.link === "open" ? step(next, { type: "send", frame: ready }) : step(next);
+}
+
+function trained(state: State, event: Extract<Event, { type: "trained" }>): Step {
+  if (state.plan === null || state.offer !== null || event.round !== state.plan.round) return step(state);
+  const offer: Offer = { ...event, type: "offer", version: state.plan.version };
+  const next = { ...state, offer, sent: 0 };
+  return state.link === "open" ? step(next, { type: "send", frame: offer }) : step(next);
+}
+
+/** Before Welcome only Welcome and Closing make sense, after it everything but Welcome. */
+function frame(state: State, message: ServerFrame): Step {
+  if (message.type === "closing") return closing(state, message);
+  if (message.type === "welcome")
+    return state.link === "greeted" ? welcome(state, message.bundle) : step(state);
+  if (state.link !== "open") return step(state);
+  switch (message.type) {
+    case "train":
+      return train(state, message);
+    case "credit":
+      return credit(state, message.round, message.until);
+    case "accepted":
+      return roundOver(
+        { ...state, accepted: state.accepted + 1, examples: state.examples + message.examples },
+        message.round,
+      );
+    case "refused":
+      return roundOver({ ...state, refused: state.refused + 1, reason: message.reason }, message.round);
+    case "version":
+    case "abandoned":
+      return missed(state, message.round);
+    case "state": {
+      const finished = message.phase === "finished";
+      const next = { ...state, finished };
+      return finished ? forgetRound(next) : missed(next, message.round - 1);
+    }
+    case "evaluated":
+      return step(state);
+  }
+}
+
+function welcome(state: State, bundle: string): Step {
+  const open: State = { ...state, link: "open", attempts: 0 };
+  if (state.bundle !== bundle) {
+    // The first visit, or the task's model was converted again while we were away.
+    const forgotten = forgetRound({ ...open, bundle, ready: null });
+    return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
+  }
+  if (open.ready === null) return step(open);
+  const again: Effect[] = open.offer ? [{ type: "send", frame: open.offer }] : [];
+  return step({ ...open, sent: 0 }, { type: "send", frame: open.ready }, ...again);
+}
+
+function closing(state: State, { code, reason }: FrameOf<"closing">): Step {
+  if (state.link !== "greeted" && state.link !== "open") return step(state);
+  if (code !== "replaced") return step({ ...state, reason });
+  const forgotten = forgetRound({ ...state, reason, link: "closed" });
+  return step(forgotten.state, { type: "close" }, ...forgotten.effects);
+}
+
+function train(state: State, plan: Train): Step {
+  if (state.ready === null) return step(state);
+  const mine = state.plan;
+  if (mine && mine.round === plan.round && mine.version === plan.version && mine.seed === plan.seed) {
+    // The server repeats the plan after a reconnection; the work in hand is the one it asks for.
+    return step(state);
+  }
+  const forgotten = forgetRound(state);
+  return step({ ...forgotten.state, plan, finished: false }, ...forgotten.effects, { type: "train", plan });
+}
+
+function credit(state: State, round: number, granted: number): Step {
+  if (state.offer === null || round !== state.offer.round) return step(state);
+  const until = Math.min(granted, state.offer.size);
+  if (until <= state.sent) return step(state);
+  return step({ ...state, sent: until }, { type: "send_chunks", round, from: state.sent, until });
+}
+
+/** Nothing of `round`, or of one before it, can count any more. */
+function roundOver(state: State, round: number): Step {
+  return state.plan && state.plan.round <= round ? forgetRound(state) : step(state);
+}
+
+/** Like `roundOver`; one that had not reported yet must say that it is ready for the next round. */
+function missed(state: State, round: number): Step {
+  const over = roundOver(state, round);
+  const again: Effect[] =
+    state.ready && phase(state) === "training" ? [{ type: "send", frame: state.ready }] : [];
+  return over.effects.length > 0 ? step(over.state, ...over.effects, ...again) : over;
+}
+
+function forgetRound(state: State): Step {
+  const training = state.plan !== null && state.offer === null;
+  const next = { ...state, plan: null, offer: null, sent: 0 };
+  return training ? step(next, { type: "abort_training" }) : step(next);
+}

@@ -1,0 +1,38 @@
+/**
+ * The order in which a participant walks through its examples: the same on every kind of participant.
+ * backend/numerics/philox.py is the Python twin; both are held to tests/vectors/batches.json.
+ *
+ * The examples of the plan's shards are numbered in the order of the shards. Each epoch (counted from 1) visits a
+ * permutation of these numbers, cut into consecutive batches; the last one may be short.
+ */
+
+import { philoxWords } from "./philox";
+
+/** Stream of the shuffle; random inputs of the graph count theirs from 0. */
+const SHUFFLE_STREAM = 0xffffffff;
+/** Below this, the products in `permutation` are exact in float64. */
+const MAX_EXAMPLES = 2 ** 21;
+
+/** Fisher-Yates shuffle of 0..n-1 (Durstenfeld 1964, algorithm 235), driven by the words of (seed, epoch). */
+export function permutation(seed: number, epoch: number, n: number): Uint32Array {
+  if (n > MAX_EXAMPLES) {
+    throw new Error(`A round may hold at most ${MAX_EXAMPLES} examples per participant; plan fewer shards.`);
+  }
+  const order = Uint32Array.from({ length: n }, (_, i) => i);
+  const words = philoxWords(seed, epoch, SHUFFLE_STREAM, Math.max(n - 1, 0));
+  for (let last = n - 1; last > 0; last--) {
+    const word = words[n - 1 - last] as number;
+    const other = Math.floor((word / 2 ** 32) * (last + 1));
+    const kept = order[last] as number;
+    order[last] = order[other] as number;
+    order[other] = kept;
+  }
+  return order;
+}
+
+/** Example numbers of each batch of one epoch; all but the last have `batchSize` of them. */
+export function batches(seed: number, epoch: number, n: number, batchSize: number): Uint32Array[] {
+  const order = permutation(seed, epoch, n);
+  const count = Math.ceil(n / batchSize);
+  return Array.from({ length: count }, (_, i) => order.subarray(i * batchSize, (i + 1) * batchSize));
+}

@@ -1,0 +1,80 @@
+/**
+ * Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed the way
+ * TensorFlow keys its stateless random ops. backend/numerics/philox.py is the Python twin; both are held to
+ * tests/vectors/philox.json.
+ *
+ * One draw is named by three integers: `seed` (the plan's, below 2**53), `step` and `stream`.
+ * It equals `tf.random.stateless_uniform(shape, seed=[seed, step + 2**32 * stream], alg="philox")`.
+ */
+
+const MULTIPLIER_0 = 0xd2511f53;
+const MULTIPLIER_1 = 0xcd9e8d57;
+const WEYL_0 = 0x9e3779b9;
+const WEYL_1 = 0xbb67ae85;
+const ROUNDS = 10;
+/** The key under which TensorFlow scrambles a seed. */
+const SCRAMBLE_KEY = [0x3ec8f720, 0x02461e29] as const;
+const TWO_32 = 2 ** 32;
+
+/** High half of the 64-bit product of two unsigned 32-bit integers. */
+function multiplyHigh(a: number, b: number): number {
+  const aLow = a & 0xffff;
+  const aHigh = a >>> 16;
+  const bLow = b & 0xffff;
+  const bHigh = b >>> 16;
+  const low = Math.imul(aLow, bLow) >>> 0;
+  const middle1 = aHigh * bLow + (low >>> 16);
+  const middle2 = aLow * bHigh + (middle1 % 0x10000);
+  return (aHigh * bHigh + Math.floor(middle1 / 0x10000) + Math.floor(middle2 / 0x10000)) >>> 0;
+}
+
+/** Ten rounds over the counter in `words`, in place. */
+function philox(words: Uint32Array, key0: number, key1: number): void {
+  let [c0 = 0, c1 = 0, c2 = 0, c3 = 0] = words;
+  for (let round = 0; round < ROUNDS; round++) {
+    const high0 = multiplyHigh(MULTIPLIER_0, c0);
+    const low0 = Math.imul(MULTIPLIER_0, c0);
+    const high1 = multiplyHigh(MULTIPLIER_1, c2);
+    const low1 = Math.imul(MULTIPLIER_1, c2);
+    c0 = (high1 ^ c1 ^ key0) >>> 0;
+    c1 = low1 >>> 0;
+    c2 = (high0 ^ c3 ^ key1) >>> 0;
+    c3 = low0 >>> 0;
+    key0 = (key0 + WEYL_0) >>> 0;
+    key1 = (key1 + WEYL_1) >>> 0;
+  }
+  words[0] = c0;
+  words[1] = c1;
+  words[2] = c2;
+  words[3] = c3;
+}
+
+/** The first `count` random 32-bit words of a draw. */
+export function philoxWords(seed: number, step: number, stream: number, count: number): Uint32Array {
+  const mix = Uint32Array.of(seed % TWO_32, Math.floor(seed / TWO_32), step, stream);
+  philox(mix, SCRAMBLE_KEY[0], SCRAMBLE_KEY[1]);
+  const [key0 = 0, key1 = 0, high0 = 0, high1 = 0] = mix;
+  const out = new Uint32Array(Math.ceil(count / 4) * 4);
+  for (let group = 0; group * 4 < count; group++) {
+    const words = out.subarray(group * 4, group * 4 + 4);
+    words[0] = group;
+    words[2] = high0;
+    words[3] = high1;
+    philox(words, key0, key1);
+  }
+  return out.subarray(0, count);
+}
+
+/** `count` float32 values, uniform in [0, 1): the low 23 bits of each word are the mantissa. */
+export function uniform(
+  seed: number,
+  step: number,
+  stream: number,
+  count: number,
+): Float32Array<ArrayBuffer> {
+  const out = new Float32Array(count);
+  philoxWords(seed, step, stream, count).forEach((word, i) => {
+    out[i] = (word & 0x7fffff) / 0x800000;
+  });
+  return out;
+}

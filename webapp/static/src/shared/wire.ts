@@ -1,0 +1,157 @@
+/**
+ * What each side may say on a task's socket. PROTOCOL.md is the specification; this file is its TypeScript half.
+ *
+ * Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32.
+ * Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-256.
+ */
+
+import { decode, encode } from "@msgpack/msgpack";
+import {
+  bytes,
+  type Check,
+  type Checked,
+  FrameError,
+  list,
+  type MessageOf,
+  nullable,
+  numbers,
+  oneOf,
+  real,
+  record,
+  tagged,
+  text,
+  whole,
+} from "./wire-schema";
+
+export { FrameError };
+
+export const PROTOCOL = "minga.1";
+export const CHUNK_BYTES = 256 * 1024;
+/** A chunk and its envelope; every other message is far smaller. */
+export const MAX_CLIENT_FRAME = CHUNK_BYTES + 1024;
+export const MAX_SERVER_FRAME = 1 << 20;
+
+const token = text({ min: 22, max: 64, pattern: /^[A-Za-z0-9_-]+$/ });
+const word = text({ max: 32, pattern: /^[a-z0-9-]+$/ });
+const reason = text({ max: 500 });
+const hash = text({ min: 64, max: 64, pattern: /^[0-9a-f]+$/ });
+const count = whole(0);
+const metrics = numbers(16);
+const kind = oneOf("browser", "peer");
+
+const participant = record({
+  client: text(),
+  kind,
+  backend: text(),
+  status: oneOf("loading", "ready", "training", "reported", "refused"),
+  accepted: count,
+});
+export type Participant = Checked<typeof participant>;
+
+const CLIENT = {
+  /** First frame of a connection. `token` is secret, made once by the client and kept between visits. */
+  hello: { token, kind, backend: word, agent: text({ max: 64 }) },
+  /** The bundle is loaded and one step was timed: may be selected for a round from now on. */
+  ready: { backend: word, step_ms: real },
+  /** An update of `size` bytes follows in chunks once the server grants credit; `examples` is its weight. */
+  offer: {
+    round: count,
+    version: count,
+    examples: whole(),
+    steps: whole(),
+    loss: real,
+    metrics,
+    size: count,
+  },
+  /** Bytes of the offered update from `offset` on; chunks go in order, at most `chunk_bytes` long. */
+  chunk: { round: count, offset: count, data: bytes },
+  /** The volunteer stops; the round goes on without this client. */
+  leave: {},
+} as const;
+
+const SERVER = {
+  /** Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json. */
+  welcome: { task: text(), client: text(), bundle: hash, chunk_bytes: whole() },
+  /** You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`. */
+  train: {
+    round: count,
+    version: count,
+    weights: hash,
+    epochs: whole(),
+    learning_rate: real,
+    seed: count,
+    shards: list(record({ sha256: hash, examples: count })),
+    seconds: real,
+  },
+  /** The update of `round` may be sent up to (excluding) byte `until`. */
+  credit: { round: count, until: count },
+  /** Your update counts with `examples` in `round`. */
+  accepted: { round: count, examples: count },
+  /** Your update of `round` does not count; `reason` is for people. */
+  refused: { round: count, code: word, reason },
+  /** What happens now, for everybody; `seconds` is the time to the open round's deadline, null without one. */
+  state: {
+    phase: oneOf("waiting", "training", "aggregating", "finished"),
+    round: count,
+    version: count,
+    needed: whole(),
+    cohort: whole(),
+    reported: whole(),
+    quorum: whole(),
+    seconds: nullable(real),
+    participants: list(participant),
+  },
+  /** A new model version exists. `loss` and `metrics` are the cohort's own, on its training data. */
+  version: {
+    version: count,
+    round: count,
+    weights: hash,
+    accepted: count,
+    examples: count,
+    loss: real,
+    metrics,
+  },
+  /** The version measured on the held-out shard. */
+  evaluated: { version: count, loss: real, metrics },
+  /** The round ended without a new version; `reason` is for people. */
+  abandoned: { round: count, reason },
+  /** Last frame before the server closes this connection. */
+  closing: { code: word, reason },
+} as const;
+
+export type ClientFrame = MessageOf<typeof CLIENT>;
+export type ServerFrame = MessageOf<typeof SERVER>;
+export type FrameOf<Tag extends (ClientFrame | ServerFrame)["type"]> = Extract<
+  ClientFrame | ServerFrame,
+  { readonly type: Tag }
+>;
+
+const checkClient: Check<ClientFrame> = tagged(CLIENT);
+const checkServer: Check<ServerFrame> = tagged(SERVER);
+
+/** Frame of a message of either direction. */
+export function encodeFrame(message: ClientFrame | ServerFrame): Uint8Array<ArrayBuffer> {
+  return encode(message);
+}
+
+/** What a client said. Throws FrameError on anything else. */
+export function decodeClient(frame: Uint8Array): ClientFrame {
+  return checkClient(unpack(frame, MAX_CLIENT_FRAME), "the frame");
+}
+
+/** What the server said. Throws FrameError on anything else. */
+export function decodeServer(frame: Uint8Array): ServerFrame {
+  return checkServer(unpack(frame, MAX_SERVER_FRAME), "the frame");
+}
+
+function unpack(frame: Uint8Array, limit: number): unknown {
+  if (frame.length > limit) {
+    throw new FrameError(`The frame has ${frame.length} bytes; at most ${limit} are allowed.`);
+  }
+  try {
+    return decode(frame);
+  } catch (error) {
+    // The decoder throws several kinds of errors, all of which mean the same: these bytes are not msgpack.
+    throw new FrameError(`The frame is not a message of this protocol: ${String(error)}`);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Shapes, axes and the like reach an op as constant input tensors, and TF.js' executor reads them back from the
+ * backend on every step. Each read may stall the GPU, so small constants are read once, when a graph is loaded.
+ */
+
+import type { GraphModel } from "@tensorflow/tfjs-converter";
+import type { Tensor } from "@tensorflow/tfjs-core";
+
+/** No shape, axis or padding is longer. */
+const MAX_PINNED = 256;
+
+const pinned = new WeakSet<Tensor>();
+
+/** Keeps a copy of the model's small constants in JavaScript; `dataSync` on them costs nothing from now on. */
+export function pinConstants(model: GraphModel): void {
+  for (const tensors of Object.values(model.weights)) {
+    for (const tensor of tensors) {
+      if (tensor.size > MAX_PINNED) continue;
+      const values = tensor.dataSync();
+      Object.defineProperty(tensor, "dataSync", { value: () => values });
+      pinned.add(tensor);
+    }
+  }
+}
+
+/** Values of an op's input that must be a constant of the graph. */
+export function constant(tensor: Tensor | undefined): number[] {
+  if (tensor === undefined || !pinned.has(tensor)) {
+    throw new Error("The graph computes a shape while it runs; convert the model again with fixed shapes.");
+  }
+  return Array.from(tensor.dataSync());
+}

@@ -1,0 +1,22 @@
+/** The op layer: what TF.js' graph executor lacks, or does worse. */
+
+import { registerOp } from "@tensorflow/tfjs-converter";
+import { tidy } from "@tensorflow/tfjs-core";
+import { activation } from "./activation";
+import { convolution } from "./convolution";
+import { linear } from "./linear";
+import { loss } from "./loss";
+import { pooling } from "./pooling";
+import { segment } from "./segment";
+import { shape } from "./shape";
+
+const FAMILIES = [activation, convolution, linear, loss, pooling, segment, shape];
+
+/** Makes every op known to the executor; once per worker, before the first graph is loaded. */
+export function registerOps(): void {
+  for (const family of FAMILIES) {
+    for (const [name, op] of Object.entries(family)) {
+      registerOp(name, (node) => tidy(() => op(node)));
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** Gradients of pooling. */
+
+import type { GraphNode } from "@tensorflow/tfjs-converter";
+import {
+  AvgPoolGrad,
+  backend_util,
+  fill,
+  MaxPoolGrad,
+  mul,
+  type Tensor,
+  tensor,
+} from "@tensorflow/tfjs-core";
+import { constant } from "../constants";
+import { padding, runKernel, spatial } from "./attributes";
+import { type Family, input, requireChannelsLast } from "./family";
+
+function window(node: GraphNode) {
+  requireChannelsLast(node);
+  const [, height = 1, width = 1] = node.attrs.ksize as number[];
+  const filterSize: [number, number] = [height, width];
+  return { filterSize, strides: spatial(node, "strides"), pad: padding(node) };
+}
+
+/**
+ * AvgPoolGrad. The kernels of TF.js 4.22 divide by the size of the window even where it hangs over the border;
+ * TensorFlow divides by the number of pixels inside. dy is scaled by the quotient of the two first.
+ */
+function avgPoolGrad(node: GraphNode): Tensor {
+  const shape = constant(node.inputs[0]) as [number, number, number, number];
+  const { filterSize, strides, pad } = window(node);
+  const info = backend_util.computePool2DInfo(shape, filterSize, strides, 1, pad);
+  const inside = (out: number, size: number, stride: number, first: number, length: number) =>
+    Array.from({ length: out }, (_, i) => {
+      const start = i * stride - first;
+      return Math.min(start + length, size) - Math.max(start, 0);
+    });
+  const [height, width] = filterSize;
+  const rows = inside(info.outHeight, info.inHeight, info.strideHeight, info.padInfo.top, height);
+  const columns = inside(info.outWidth, info.inWidth, info.strideWidth, info.padInfo.left, width);
+  const factors = rows.flatMap((row) => columns.map((column) => (height * width) / (row * column)));
+  const dy = factors.every((factor) => factor === 1)
+    ? input(node, 1)
+    : mul(input(node, 1), tensor(factors, [1, rows.length, columns.length, 1]));
+  // The kernel takes of `input` no more than its shape.
+  return runKernel(AvgPoolGrad, { dy, input: fill(shape, 0) }, { filterSize, strides, pad });
+}
+
+export const pooling: Family = {
+  MaxPoolGrad: (node) => {
+    const [x, y, dy] = [input(node, 0), input(node, 1), input(node, 2)];
+    return runKernel(MaxPoolGrad, { dy, input: x, output: y }, window(node));
+  },
+  AvgPoolGrad: avgPoolGrad,
+};

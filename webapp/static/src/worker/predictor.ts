@@ -1,0 +1,49 @@
+/** The model's output for one example. */
+
+import { slice, type Tensor, tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../shared/bundle";
+import { preprocess } from "../shared/preprocess";
+import type { BundleSource } from "./bundles";
+import { Graph } from "./graph";
+
+/** Owns the graph `predict`. */
+export class Predictor {
+  private constructor(
+    private readonly bundle: Bundle,
+    private readonly graph: Graph,
+  ) {}
+
+  static async load({ bundle, graphFiles }: BundleSource): Promise<Predictor> {
+    return new Predictor(bundle, await Graph.load(bundle.signatures.predict, await graphFiles("predict")));
+  }
+
+  /** Output of raw values `input`; the graph's batch is filled up with zeros. */
+  async predict(weights: Float32Array, input: Float32Array): Promise<Float32Array> {
+    const { batch_size, input: spec, parameters, preprocess: steps } = this.bundle;
+    const width = spec.shape.reduce((product, length) => product * length, 1);
+    if (input.length !== width)
+      throw new Error(`The model takes ${width} values, these are ${input.length}.`);
+    const rows = new (spec.dtype === "int32" ? Int32Array : Float32Array)(batch_size * width);
+    rows.set(preprocess(input, steps, spec.dtype));
+    const first = tidy(() => {
+      const { output } = this.graph.run({
+        trainable: tensor1d(weights.slice(0, parameters.trainable)),
+        ...(parameters.state > 0 && { state: tensor1d(weights.slice(parameters.trainable)) }),
+        x: tensor(rows, [batch_size, ...spec.shape], spec.dtype),
+      });
+      const { shape } = output as Tensor;
+      return slice(
+        output as Tensor,
+        shape.map(() => 0),
+        [1, ...shape.slice(1)],
+      );
+    });
+    const values = (await first.data()) as Float32Array;
+    first.dispose();
+    return values;
+  }
+
+  dispose(): void {
+    this.graph.dispose();
+  }
+}

@@ -1,0 +1,134 @@
+/** A participant's part of one round: epochs over its examples, from a version's weights to an update. */
+
+import { concat1d, type Tensor1D } from "@tensorflow/tfjs-core";
+import { batches } from "../shared/batches";
+import type { Bundle } from "../shared/bundle";
+import { joinColumns, makeBatch } from "../shared/preprocess";
+import type { Shard } from "../shared/shard";
+import type { Plan } from "../shared/worker-messages";
+import { disposeVariables, startVariables, type TrainingStep, type Variables } from "./step";
+
+export interface Progress {
+  readonly step: number;
+  readonly steps: number;
+  readonly loss: number;
+  readonly metrics: readonly number[];
+  readonly stepMs: number;
+}
+
+export interface Outcome {
+  /** Local minus global. */
+  readonly update: Float32Array<ArrayBuffer>;
+  /** Examples processed, each epoch counted. */
+  readonly examples: number;
+  readonly steps: number;
+  /** Means over all examples processed. */
+  readonly loss: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly stepMs: number;
+}
+
+export interface Training {
+  readonly bundle: Bundle;
+  readonly step: TrainingStep;
+  readonly weights: Float32Array<ArrayBuffer>;
+  readonly plan: Plan;
+  readonly shards: readonly Shard[];
+  readonly onProgress: (progress: Progress) => void;
+  /** Asked after every step; true ends the training there. */
+  readonly stopped: () => boolean;
+}
+
+/** Weighted sums of what the steps report. */
+class Tally {
+  examples = 0;
+  steps = 0;
+  private sums: number[] = [];
+
+  add(values: ArrayLike<number>, examples: number): void {
+    this.examples += examples;
+    this.steps += 1;
+    this.sums = Array.from(values, (value, i) => (this.sums[i] ?? 0) + value * examples);
+  }
+
+  means(): number[] {
+    return this.sums.map((sum) => sum / this.examples);
+  }
+}
+
+const channel = new MessageChannel();
+
+/** Lets waiting messages be handled; unlike setTimeout it costs no 4 ms. */
+function yieldToMessages(): Promise<void> {
+  return new Promise((resolve) => {
+    channel.port1.onmessage = () => resolve();
+    channel.port2.postMessage(null);
+  });
+}
+
+/** Reads a small tensor without blocking, and disposes it. */
+async function take(report: Tensor1D): Promise<Float32Array> {
+  try {
+    return (await report.data()) as Float32Array;
+  } finally {
+    report.dispose();
+  }
+}
+
+/** Local minus global in one readback. Disposes the variables. */
+async function readUpdate(variables: Variables, weights: Float32Array): Promise<Float32Array<ArrayBuffer>> {
+  const parts = [variables.trainable, ...(variables.state ? [variables.state] : [])] as Tensor1D[];
+  const vector = parts.length === 1 ? (parts[0] as Tensor1D).clone() : concat1d(parts);
+  disposeVariables(variables);
+  const local = await take(vector);
+  return Float32Array.from(local, (value, i) => value - (weights[i] as number));
+}
+
+/** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
+export async function train(training: Training): Promise<Outcome> {
+  const { bundle, step, plan, shards, weights } = training;
+  const examples = shards.reduce((sum, shard) => sum + shard.examples, 0);
+  const x = joinColumns(
+    "x",
+    shards.map((shard) => shard.x),
+    bundle.input.shape,
+  );
+  const y = joinColumns(
+    "y",
+    shards.map((shard) => shard.y),
+    bundle.label.shape,
+  );
+  const steps = plan.epochs * Math.ceil(examples / bundle.batch_size);
+  const tally = new Tally();
+  let variables = startVariables(bundle, weights);
+  let reading: Promise<void> = Promise.resolve();
+  const begin = performance.now();
+  const stepMs = () => (performance.now() - begin) / Math.max(tally.steps, 1);
+  let number = 0;
+
+  const record = async (report: Tensor1D, count: number): Promise<void> => {
+    const values = await take(report);
+    tally.add(values, count);
+    const [loss = 0, ...metrics] = values;
+    training.onProgress({ step: tally.steps, steps, loss, metrics, stepMs: stepMs() });
+  };
+
+  for (let epoch = 1; epoch <= plan.epochs && !training.stopped(); epoch++) {
+    for (const rows of batches(plan.seed, epoch, examples, bundle.batch_size)) {
+      if (training.stopped()) break;
+      number += 1;
+      const batch = makeBatch(bundle, x, y, rows);
+      const result = step.run(variables, batch, { ...plan, step: number });
+      variables = result.variables;
+      await reading;
+      reading = record(result.report, rows.length);
+      await yieldToMessages();
+    }
+  }
+  await reading;
+  const spent = stepMs();
+  const update = await readUpdate(variables, weights);
+  const [loss = 0, ...values] = tally.means();
+  const metrics = Object.fromEntries(bundle.metrics.map((name, i) => [name, values[i] ?? 0]));
+  return { update, examples: tally.examples, steps: tally.steps, loss, metrics, stepMs: spent };
+}
