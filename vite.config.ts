@@ -3,7 +3,8 @@ import { defineConfig, type Plugin } from "vite";
 /** One entry a page; templates find the hashed names in manifest.json. */
 const PAGES = ["gallery", "task", "train"];
 
-const THREAD_SCRIPT = /new Blob\(\[`var WasmBackendModuleThreadedSimd = ` \+\s*\w+\.toString\(\)\], \{[^}]*\}\)/;
+const THREAD_SCRIPT =
+  /new Blob\(\[`var WasmBackendModuleThreadedSimd = ` \+\s*\w+\.toString\(\)\], \{[^}]*\}\)/;
 
 /**
  * TF.js starts WASM threads from a script it prints into a blob, which a strict content security policy refuses to
@@ -14,7 +15,8 @@ export function wasmThreads(): Plugin {
     name: "minga:wasm-threads",
     transform(code, id) {
       if (!id.endsWith("tfjs-backend-wasm/dist/backend_wasm.js")) return null;
-      if (!THREAD_SCRIPT.test(code)) throw new Error("TF.js starts its WASM threads in a new way: adapt wasmThreads.");
+      if (!THREAD_SCRIPT.test(code))
+        throw new Error("TF.js starts its WASM threads in a new way: adapt wasmThreads.");
       return (
         'import threadScript from "../wasm-out/tfjs-backend-wasm-threaded-simd.js?url";\n' +
         code.replace(THREAD_SCRIPT, "new URL(threadScript, self.location.href).href")

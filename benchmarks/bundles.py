@@ -1,4 +1,4 @@
-"""The bundles that benchmarks run, with what else is known of their models: `python -m benchmarks.bundles DIR`.
+"""The bundles that benchmarks run: `python -m benchmarks.bundles DIR MODEL...` writes them.
 
 digits   the gallery's task: 8x8 pixels, 7,490 parameters
 cnn      28x28 pixels, two convolutions, 107,000 parameters: a first real image classifier
@@ -37,7 +37,9 @@ def build_model(name: str) -> Any:
         head = [layers.Conv2D(16, 3, padding="same", activation="relu")]
         head += [layers.Conv2D(24, 3, padding="same", activation="relu"), layers.MaxPooling2D()]
         tail = [layers.Flatten(), layers.Dropout(0.25)]
-        return keras.Sequential([keras.Input((8, 8, 1)), *head, *tail, layers.Dense(10, activation="softmax")])
+        return keras.Sequential(
+            [keras.Input((8, 8, 1)), *head, *tail, layers.Dense(10, activation="softmax")]
+        )
     head = [layers.Conv2D(16, 3, padding="same", activation="relu"), layers.MaxPooling2D()]
     head += [layers.Conv2D(32, 3, padding="same", activation="relu"), layers.MaxPooling2D()]
     tail = [layers.Flatten(), layers.Dense(64, activation="relu")]

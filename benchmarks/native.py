@@ -1,4 +1,4 @@
-"""Milliseconds of TensorFlow's own step of a bundle: `python -m benchmarks.native STEPS BUNDLE...` prints JSON."""
+"""Milliseconds of TensorFlow's step: `python -m benchmarks.native STEPS BUNDLE...` prints JSON."""
 
 from __future__ import annotations
 

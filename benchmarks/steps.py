@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.steps [--quick] [--json]
 
-Ours and TF.js Layers' `trainOnBatch` run in turns in the same page of headless Chromium, TensorFlow runs the same
-bundle right before. Medians; a step ends when its loss is readable.
+Ours and TF.js Layers' `trainOnBatch` run in turns in the same page of headless Chromium; TensorFlow runs the
+same bundle right before. Medians; a step ends when its loss is readable.
 """
 
 from __future__ import annotations

@@ -78,4 +78,4 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
     console = Console()
     console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
     console.print(table)
-    console.print("\n  Ctrl-C ends it; training goes on from the last version when you start it again.\n")
+    console.print("\n  Ctrl-C ends it. The next start goes on from the last version.\n")

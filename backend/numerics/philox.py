@@ -1,8 +1,8 @@
 """Random numbers and the order of examples, to the bit the same on every participant.
 
 Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed the way
-TensorFlow keys its stateless random ops. The TypeScript twins are webapp/static/src/shared/philox.ts and batches.ts;
-tests/vectors/philox.json and tests/vectors/batches.json hold both to the same values.
+TensorFlow keys its stateless random ops. The TypeScript twins are philox.ts and batches.ts in
+webapp/static/src/shared/; tests/vectors/philox.json and batches.json hold both to the same values.
 """
 
 from __future__ import annotations
@@ -58,12 +58,14 @@ def uniform(seed: int, step: int, stream: int, n: int) -> NDArray[np.float32]:
 
 
 def permutation(seed: int, epoch: int, n: int) -> NDArray[np.int64]:
-    """The order in which epoch `epoch` (from 1) visits `n` examples, numbered in the order of the plan's shards.
+    """The order in which epoch `epoch` (from 1) visits `n` examples, numbered in the order of the shards.
 
     Fisher-Yates shuffle (Durstenfeld 1964, algorithm 235). Raises ValueError for more than MAX_EXAMPLES.
     """
     if n > MAX_EXAMPLES:
-        raise ValueError(f"A round may hold at most {MAX_EXAMPLES} examples per participant; plan fewer shards.")
+        raise ValueError(
+            f"A round may hold at most {MAX_EXAMPLES} examples per participant; plan fewer shards."
+        )
     order = np.arange(n, dtype=np.int64)
     lasts = np.arange(n - 1, 0, -1)
     others = words(seed, epoch, SHUFFLE_STREAM, lasts.size) / 2.0**32 * (lasts + 1)

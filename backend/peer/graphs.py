@@ -89,19 +89,23 @@ def import_tensorflow() -> Any:
 
 @contextmanager
 def _without_notices() -> Iterator[None]:
-    """Drops what TensorFlow's libraries write to standard error while they are first loaded; no setting does."""
+    """Drops what TensorFlow's libraries write to standard error while they are loaded; no setting does.
+
+    Python's own `sys.stderr` goes on to the real one: other threads may have something to say meanwhile.
+    """
     if "tensorflow" in sys.modules:
         yield
         return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with Path(os.devnull).open("wb") as nowhere:
+    before = sys.stderr
+    before.flush()
+    with os.fdopen(os.dup(2), "w", buffering=1) as kept, Path(os.devnull).open("wb") as nowhere:
+        sys.stderr = kept
         os.dup2(nowhere.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        try:
+            yield
+        finally:
+            os.dup2(kept.fileno(), 2)
+            sys.stderr = before
 
 
 def _choose_device(tf: Any, device: Device) -> str:

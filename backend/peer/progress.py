@@ -14,6 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 Value = str | int | float | bool | None | dict[str, float]
 
 
+# What the moving line says after these events, until training goes on.
+_STANDING = {"loading": "Loading", "ready": "Waiting", "accepted": "Waiting", "refused": "Waiting"}
+_COLOURS = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trouble": "red"}
+
+
 class Reporter(Protocol):
     """Where news go. `tell` is for what happened once, `step` for the training in progress."""
 
@@ -84,10 +89,10 @@ class Display:
 
     def tell(self, event: str, sentence: str, **values: Value) -> None:
         del values
-        colour = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trouble": "red"}.get(event)
+        colour = _COLOURS.get(event)
         self._console.print(sentence, style=colour, markup=False, highlight=colour is None)
-        if event != "training":
-            self._bar.update(self._task, description="Waiting", total=None, completed=0, loss="")
+        if event in _STANDING:
+            self._bar.update(self._task, description=_STANDING[event], total=None, completed=0, loss="")
 
     def step(self, round_number: int, step: int, steps: int, loss: float) -> None:
         text = f"Round {round_number}"

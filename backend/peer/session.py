@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from backend.errors import PeerError, ReplacedError, UnreachableError
+from backend.errors import ReplacedError, UnreachableError
 from backend.peer.jobs import Job, Jobs
 from backend.peer.progress import Reporter
 from backend.peer.trainer import Progress
@@ -47,7 +47,7 @@ from backend.wire.messages import (
 # A peer that is told to stop ends within 25 s: this for the partial update, the rest for a long step.
 WIND_DOWN_SECONDS = 8.0
 GOODBYE_SECONDS = 3.0
-LOAD_PAUSE = 5.0
+PAUSE = 2.0
 
 
 class Session:
@@ -76,7 +76,7 @@ class Session:
     async def run(self, stop: asyncio.Event) -> None:
         """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
 
-        Raises BundleError for a bundle that is refused, PeerError when this machine cannot run it, and
+        Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it, and
         ReplacedError when the server talks to another peer with the same token.
         """
         self._spawn(self._stop_when(stop))
@@ -161,8 +161,8 @@ class Session:
                 backend, step_ms = await self._jobs.load(bundle)
                 break
             except UnreachableError as error:
-                self._reporter.tell("trouble", f"{error} Trying again in {LOAD_PAUSE:.0f} s.")
-                await asyncio.sleep(LOAD_PAUSE)
+                self._reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.")
+                await asyncio.sleep(PAUSE)
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
         self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
         self._inbox.put_nowait(Loaded(backend, step_ms))
@@ -178,18 +178,16 @@ class Session:
             step = self._reporter.step
             loop.call_soon_threadsafe(step, plan.round, progress.step, progress.steps, progress.loss)
 
-        try:
-            result = await self._jobs.train(job, report)
-        except PeerError as error:
-            if job.aborted:
-                return
-            # The round goes on without this peer; the next one is a new chance.
-            self._reporter.tell("trouble", f"Round {plan.round} is left out: {error}", round=plan.round)
-            self._between_rounds.set()
-            return
+        result = None
+        while result is None and not job.stop.is_set():
+            try:
+                result = await self._jobs.train(job, report)
+            except UnreachableError as error:
+                self._reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.", round=plan.round)
+                await asyncio.sleep(PAUSE)
         if job.aborted:
             return
-        if not result.steps:
+        if result is None or not result.steps:
             self._between_rounds.set()
             return
         update = memoryview(result.update.astype("<f4", copy=False).tobytes())

@@ -38,6 +38,7 @@ def convert(model: Path, task_file: Path, output: Path, limits: ConversionLimits
     """
     limits = limits or ConversionLimits()
     root = converter_folder().parent
+    output = output.absolute()
     if output.exists():
         raise BundleError(f"{output} exists already; choose another folder or remove it first.")
     output.parent.mkdir(parents=True, exist_ok=True)

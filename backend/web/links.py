@@ -12,7 +12,7 @@ from backend.wire.codec import encode
 from backend.wire.messages import Closing
 
 MAX_QUEUED_BYTES = 4 << 20
-SEND_SECONDS = 30.0
+SEND_SECONDS = 10.0
 # A WebSocket close reason has at most 123 bytes.
 MAX_REASON = 123
 
@@ -26,6 +26,11 @@ class SocketLink:
         self._bytes = 0
         self._news = asyncio.Event()
         self._error: MingaError | None = None
+
+    @property
+    def closing(self) -> bool:
+        """Whether a goodbye is queued: nothing more is to be heard."""
+        return self._error is not None
 
     def send(self, frame: bytes) -> None:
         """See Link."""

@@ -45,7 +45,7 @@ async def _listen(websocket: WebSocket, link: SocketLink) -> bool:
     """Reads until the other side is gone (False) or something is wrong (True: a goodbye is queued)."""
     try:
         await _converse(websocket, link)
-        return False
+        return link.closing
     except MingaError as error:
         link.close(error)
     except Exception:
@@ -68,7 +68,7 @@ async def _converse(websocket: WebSocket, link: SocketLink) -> None:
         raise FrameError("The first frame must be hello.")
     client = await host.join(hello, link)
     try:
-        while (message := await _receive(websocket)) is not None:
+        while not link.closing and (message := await _receive(websocket)) is not None:
             if isinstance(message, Hello):
                 raise FrameError("Hello was said before.")
             await host.hear(client, link, message)

@@ -10,7 +10,8 @@ BACKENDS = {
     "webgl": "WebGL",
     "wasm": "WebAssembly",
     "cpu": "JavaScript",
-    "tensorflow": "TensorFlow",
+    "tensorflow-cpu": "TensorFlow",
+    "tensorflow-cuda": "TensorFlow on a GPU",
 }
 KINDS = {"browser": "Browser", "peer": "TensorFlow peer"}
 

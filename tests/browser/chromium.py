@@ -41,12 +41,10 @@ def executable() -> str:
 class Tab:
     """One page of the harness, and what it logged."""
 
-    def __init__(self, chromium: Chromium, page: Page) -> None:
+    def __init__(self, chromium: Chromium, page: Page, log: list[str]) -> None:
         self._chromium = chromium
         self._page = page
-        self.log: list[str] = []
-        page.on("console", lambda message: self.log.append(message.text))
-        page.on("pageerror", lambda error: self.log.append(str(error)))
+        self.log = log
 
     def evaluate(self, script: str, argument: object = None, seconds: float = 240) -> Any:
         """Run a script in the page. Raises TimeoutError after `seconds`."""
@@ -54,7 +52,9 @@ class Tab:
 
     def call(self, method: str, argument: object, seconds: float = 240) -> Any:
         """Call a method of the harness' worker."""
-        return self.evaluate("([method, argument]) => window.call(method, argument)", [method, argument], seconds)
+        return self.evaluate(
+            "([method, argument]) => window.call(method, argument)", [method, argument], seconds
+        )
 
     def close(self) -> None:
         self._chromium.wait(self._page.close(), 30)
@@ -83,10 +83,16 @@ class Chromium:
 
     def open(self, address: str) -> Tab:
         """A new tab at `address`."""
-        page = self.wait(self._browser.new_page(), 30)
-        tab = Tab(self, page)
-        self.wait(page.goto(address), 60)
-        return tab
+        return self.wait(self._open(address), 90)
+
+    async def _open(self, address: str) -> Tab:
+        page = await self._browser.new_page()
+        log: list[str] = []
+        # Subscribing sends messages to the browser: it belongs on this thread.
+        page.on("console", lambda message: log.append(message.text))
+        page.on("pageerror", lambda error: log.append(str(error)))
+        await page.goto(address)
+        return Tab(self, page, log)
 
     def close(self) -> None:
         self.wait(self._browser.close(), 30)

@@ -1,4 +1,4 @@
-"""The table of backends against Keras: `python -m tests.browser.conformance` writes docs/reference/conformance.md."""
+"""The table of backends against Keras: `python -m tests.browser.conformance` writes it into docs/."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ HEAD = """# Conformance
 
 Written by `make conformance`; `tests/browser/test_conformance.py` holds every number below 1e-4.
 
-Each model of `tests/conformance/models.py` is converted, then trained for ten optimizer steps on every backend
-from the same weights, batches and random numbers as by Keras itself (TensorFlow, eager). The table shows relative
-L2 errors against Keras: of the ten losses, of the first step's gradient, and of the flat vector after ten steps.
-WebGL and WebGPU ran in Chromium's software adapters.
+Each model of `tests/conformance/models.py` is converted, then trained for ten optimizer steps on every
+backend from the same weights, batches and random numbers as by Keras itself (TensorFlow, eager). The
+table shows relative L2 errors against Keras: of the ten losses, of the first step's gradient, and of
+the flat vector after ten steps. WebGL and WebGPU ran in Chromium's software adapters.
 
 | model | backend | loss | gradient | weights after 10 steps |
 |---|---|---|---|---|
@@ -91,7 +91,9 @@ def main() -> None:
             tab.close()
     rows.sort(key=lambda row: MODELS.index(row.model))
     TABLE.write_text(markdown(rows), "utf-8")
-    (CACHE / "conformance.json").write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", "utf-8")
+    (CACHE / "conformance.json").write_text(
+        json.dumps([asdict(row) for row in rows], indent=1) + "\n", "utf-8"
+    )
     print(markdown(rows))
 
 

@@ -1,13 +1,11 @@
-"""Single ops as graphs, with what TensorFlow computes: `python -m tests.browser.op_cases` prints them as JSON.
+"""Single ops with arguments that decide whether an implementation is right.
 
-Every op of the allow-list stands here at least once; those that the browser's op layer writes itself stand here with
-the shapes, strides and masks that decide whether they are right.
+Every op of the allow-list stands here at least once; those that the browser's op layer writes itself with all
+the shapes, strides and masks that matter.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +14,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
-from google.protobuf.json_format import MessageToDict
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -53,7 +50,20 @@ def number(value: int) -> Fixed:
 
 
 def elementwise() -> Iterator[Case]:
-    for op in ("Abs", "Ceil", "Cos", "Elu", "Erf", "Erfc", "Exp", "Expm1", "Floor", "Neg", "OnesLike", "Relu"):
+    for op in (
+        "Abs",
+        "Ceil",
+        "Cos",
+        "Elu",
+        "Erf",
+        "Erfc",
+        "Exp",
+        "Expm1",
+        "Floor",
+        "Neg",
+        "OnesLike",
+        "Relu",
+    ):
         yield op, {"x" if op not in ("Elu", "Relu") else "features": floats(3, 5)}
     for op in ("Relu6", "Selu", "Softplus", "Softsign", "LeakyRelu"):
         yield op, {"features": 4 * floats(3, 5)}
@@ -103,7 +113,10 @@ def gradients() -> Iterator[Case]:
     soft = positive(3, 5)
     soft /= soft.sum(axis=1, keepdims=True)
     yield "SoftmaxCrossEntropyWithLogits", {"features": 3 * floats(3, 5), "labels": soft}
-    yield "UnsortedSegmentSum", {"data": floats(6, 4), "segment_ids": integers(3, 6), "num_segments": number(4)}
+    yield (
+        "UnsortedSegmentSum",
+        {"data": floats(6, 4), "segment_ids": integers(3, 6), "num_segments": number(4)},
+    )
     ids = integers(5, 2, 3)
     yield "UnsortedSegmentSum", {"data": floats(2, 3, 4), "segment_ids": ids, "num_segments": number(5)}
     yield "InvertPermutation", {"x": Fixed(2, 0, 3, 1)}
@@ -224,6 +237,10 @@ def _part(begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
 
 
 def shapes() -> Iterator[Case]:
+    blocks = {"block_shape": Fixed(2, 2), "paddings": _pairs((1, 2), (0, 1))}
+    yield "SpaceToBatchND", {"input": floats(2, 5, 3, 2), **blocks}
+    blocks = {"block_shape": Fixed(2, 2), "crops": _pairs((1, 0), (0, 1))}
+    yield "BatchToSpaceND", {"input": floats(8, 3, 2, 2), **blocks}
     yield "Reshape", {"tensor": floats(3, 4), "shape": Fixed(2, 6)}
     yield "Squeeze", {"input": floats(3, 1, 4), "axis": [1]}
     yield "ExpandDims", {"input": floats(3, 4), "axis": number(1)}
@@ -245,8 +262,14 @@ def shapes() -> Iterator[Case]:
     yield "GatherNd", {"params": floats(4, 5), "indices": integers(4, 6, 2)}
     places: Array = np.array([[3], [0], [5]], np.int32)
     yield "ScatterNd", {"indices": places, "updates": floats(3, 4), "shape": Fixed(6, 4)}
-    yield "OneHot", {"indices": integers(5, 4), "depth": number(5), "on_value": _one(1.0), "off_value": _one(0.0)}
-    yield "OneHot", {"indices": integers(5, 4), "depth": number(5), "on_value": _one(2.0), "off_value": _one(-1.0)}
+    yield (
+        "OneHot",
+        {"indices": integers(5, 4), "depth": number(5), "on_value": _one(1.0), "off_value": _one(0.0)},
+    )
+    yield (
+        "OneHot",
+        {"indices": integers(5, 4), "depth": number(5), "on_value": _one(2.0), "off_value": _one(-1.0)},
+    )
 
 
 def _pairs(*rows: tuple[int, int]) -> Fixed:
@@ -259,100 +282,4 @@ def _one(value: float) -> Fixed:
     return Fixed(value, dtype="float32", scalar=True)
 
 
-def encode(array: Array) -> dict[str, Any]:
-    """An array as the harness reads it."""
-    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
-
-
-def write_case(index: int, op: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Graph of one op, its inputs, and TensorFlow's outputs."""
-    feeds: dict[str, Array] = {}
-    constants: list[tuple[str, Array]] = []
-
-    def place(name: str, value: Any) -> Any:
-        if isinstance(value, Fixed):
-            constants.append((name, value.array))
-            return tf.constant(value.array, name=name)
-        feeds[name] = value
-        return tf.compat.v1.placeholder(value.dtype, value.shape, name=name)
-
-    graph = tf.Graph()
-    with graph.as_default():
-        placed: dict[str, Any] = {}
-        for name, value in arguments.items():
-            if isinstance(value, list) and isinstance(value[0], np.ndarray):
-                placed[name] = [place(f"in_{name}_{i}", part) for i, part in enumerate(value)]
-            elif isinstance(value, (Fixed, np.ndarray)):
-                placed[name] = place(f"in_{name}", value)
-            else:
-                placed[name] = value
-        node = _create(graph, op, placed)
-        outputs = list(node.outputs)
-    with tf.compat.v1.Session(graph=graph) as session:
-        expected = session.run(outputs, {f"{name}:0": value for name, value in feeds.items()})
-    return {
-        "label": f"{index} {op}",
-        "op": op,
-        "topology": MessageToDict(_without_values(graph.as_graph_def())),
-        "constants": [{"name": name, **encode(value)} for name, value in constants],
-        "inputs": {name: encode(value) for name, value in feeds.items()},
-        "outputs": [output.name.removesuffix(":0") for output in outputs],
-        "expected": [encode(np.asarray(value)) for value in expected],
-    }
-
-
-def _create(graph: tf.Graph, op: str, arguments: dict[str, Any]) -> Any:
-    if op.startswith("_Fused"):
-        return _create_fused(graph, op, arguments)
-    result = getattr(tf.raw_ops, op)(name="result", **arguments)
-    first = result[0] if isinstance(result, (list, tuple)) else result
-    return first.op
-
-
-def _create_fused(graph: tf.Graph, op: str, arguments: dict[str, Any]) -> Any:
-    """Grappler's fused ops have no Python function."""
-    names = ("a", "b") if op == "_FusedMatMul" else ("input", "filter")
-    attributes: dict[str, tf.compat.v1.AttrValue] = {}
-    for name in ("strides", "padding", "num_args", "fused_ops"):
-        if name not in arguments:
-            continue
-        value, attribute = arguments[name], tf.compat.v1.AttrValue()
-        if isinstance(value, int):
-            attribute.i = value
-        elif isinstance(value, str):
-            attribute.s = value.encode()
-        elif isinstance(value[0], str):
-            attribute.list.s.extend(part.encode() for part in value)
-        else:
-            attribute.list.i.extend(value)
-        attributes[name] = attribute
-    attributes["T"] = tf.compat.v1.AttrValue(type=tf.float32.as_datatype_enum)
-    if op == "_FusedConv2D":
-        attributes["TArgs"] = tf.compat.v1.AttrValue()
-        attributes["TArgs"].list.type.extend([tf.float32.as_datatype_enum])
-        attributes["num_host_args"] = tf.compat.v1.AttrValue(i=0)
-    inputs = [arguments[name] for name in names] + arguments["args"]
-    return graph.create_op(op, inputs, [tf.float32], name="result", attrs=attributes)
-
-
-def _without_values(graph_def: Any) -> Any:
-    """TF.js keeps the values of constants beside the graph."""
-    for node in graph_def.node:
-        if node.op == "Const":
-            node.attr["value"].tensor.tensor_content = b""
-            for field in ("int_val", "float_val"):
-                node.attr["value"].tensor.ClearField(field)
-    return graph_def
-
-
 FAMILIES = (elementwise, gradients, convolutions, pools, products, reductions, slices, shapes)
-
-
-def main() -> None:
-    cases = [case for family in FAMILIES for case in family()]
-    print(json.dumps([write_case(i, op, arguments) for i, (op, arguments) in enumerate(cases)]))
-
-
-if __name__ == "__main__":
-    main()

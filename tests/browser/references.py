@@ -23,7 +23,7 @@ def _fingerprint() -> str:
 
 
 def references() -> Path:
-    """The folder that holds `<model>/` with a bundle and `<model>/reference/`; takes minutes the first time."""
+    """The folder of `<model>/`, each a bundle with `reference/` in it; takes minutes the first time."""
     folder = CACHE / "conformance" / _fingerprint()
     if not folder.exists():
         making = folder.with_suffix(".making")
@@ -48,13 +48,14 @@ def native_results(folder: Path) -> str:
     return _run("tests.browser.native", str(folder))
 
 
-def op_cases() -> str:
-    """Single ops with TensorFlow's results, as JSON; see tests/browser/op_cases.py."""
-    source = Path(__file__).with_name("op_cases.py").read_bytes()
-    cached = CACHE / f"ops-{hashlib.sha256(source).hexdigest()[:16]}.json"
+def op_graphs() -> str:
+    """Single ops with TensorFlow's results, as JSON; see tests/browser/op_graphs.py."""
+    sources = [Path(__file__).with_name(name) for name in ("op_cases.py", "op_graphs.py")]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+    cached = CACHE / f"ops-{digest[:16]}.json"
     if not cached.exists():
         CACHE.mkdir(exist_ok=True)
-        cached.write_text(_run("tests.browser.op_cases"), "utf-8")
+        cached.write_text(_run("tests.browser.op_graphs"), "utf-8")
     return cached.read_text("utf-8")
 
 

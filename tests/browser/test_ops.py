@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.browser.chromium import Tab
-from tests.browser.references import ROOT, op_cases
+from tests.browser.references import ROOT, op_graphs
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
 
@@ -24,7 +24,7 @@ COARSE = {"Sin": 5e-4, "Cos": 5e-4}
 
 @pytest.fixture(scope="session")
 def cases() -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads(op_cases())
+    loaded: list[dict[str, Any]] = json.loads(op_graphs())
     return loaded
 
 

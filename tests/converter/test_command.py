@@ -76,7 +76,8 @@ def test_the_kernel_enforces_the_limit_on_files(tmp_path: Path) -> None:
     script = (
         "from converter.limits import Limits, apply_limits\n"
         "apply_limits(Limits(file_bytes=1000))\n"
-        f"open({str(tmp_path / 'big')!r}, 'wb').write(bytes(2000))\n"
+        "from pathlib import Path\n"
+        f"Path({str(tmp_path / 'big')!r}).write_bytes(bytes(2000))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -15,9 +15,12 @@ import tensorflow as tf
 
 from converter.allowlist import check_ops
 from converter.archive import check_archive
+from converter.draws import captured_draws
+from converter.freezing import freeze
 from converter.limits import Limits
 from converter.refusal import Refusal
 from converter.task import read_task
+from converter.tracing import Traced
 from tests.converter.conftest import Convert
 
 pytestmark = pytest.mark.tensorflow
@@ -36,12 +39,6 @@ def two_outputs() -> Any:
 def determinant() -> Any:
     x = keras.Input((3, 3))
     return keras.Model(x, layers.Reshape((1,))(keras.ops.det(layers.Dense(3)(x))))
-
-
-def dice() -> Any:
-    x = keras.Input((3,))
-    flipped = layers.Dropout(0.5)(layers.Dense(3)(x), training=True)
-    return keras.Model(x, layers.Dense(1)(flipped))
 
 
 def not_finite() -> Any:
@@ -73,7 +70,6 @@ MODELS: list[tuple[str, Callable[[], Any], str]] = [
     ),
     ("open shape", lambda: sequential(layers.Conv1D(2, 1), shape=(None, 3)), "open shape"),
     ("two outputs", two_outputs, "2 outputs"),
-    ("chance outside training", dice, "outside training"),
     ("nothing to train", lambda: sequential(layers.Dense(1, trainable=False)), "no trainable"),
     ("not finite", not_finite, "broken/kernel holds NaN"),
     (
@@ -121,6 +117,15 @@ def test_an_op_is_refused_with_the_name_of_its_layer() -> None:
         tf.io.read_file("somewhere", name="peek")
     with pytest.raises(Refusal, match=r"The layer reader (needs the op ReadFile|computes in string)"):
         check_ops(graph.as_graph_def(), "train", ["reader"])
+
+
+def test_a_random_number_outside_training_is_refused() -> None:
+    graph = tf.__internal__.FuncGraph("predict")
+    with graph.as_default(), captured_draws():
+        x = tf.compat.v1.placeholder(tf.float32, (2,), "x")
+        output = tf.identity(x + keras.random.uniform((2,)), "output")
+    with pytest.raises(Refusal, match="outside training"):
+        freeze(Traced(graph, (x,), (output,)))
 
 
 def test_a_function_call_is_refused() -> None:

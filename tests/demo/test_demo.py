@@ -41,7 +41,7 @@ def free_port() -> int:
 
 
 def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    return psutil.Process(process.pid).children(recursive=True)
+    return list(psutil.Process(process.pid).children(recursive=True))
 
 
 def survivors(processes: list[psutil.Process]) -> list[psutil.Process]:
@@ -113,4 +113,4 @@ def test_a_taken_port_is_told_in_a_sentence() -> None:
 
 def test_others_are_shown_this_machines_address_only_where_they_can_use_it() -> None:
     assert reachable("127.0.0.1", "http://127.0.0.1:8000") == "http://127.0.0.1:8000"
-    assert reachable("0.0.0.0", "http://127.0.0.1:8000").endswith(":8000")
+    assert reachable("::", "http://127.0.0.1:8000").endswith(":8000")

@@ -64,3 +64,10 @@ def test_a_vector_survives_its_bytes(vector: Vector) -> None:
 def test_another_length_is_refused(length: int) -> None:
     with pytest.raises(WrongLengthError, match=f"{length} bytes; this model's has 8"):
         from_bytes(bytes(length), 2)
+
+
+def test_the_norm_of_several_blocks_is_one_norm() -> None:
+    update = np.full(3 * BLOCK_VALUES + 5, 0.5, np.float32)
+    assert check_update(update, 1e9) == pytest.approx(0.5 * math.sqrt(len(update)), rel=1e-6)
+    with pytest.raises(NormTooLargeError):
+        check_update(update, 0.4 * math.sqrt(len(update)))

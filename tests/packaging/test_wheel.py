@@ -34,7 +34,15 @@ def minga(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("environment")
     venv.create(home, with_pip=True)
     subprocess.run(
-        [home / "bin/pip", "install", "-q", "--disable-pip-version-check", "-c", ROOT / "constraints.txt", wheel],
+        [
+            home / "bin/pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "-c",
+            ROOT / "constraints.txt",
+            wheel,
+        ],
         check=True,
     )
     return home / "bin/minga"
@@ -75,7 +83,9 @@ def test_the_wheel_holds_the_built_web_app_the_templates_and_the_gallery(wheel: 
 
 
 def test_the_server_alone_needs_no_tensorflow(minga: Path) -> None:
-    listed = subprocess.run([minga.parent / "pip", "list"], check=True, capture_output=True, text=True).stdout.lower()
+    listed = subprocess.run(
+        [minga.parent / "pip", "list"], check=True, capture_output=True, text=True
+    ).stdout.lower()
     for heavy in ("tensorflow", "keras", "tensorflowjs", "aiortc", "playwright", "scikit-learn"):
         assert heavy not in listed
 
@@ -91,7 +101,9 @@ def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> N
 
 
 def test_a_command_whose_extra_is_missing_says_how_to_get_it(minga: Path, url: str) -> None:
-    run = subprocess.run([minga, "peer", "join", url, "--task", "digits"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [minga, "peer", "join", url, "--task", "digits"], capture_output=True, text=True, timeout=60
+    )
     assert run.returncode != 0
     assert "minga[peer]" in run.stderr
     assert "Traceback" not in run.stderr

@@ -29,6 +29,13 @@ def server(models: Path, tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def idle_server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for tests that train nothing."""
+    with running(models, tmp_path_factory.mktemp("idle")) as server:
+        yield server
+
+
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:

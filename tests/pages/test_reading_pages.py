@@ -15,10 +15,10 @@ pytestmark = pytest.mark.browser
 ADDRESSES = ("/", "/tasks/digits", "/tasks/digits/train", "/nothing-here")
 
 
-async def test_without_scripts_the_pages_say_everything(browser: Browser, server: Server) -> None:
+async def test_without_scripts_the_pages_say_everything(browser: Browser, idle_server: Server) -> None:
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()
-    await page.goto(server.url)
+    await page.goto(idle_server.url)
     card = page.locator(".task-card")
     await expect(card).to_contain_text("Handwritten digits")
     await expect(card).to_contain_text("Waiting for the first volunteer")
@@ -36,7 +36,7 @@ async def test_without_scripts_the_pages_say_everything(browser: Browser, server
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 async def test_no_page_is_wider_than_its_screen(
-    browser: Browser, server: Server, width: int, scheme: str
+    browser: Browser, idle_server: Server, width: int, scheme: str
 ) -> None:
     dark = scheme == "dark"
     context = await browser.new_context(
@@ -45,7 +45,7 @@ async def test_no_page_is_wider_than_its_screen(
     page = await context.new_page()
     grounds = set()
     for address in ADDRESSES:
-        await page.goto(server.url + address)
+        await page.goto(idle_server.url + address)
         assert await page.evaluate("document.documentElement.scrollWidth") == width, address
         grounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
     [ground] = grounds
@@ -66,8 +66,8 @@ async def test_the_gallery_stays_fresh_by_itself(browser: Browser, server: Serve
     assert complaints == []
 
 
-async def test_the_model_looks_at_a_drawing_before_any_training(page: Page, server: Server) -> None:
-    await page.goto(f"{server.url}/tasks/digits")
+async def test_the_model_looks_at_a_drawing_before_any_training(page: Page, idle_server: Server) -> None:
+    await page.goto(f"{idle_server.url}/tasks/digits")
     await draw_circle(page)
     await expect(page.locator("[data-guess]")).to_contain_text("It sees", timeout=60_000)
     chances: list[float] = await page.locator("[data-bars] progress").evaluate_all(

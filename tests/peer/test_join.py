@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -97,6 +98,18 @@ def test_two_peers_of_one_machine_are_two_clients(server: Server, tmp_path: Path
             other = second.expect("connected", 60)["client"]
     with joined(tmp_path / "home", server.url) as later:
         assert later.expect("connected", 60)["client"] == one != other
+
+
+def test_a_peer_whose_token_is_used_elsewhere_gives_way_and_says_so(server: Server, tmp_path: Path) -> None:
+    with joined(tmp_path / "home", server.url) as first:
+        first.expect("connected", 60)
+        shutil.copytree(tmp_path / "home" / ".local", tmp_path / "copy" / ".local")
+        with joined(tmp_path / "copy", server.url) as second:
+            second.expect("connected", 60)
+            code, complaint = first.end()
+            second.expect("accepted", 60)
+    assert code == 2
+    assert complaint.startswith("minga: ")
 
 
 @pytest.mark.parametrize(

@@ -366,3 +366,19 @@ def test_every_phase_has_its_row_and_the_last_one_leads_nowhere() -> None:
     machine = Round(PLAN, version=3)
     with pytest.raises(IllegalEventError, match="does not lead"):
         machine._enter(Phase.WAITING)
+
+
+def test_after_a_version_the_task_waits_while_too_few_are_ready() -> None:
+    machine = opened("a", "b")
+    deliver(machine, "a", 2.0)
+    machine.client_left("b", 2.5, lost=False)
+    assert machine.aggregated(1, 3.0) == []
+    assert (machine.phase, machine.needed(), machine.timer()) == (Phase.WAITING, 1, None)
+
+
+def test_an_update_that_is_checked_twice_counts_once() -> None:
+    machine = opened("a", "b")
+    assert deliver(machine, "a", 2.0) == [do.Accept("a", OFFER)]
+    assert machine.update_checked("a", 1, 2.0) == []
+    assert machine.update_failed("a", 1, BAD, 2.0) == []
+    assert machine.reported() == 1

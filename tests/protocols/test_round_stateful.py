@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from backend.errors import NotFiniteError
 from backend.protocols import effects as do
@@ -54,6 +54,20 @@ class Host(RuleBasedStateMachine):
                     self.ended.append(effect.round)
                 case do.Abandon() if effect.round not in self.ended:
                     self.ended.append(effect.round)
+
+    @initialize(clients=st.sets(CLIENTS, min_size=2))
+    def begin(self, clients: set[str]) -> None:
+        for client in sorted(clients):
+            self.join_and_be_ready(client)
+        self.wait(1.0)
+
+    @rule(client=CLIENTS, twice=st.booleans())
+    def deliver(self, client: str, twice: bool) -> None:
+        if client in self.machine.ready:
+            self.offer(client, late=0, examples=1, size=8)
+            self.finish_upload(client, good=True)
+            if twice:
+                self.note(self.machine.update_checked(client, self.machine.round, self.now))
 
     @rule(client=CLIENTS)
     def join_and_be_ready(self, client: str) -> None:

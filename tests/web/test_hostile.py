@@ -6,6 +6,7 @@ import asyncio
 import json
 import secrets
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -57,6 +58,15 @@ async def last_words(server: Server, *frames: bytes | str, task: str = "tiny") -
         return closing, socket.close_code or 0
 
 
+def nobody_is_left(server: Server) -> bool:
+    """Whether every client is gone, after some patience."""
+    for _ in range(200):
+        if not server.get("/api/tasks/tiny")["participants"]:
+            return True
+        time.sleep(0.1)
+    return False
+
+
 @pytest.mark.parametrize("entry", BAD_FRAMES, ids=lambda entry: entry["name"])
 async def test_a_bad_frame_ends_its_own_connection_with_a_reason(
     server: Server, entry: dict[str, str]
@@ -86,7 +96,9 @@ async def test_a_message_in_a_few_fragments_is_read_and_in_thousands_refused(ser
         with suppress(ConnectionClosed):
             await socket.send([b"x"] * 20_000)
         await socket.wait_closed()
-        assert socket.close_code == 1009
+        # Where the rest was still under way, the system's reset may overtake the close frame.
+        assert socket.close_code in (1009, 1006)
+    assert await asyncio.to_thread(nobody_is_left, server)
 
 
 async def test_who_asks_much_and_reads_nothing_is_dropped(server: Server) -> None:
@@ -97,7 +109,7 @@ async def test_who_asks_much_and_reads_nothing_is_dropped(server: Server) -> Non
             async with asyncio.timeout(60):
                 while True:
                     await socket.send(offer)
-    assert server.get("/api/tasks/tiny")["participants"] == 0
+    assert await asyncio.to_thread(nobody_is_left, server)
 
 
 async def test_the_first_frame_must_be_hello_and_only_the_first(server: Server) -> None:

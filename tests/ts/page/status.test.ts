@@ -50,7 +50,15 @@ function after(events: readonly Event[]): State {
 }
 
 function view(events: readonly Event[], more: Partial<View> = {}): View {
-  const nothing = { client: ME, task: null, taskAt: 0, progress: null, retryAt: null, problem: null };
+  const nothing = {
+    client: ME,
+    counted: null,
+    task: null,
+    taskAt: 0,
+    progress: null,
+    retryAt: null,
+    problem: null,
+  };
   return { machine: after(events), ...nothing, ...more };
 }
 
@@ -122,6 +130,12 @@ describe("What the volunteer's device does, in words", () => {
     const status = statusOf(view(READY, { task, taskAt: 1000 }), 3000);
     expect(status.line).toBe("Your update counts: waiting for 2 others, at most 40 s");
     expect(status.hint).toBe("Round 4: 1 of 3 updates in so far.");
+  });
+
+  test("what was told to this participant alone is shown before the list knows it", () => {
+    const task = taskState({ phase: "training", cohort: 2, seconds: 9 });
+    const status = statusOf(view(READY, { task, counted: 4 }), 0);
+    expect(status.line).toBe("Your update counts: waiting for 1 other, at most 9 s");
   });
 
   test("offline counts down to the next attempt, and training goes on", () => {

@@ -11,10 +11,15 @@ describe("batches", () => {
 
   it("visits every example once in each epoch", () => {
     fc.assert(
-      fc.property(fc.maxSafeNat(), fc.integer({ min: 1, max: 1000 }), fc.nat({ max: 300 }), (seed, epoch, n) => {
-        const order = Array.from(permutation(seed, epoch, n));
-        expect(order.sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i));
-      }),
+      fc.property(
+        fc.maxSafeNat(),
+        fc.integer({ min: 1, max: 1000 }),
+        fc.nat({ max: 300 }),
+        (seed, epoch, n) => {
+          const order = Array.from(permutation(seed, epoch, n));
+          expect(order.sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i));
+        },
+      ),
     );
   });
 

@@ -4,10 +4,13 @@ import { philoxWords, uniform } from "../../../webapp/static/src/shared/philox";
 import golden from "../../vectors/philox.json";
 
 describe("philox", () => {
-  it.each(golden)("draws what Python and TensorFlow draw for seed $seed, step $step, stream $stream", (draw) => {
-    const { seed, step, stream, values } = draw;
-    expect(Array.from(uniform(seed, step, stream, values.length))).toEqual(values);
-  });
+  it.each(golden)(
+    "draws what Python and TensorFlow draw for seed $seed, step $step, stream $stream",
+    (draw) => {
+      const { seed, step, stream, values } = draw;
+      expect(Array.from(uniform(seed, step, stream, values.length))).toEqual(values);
+    },
+  );
 
   it("starts every longer draw with the shorter one", () => {
     fc.assert(

@@ -33,7 +33,9 @@ describe("joinColumns", () => {
   });
 
   it("refuses shards of different dtypes", () => {
-    expect(() => joinColumns("x", [first, { shape: [1, 2], values: Int32Array.of(5, 6) }], [2])).toThrow(/dtypes/);
+    expect(() => joinColumns("x", [first, { shape: [1, 2], values: Int32Array.of(5, 6) }], [2])).toThrow(
+      /dtypes/,
+    );
   });
 
   it("refuses a plan without shards", () => {

@@ -35,10 +35,12 @@ export interface View {
   readonly client: string | null;
   readonly task: FrameOf<"state"> | null;
   readonly taskAt: number;
+  /** The latest round in which this participant's update counted. */
+  readonly counted: number | null;
   readonly progress: Progress | null;
   /** When the next attempt to connect is made. */
   readonly retryAt: number | null;
-  /** Why the session ended by itself. */
+  /** Why the session ended by itself, or why the worker has to be asked again. */
   readonly problem: string | null;
 }
 
@@ -54,6 +56,7 @@ export class Session {
   #sending: Promise<void> = Promise.resolve();
   #view: Omit<View, "machine"> = {
     client: null,
+    counted: null,
     task: null,
     taskAt: 0,
     progress: null,
@@ -156,6 +159,7 @@ export class Session {
       return;
     }
     if (frame.type === "welcome") this.#show({ client: frame.client });
+    if (frame.type === "accepted") this.#show({ counted: frame.round });
     if (frame.type === "state") this.#show({ task: frame, taskAt: performance.now() });
     this.#dispatch({ type: "frame", frame });
     this.#options.heard(frame);
@@ -191,12 +195,18 @@ export class Session {
     for (let failures = 0; trainer && current(); failures += 1) {
       try {
         const answer = await ask(trainer);
-        return current() ? answer : null;
+        if (!current()) return null;
+        this.#show({ problem: null });
+        return answer;
       } catch (error) {
         if (!current()) return null;
+        const problem = error instanceof Error ? error.message : String(error);
         const delay = RETRIES[failures];
-        if (delay === undefined) this.stop(error instanceof Error ? error.message : String(error));
-        else await pause(delay * 1000);
+        if (delay === undefined) this.stop(problem);
+        else {
+          this.#show({ problem });
+          await pause(delay * 1000);
+        }
       }
     }
     return null;

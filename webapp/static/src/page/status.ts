@@ -34,7 +34,7 @@ function words(current: Phase, view: View, now: number): Words {
     case "offline":
       return offline(view, now);
     case "loading":
-      return ["Getting ready", "Fetching the model and timing one step on this device."];
+      return ["Getting ready", again(view) ?? "Fetching the model and timing one step on this device."];
     case "waiting":
       return waiting(view, now);
     case "training":
@@ -70,11 +70,10 @@ function offline({ machine, progress, retryAt }: View, now: number): Words {
   return [`Offline: trying again ${wait}`, hint, "Offline: trying again"];
 }
 
-function waiting({ task, taskAt, client }: View, now: number): Words {
+function waiting({ task, taskAt, client, counted: mine }: View, now: number): Words {
   const next = "Waiting for the next round";
   if (!task) return [next, "You are in from the next round on."];
   const left = task.seconds === null ? "" : `, at most ${seconds(task.seconds - (now - taskAt) / 1000)}`;
-  const others = task.cohort - task.reported;
   const me = task.participants.find((one) => one.client === client);
   switch (task.phase) {
     case "waiting":
@@ -92,8 +91,12 @@ function waiting({ task, taskAt, client }: View, now: number): Words {
     case "finished":
       return ["The model is trained", "All rounds are done."];
     case "training": {
-      const done = `${number(task.reported)} of ${counted(task.cohort, "update")} in so far`;
-      if (me?.status === "reported") {
+      const counts = me?.status === "reported" || mine === task.round;
+      // The list is a moment behind what the server told this participant alone.
+      const reported = counts ? Math.max(1, task.reported) : task.reported;
+      const done = `${number(reported)} of ${counted(task.cohort, "update")} in so far`;
+      if (counts) {
+        const others = task.cohort - reported;
         return [
           `Your update counts: waiting for ${counted(others, "other")}${left}`,
           `Round ${number(task.round)}: ${done}.`,
@@ -105,9 +108,15 @@ function waiting({ task, taskAt, client }: View, now: number): Words {
   }
 }
 
-function training({ machine, progress }: View): Words {
+/** What went wrong with the worker, while it is asked again. */
+function again({ problem }: View): string | null {
+  return problem === null ? null : `${problem} Trying again.`;
+}
+
+function training(view: View): Words {
+  const { machine, progress } = view;
   const round = machine.plan ? `Round ${number(machine.plan.round)}` : "Round";
-  if (!progress) return ["Training: fetching the examples", `${round}.`, "Training"];
+  if (!progress) return ["Training: fetching the examples", again(view) ?? `${round}.`, "Training"];
   return [
     `Training: step ${number(progress.step)} of ${number(progress.steps)}`,
     `${round}. Loss ${decimal(progress.loss)}.`,

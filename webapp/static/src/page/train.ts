@@ -1,6 +1,6 @@
 /** The training page: one button, what happens in words, who takes part, and the curves. */
 
-import { Session } from "../network/session";
+import { Session, type View } from "../network/session";
 import { SocketTransport, socketAddress } from "../network/socket";
 import { ownToken } from "../network/token";
 import { Trainer } from "../network/trainer";
@@ -53,11 +53,13 @@ const session = new Session({
   },
 });
 
+const title = document.title;
+let shown: View["task"] = null;
 let scheduled = false;
 function scheduleRender(): void {
   if (scheduled) return;
   scheduled = true;
-  // A timer and not a frame: hidden pages draw no frames, but their title and status should stay true.
+  // A timer and not a frame: hidden pages draw no frames, but their title stays true.
   setTimeout(() => {
     scheduled = false;
     render();
@@ -85,7 +87,9 @@ function render(): void {
   const stepTime = progress?.stepMs ?? machine.ready?.step_ms;
   write(part(root, "step-time"), stepTime === undefined ? "–" : milliseconds(stepTime));
 
-  showPeople(root, view.task?.participants ?? null, view.client);
+  document.title = running ? `${status.spoken} · Minga` : title;
+  if (view.task !== shown) showPeople(root, view.task?.participants ?? null, view.client);
+  shown = view.task;
   part(root, "mine-none").hidden = learned.length > 1;
   mine.show([
     learned.map(({ step }) => step),

@@ -41,7 +41,8 @@ const BACKENDS: Readonly<Record<string, string>> = {
   webgl: "WebGL",
   wasm: "WebAssembly",
   cpu: "JavaScript",
-  tensorflow: "TensorFlow",
+  "tensorflow-cpu": "TensorFlow",
+  "tensorflow-cuda": "TensorFlow on a GPU",
 };
 
 /** A backend's name as its makers write it. */

@@ -16,16 +16,13 @@ const ROUNDS = 10;
 const SCRAMBLE_KEY = [0x3ec8f720, 0x02461e29] as const;
 const TWO_32 = 2 ** 32;
 
-/** High half of the 64-bit product of two unsigned 32-bit integers. */
+/** High half of the 64-bit product of two unsigned 32-bit integers, from products of their 16-bit halves. */
 function multiplyHigh(a: number, b: number): number {
-  const aLow = a & 0xffff;
-  const aHigh = a >>> 16;
-  const bLow = b & 0xffff;
-  const bHigh = b >>> 16;
-  const low = Math.imul(aLow, bLow) >>> 0;
-  const middle1 = aHigh * bLow + (low >>> 16);
-  const middle2 = aLow * bHigh + (middle1 % 0x10000);
-  return (aHigh * bHigh + Math.floor(middle1 / 0x10000) + Math.floor(middle2 / 0x10000)) >>> 0;
+  const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
+  const middle1 = Math.imul(aHigh, bLow);
+  const middle2 = Math.imul(aLow, bHigh);
+  const carry = ((Math.imul(aLow, bLow) >>> 16) + (middle1 & 0xffff) + (middle2 & 0xffff)) >>> 16;
+  return (Math.imul(aHigh, bHigh) + (middle1 >>> 16) + (middle2 >>> 16) + carry) >>> 0;
 }
 
 /** Ten rounds over the counter in `words`, in place. */

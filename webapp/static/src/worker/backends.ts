@@ -6,14 +6,21 @@ import threadedAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-was
 import { env, ready, setBackend } from "@tensorflow/tfjs-core";
 import type { Backend } from "../shared/worker-messages";
 
+/**
+ * Half of the cores at most: the other half belongs to whoever lends the device, and a thread that has to wait for a
+ * core holds up all the others.
+ */
+const MAX_THREADS = 4;
+
 async function importWasm(): Promise<void> {
-  const { setWasmPaths } = await import("@tensorflow/tfjs-backend-wasm");
+  const { setThreadsCount, setWasmPaths } = await import("@tensorflow/tfjs-backend-wasm");
   const { installKernels } = await import("./wasm");
   setWasmPaths({
     "tfjs-backend-wasm.wasm": plainAddress,
     "tfjs-backend-wasm-simd.wasm": simdAddress,
     "tfjs-backend-wasm-threaded-simd.wasm": threadedAddress,
   });
+  setThreadsCount(Math.max(1, Math.min(Math.floor(navigator.hardwareConcurrency / 2), MAX_THREADS)));
   installKernels();
 }
 

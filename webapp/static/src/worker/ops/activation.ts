@@ -8,22 +8,17 @@ import {
   floor,
   floorDiv,
   greater,
-  less,
-  log,
   mul,
   neg,
-  notEqual,
   scalar,
   sigmoid,
-  sqrt,
   square,
   step,
   sub,
-  sum,
   type Tensor,
   where,
-  zerosLike,
 } from "@tensorflow/tfjs-core";
+import { hasKernel, runKernel } from "./attributes";
 import { type Family, input, type Op } from "./family";
 
 /** An op of the gradient dy and one other tensor, given in this order: (y or x, dy). */
@@ -48,33 +43,10 @@ function eluGrad(y: Tensor, dy: Tensor): Tensor {
   return mul(dy, where(greater(y, 0), scalar(1), add(y, 1)));
 }
 
-/** Horner's rule; coefficients from the highest power down. */
-function polynomial(x: Tensor, coefficients: readonly number[]): Tensor {
-  const [first = 0, ...rest] = coefficients;
-  let value: Tensor = add(zerosLike(x), first);
-  for (const coefficient of rest) value = add(mul(value, x), coefficient);
-  return value;
-}
-
-// Giles 2012, "Approximating the erfinv function", single precision, table 5.
-const ERFINV_CENTRE = [
-  2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 0.00021858087, -0.00125372503, -0.00417768164,
-  0.246640727, 1.50140941,
-];
-const ERFINV_TAIL = [
-  -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
-  1.00167406, 2.83297682,
-];
-
-function erfinv(x: Tensor): Tensor {
-  const w = neg(log(mul(sub(1, x), add(1, x))));
-  const centre = polynomial(sub(w, 2.5), ERFINV_CENTRE);
-  const tail = polynomial(sub(sqrt(abs(w)), 3), ERFINV_TAIL);
-  return mul(x, where(less(w, 5), centre, tail));
-}
-
 export const activation: Family = {
-  ReluGrad: ofGradientThenValue((x, dy) => mul(dy, step(x))),
+  ReluGrad: ofGradientThenValue((x, dy) =>
+    hasKernel("ReluGrad") ? runKernel("ReluGrad", { dy, x }, {}) : mul(dy, step(x)),
+  ),
   Relu6Grad: ofGradientThenValue((x, dy) => mul(dy, mul(step(x), step(sub(6, x))))),
   LeakyReluGrad: (node) => {
     const slope = Number(node.attrs.alpha ?? 0.2);
@@ -89,27 +61,11 @@ export const activation: Family = {
   RsqrtGrad: ofValueThenGradient((y, dy) => mul(mul(dy, -0.5), mul(y, square(y)))),
   SqrtGrad: ofValueThenGradient((y, dy) => div(mul(dy, 0.5), y)),
   ReciprocalGrad: ofValueThenGradient((y, dy) => neg(mul(dy, square(y)))),
-  InvGrad: ofValueThenGradient((y, dy) => neg(mul(dy, square(y)))),
   FloorDiv: (node) => {
     const [x, y] = [input(node, 0), input(node, 1)];
     // TF.js calls every result of this op an integer.
     return x.dtype === "int32" ? floorDiv(x, y) : floor(div(x, y));
   },
   Erfc: (node) => sub(1, erf(input(node, 0))),
-  Erfinv: (node) => erfinv(input(node, 0)),
-  Inv: (node) => div(1, input(node, 0)),
   Softsign: (node) => div(input(node, 0), add(1, abs(input(node, 0)))),
-  L2Loss: (node) => mul(sum(square(input(node, 0))), 0.5),
-  Xlogy: (node) => {
-    const x = input(node, 0);
-    return where(notEqual(x, 0), mul(x, log(input(node, 1))), zerosLike(x));
-  },
-  Xdivy: (node) => {
-    const x = input(node, 0);
-    return where(notEqual(x, 0), div(x, input(node, 1)), zerosLike(x));
-  },
-  MulNoNan: (node) => {
-    const [x, y] = [input(node, 0), input(node, 1)];
-    return where(notEqual(y, 0), mul(x, y), zerosLike(mul(x, y)));
-  },
 };

@@ -1,8 +1,7 @@
-/** Products of matrices. */
+/** Einstein summation. */
 
-import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { matMul, reshape, sum, type Tensor, transpose } from "@tensorflow/tfjs-core";
-import { type Family, input } from "./family";
+import type { Family } from "./family";
 
 /** Sizes of an equation's labels, from the shapes of its operands. */
 function labelSizes(terms: readonly string[], operands: readonly Tensor[]): Map<string, number> {
@@ -73,12 +72,6 @@ function einsum(equation: string, operands: readonly Tensor[]): Tensor {
   return permute(shaped, order.join(""), result);
 }
 
-/** The attributes of TensorFlow's adjoint products; adj_x is a plain transpose for real numbers. */
-function batchMatMul(node: GraphNode): Tensor {
-  return matMul(input(node, 0), input(node, 1), node.attrs.adj_x === true, node.attrs.adj_y === true);
-}
-
 export const linear: Family = {
   Einsum: (node) => einsum(String(node.attrs.equation), node.inputs),
-  BatchMatMulV3: batchMatMul,
 };

@@ -1,7 +1,7 @@
-/** Reductions over axes, and gradients of slicing and padding. */
+/** Reductions over axes, and the gradient of slicing. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
-import { add, pad, prod, reshape, reverse, slice, sum, type Tensor, tensor1d } from "@tensorflow/tfjs-core";
+import { pad, prod, reshape, reverse, slice, sum, type Tensor, tensor1d } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
 import { hasKernel, runKernel } from "./attributes";
 import { type Family, input, requireChannelsLast } from "./family";
@@ -96,36 +96,6 @@ function stridedSliceGrad(node: GraphNode): Tensor {
   return pad(dx, widths);
 }
 
-/** The borders that reflection repeated are folded back and added. */
-function mirrorPadGrad(node: GraphNode): Tensor {
-  const widths = constant(node.inputs[1]);
-  const skip = node.attrs.mode === "symmetric" ? 0 : 1;
-  let dx = input(node, 0);
-  for (let axis = 0; axis < dx.rank; axis++) {
-    const [before = 0, after = 0] = widths.slice(2 * axis, 2 * axis + 2);
-    const size = (dx.shape[axis] as number) - before - after;
-    const take = (start: number, count: number) =>
-      slice(
-        dx,
-        dx.shape.map((_, i) => (i === axis ? start : 0)),
-        replaced(dx.shape, axis, count),
-      );
-    const place = (part: Tensor, start: number) =>
-      pad(
-        part,
-        part.shape.map((length, i): [number, number] =>
-          i === axis ? [start, size - start - length] : [0, 0],
-        ),
-      );
-    let folded = take(before, size);
-    if (before > 0) folded = add(folded, place(reverse(take(0, before), axis), skip));
-    if (after > 0)
-      folded = add(folded, place(reverse(take(before + size, after), axis), size - skip - after));
-    dx = folded;
-  }
-  return dx;
-}
-
 /** Product over axes. The WebGPU kernel of TF.js 4.22 forgets to keep reduced axes, so they are put back here. */
 function product(node: GraphNode): Tensor {
   const x = input(node, 0);
@@ -150,22 +120,11 @@ export const shape: Family = {
     );
   },
   StridedSliceGrad: stridedSliceGrad,
-  MirrorPadGrad: mirrorPadGrad,
   InvertPermutation: (node) => {
     const permutation = constant(node.inputs[0]);
     return tensor1d(
       permutation.map((_, i) => permutation.indexOf(i)),
       "int32",
     );
-  },
-  ConcatOffset: (node) => {
-    const [axis = 0] = constant(node.inputs[0]);
-    let offset = 0;
-    return node.inputs.slice(1).map((shapeTensor) => {
-      const sizes = constant(shapeTensor);
-      const offsets = sizes.map((_, i) => (i === axis ? offset : 0));
-      offset += sizes[axis] ?? 0;
-      return tensor1d(offsets, "int32");
-    });
   },
 };

@@ -4,37 +4,34 @@
  * (Chellapilla et al. 2006), because XNNPACK's matrix product is fast.
  */
 
-import { BatchMatMul, Conv2D, type TensorInfo } from "@tensorflow/tfjs-core";
+import { BatchMatMul, Conv2D, type TensorInfo, Transpose } from "@tensorflow/tfjs-core";
 import { floats, inputOf, type KernelCall, runInner, viewAs, type WasmBackend } from "./heap";
 import { convolutionWindow, covered, type Window } from "./window";
 
 /**
- * Unfolds x [N, H, W, C] to [h * w * C, N * outH * outW]: a row for each weight of a filter, a column for each
- * position of the output. Rows are the left operand of the product with dy, so nothing needs transposing later.
+ * Unfolds x [N, H, W, C] to [N * outH * outW, h * w * C]: a row for each position of the output, with the pixels that
+ * its window sees. A window's line of pixels lies together in memory and is copied as one.
  */
 function unfold(x: Float32Array, out: Float32Array, window: Window): void {
   const { batch, inHeight, inWidth, channels, outHeight, outWidth, strideHeight, strideWidth } = window;
-  const positions = batch * outHeight * outWidth;
-  out.fill(0);
-  for (let fh = 0; fh < window.height; fh++) {
-    const rowOffset = fh - window.top;
-    const [firstRow, endRow] = covered(outHeight, inHeight, strideHeight, rowOffset);
-    for (let fw = 0; fw < window.width; fw++) {
-      const columnOffset = fw - window.left;
-      const [first, end] = covered(outWidth, inWidth, strideWidth, columnOffset);
-      const step = strideWidth * channels;
-      for (let c = 0; c < channels; c++) {
-        const target = ((fh * window.width + fw) * channels + c) * positions;
-        for (let n = 0; n < batch; n++) {
-          for (let row = firstRow; row < endRow; row++) {
-            const line = (n * inHeight + row * strideHeight + rowOffset) * inWidth;
-            let source = (line + first * strideWidth + columnOffset) * channels + c;
-            const start = target + (n * outHeight + row) * outWidth;
-            for (let i = start + first; i < start + end; i++) {
-              out[i] = x[source] as number;
-              source += step;
-            }
+  const line = window.width * channels;
+  let target = 0;
+  for (let n = 0; n < batch; n++) {
+    for (let row = 0; row < outHeight; row++) {
+      for (let column = 0; column < outWidth; column++) {
+        const left = column * strideWidth - window.left;
+        const first = Math.max(-left, 0) * channels;
+        const end = Math.min(inWidth - left, window.width) * channels;
+        for (let fh = 0; fh < window.height; fh++, target += line) {
+          const y = row * strideHeight + fh - window.top;
+          if (y < 0 || y >= inHeight) {
+            out.fill(0, target, target + line);
+            continue;
           }
+          const source = ((n * inHeight + y) * inWidth + left) * channels;
+          for (let i = 0; i < first; i++) out[target + i] = 0;
+          for (let i = first; i < end; i++) out[target + i] = x[source + i] as number;
+          for (let i = Math.max(end, 0); i < line; i++) out[target + i] = 0;
         }
       }
     }
@@ -69,11 +66,10 @@ function fold(columns: Float32Array, dx: Float32Array, window: Window): void {
   }
 }
 
-function matMul(backend: WasmBackend, a: TensorInfo, b: TensorInfo, transposeB = false): TensorInfo {
-  return runInner(BatchMatMul, backend, { a, b }, { transposeA: false, transposeB });
-}
-
-/** dW [h, w, C, K] of x [N, H, W, C] and dy [N, outH, outW, K]. */
+/**
+ * dW [h, w, C, K] of x [N, H, W, C] and dy [N, outH, outW, K]: the transpose of dy times the unfolded windows. This
+ * order transposes only dy and the result, both small beside the windows.
+ */
 export function conv2DBackpropFilter(call: KernelCall): TensorInfo {
   const { backend, attrs } = call;
   const [x, dy] = [inputOf(call, "x"), inputOf(call, "dy")];
@@ -81,11 +77,19 @@ export function conv2DBackpropFilter(call: KernelCall): TensorInfo {
   const window = convolutionWindow(x.shape, filterShape, attrs);
   const weights = window.height * window.width * window.channels;
   const positions = window.batch * window.outHeight * window.outWidth;
-  const unfolded = backend.makeOutput([1, weights, positions], "float32");
+  const unfolded = backend.makeOutput([1, positions, weights], "float32");
   unfold(floats(backend, x), floats(backend, unfolded), window);
-  const product = matMul(backend, unfolded, viewAs(dy, [1, positions, window.outChannels]));
+  const rows = viewAs(dy, [1, positions, window.outChannels]);
+  const product = runInner(
+    BatchMatMul,
+    backend,
+    { a: rows, b: unfolded },
+    { transposeA: true, transposeB: false },
+  );
   backend.disposeData(unfolded.dataId);
-  return { ...product, shape: filterShape };
+  const dw = runInner(Transpose, backend, { x: product }, { perm: [0, 2, 1] });
+  backend.disposeData(product.dataId);
+  return { ...dw, shape: filterShape };
 }
 
 /** The filter turned by 180 degrees with its channels swapped: [h, w, C, K] to [h, w, K, C]. */
@@ -134,7 +138,13 @@ export function conv2DBackpropInput(call: KernelCall): TensorInfo {
   const weights = window.height * window.width * window.channels;
   const positions = window.batch * window.outHeight * window.outWidth;
   const rows = viewAs(dy, [1, positions, window.outChannels]);
-  const columns = matMul(backend, rows, viewAs(filter, [1, weights, window.outChannels]), true);
+  const turned = viewAs(filter, [1, weights, window.outChannels]);
+  const columns = runInner(
+    BatchMatMul,
+    backend,
+    { a: rows, b: turned },
+    { transposeA: false, transposeB: true },
+  );
   const dx = backend.makeOutput(inputShape, "float32");
   fold(floats(backend, columns), floats(backend, dx), window);
   backend.disposeData(columns.dataId);

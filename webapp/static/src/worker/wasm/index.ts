@@ -20,7 +20,7 @@ import { depthwiseBackpropFilter, depthwiseBackpropInput } from "./depthwise";
 import { installKernel, type WasmKernel } from "./heap";
 import { batchMatMul } from "./matmul";
 import { maxPoolGrad } from "./pooling";
-import { biasAddGrad, gather, unsortedSegmentSum } from "./rows";
+import { biasAddGrad, gather, reluGrad, unsortedSegmentSum } from "./rows";
 import { slice, splitV, stridedSlice, unpack } from "./slicing";
 
 const KERNELS: Readonly<Record<string, WasmKernel>> = {
@@ -36,6 +36,7 @@ const KERNELS: Readonly<Record<string, WasmKernel>> = {
   [Unpack]: unpack,
   [UnsortedSegmentSum]: unsortedSegmentSum,
   BiasAddGrad: biasAddGrad,
+  ReluGrad: reluGrad,
 };
 
 /** After the backend's module is loaded, before the backend starts. */

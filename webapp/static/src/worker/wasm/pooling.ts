@@ -7,43 +7,64 @@ import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { floats, inputOf, type KernelCall } from "./heap";
 import { poolingWindow, type Window } from "./window";
 
-/** Pixel of the largest value of one window in one channel; of equal values the first, as TensorFlow does. */
-function argMax(x: Float32Array, window: Window, n: number, row: number, column: number, c: number): number {
+/**
+ * For each channel of one window: where its largest value lies, into `places`. Of equal values the first counts, as in
+ * TensorFlow. `largest` is scratch; both have one element a channel.
+ */
+function argMax(
+  x: Float32Array,
+  window: Window,
+  start: Start,
+  largest: Float32Array,
+  places: Int32Array,
+): void {
   const { inHeight, inWidth, channels } = window;
-  const top = row * window.strideHeight - window.top;
-  const left = column * window.strideWidth - window.left;
-  const bottom = Math.min(top + window.height, inHeight);
-  const right = Math.min(left + window.width, inWidth);
-  let best = -1;
-  let largest = Number.NEGATIVE_INFINITY;
-  for (let y = Math.max(top, 0); y < bottom; y++) {
-    for (let z = Math.max(left, 0); z < right; z++) {
-      const index = ((n * inHeight + y) * inWidth + z) * channels + c;
-      const value = x[index] as number;
-      if (value > largest || best < 0) {
-        largest = value;
-        best = index;
+  const bottom = Math.min(start.top + window.height, inHeight);
+  const right = Math.min(start.left + window.width, inWidth);
+  largest.fill(Number.NEGATIVE_INFINITY);
+  places.fill(-1);
+  for (let y = Math.max(start.top, 0); y < bottom; y++) {
+    for (let z = Math.max(start.left, 0); z < right; z++) {
+      const pixel = ((start.image * inHeight + y) * inWidth + z) * channels;
+      for (let c = 0; c < channels; c++) {
+        const value = x[pixel + c] as number;
+        if (value > (largest[c] as number)) {
+          largest[c] = value;
+          places[c] = pixel + c;
+        }
       }
     }
   }
-  return best;
 }
 
-/** dx [N, H, W, C] of the pooled input and dy [N, outH, outW, C]. */
+/** Where a window begins; may lie outside the image. */
+interface Start {
+  readonly image: number;
+  readonly top: number;
+  readonly left: number;
+}
+
+/** dx [N, H, W, C] of the pooled input and dy [N, outH, outW, C]. Windows of NaN pass no gradient on. */
 export function maxPoolGrad(call: KernelCall): TensorInfo {
   const { backend, attrs } = call;
   const [x, dy] = [inputOf(call, "input"), inputOf(call, "dy")];
   const window = poolingWindow(x.shape, attrs);
+  const { channels } = window;
   const result = backend.makeOutput(x.shape, "float32");
   const [inputs, gradient, dx] = [floats(backend, x), floats(backend, dy), floats(backend, result)];
+  const largest = new Float32Array(channels);
+  const places = new Int32Array(channels);
   dx.fill(0);
   let out = 0;
-  for (let n = 0; n < window.batch; n++) {
+  for (let image = 0; image < window.batch; image++) {
     for (let row = 0; row < window.outHeight; row++) {
-      for (let column = 0; column < window.outWidth; column++) {
-        for (let c = 0; c < window.channels; c++, out++) {
-          const index = argMax(inputs, window, n, row, column, c);
-          dx[index] = (dx[index] as number) + (gradient[out] as number);
+      for (let column = 0; column < window.outWidth; column++, out += channels) {
+        const top = row * window.strideHeight - window.top;
+        const left = column * window.strideWidth - window.left;
+        argMax(inputs, window, { image, top, left }, largest, places);
+        for (let c = 0; c < channels; c++) {
+          const place = places[c] as number;
+          if (place >= 0) dx[place] = (dx[place] as number) + (gradient[out + c] as number);
         }
       }
     }

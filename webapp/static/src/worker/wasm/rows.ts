@@ -1,4 +1,4 @@
-/** Kernels over rows of a table: gather, its gradient, and the gradient of a bias. */
+/** Kernels over rows of a table: gather, its gradient, and the gradients of bias and rectifier. */
 
 import { backend_util, type TensorInfo } from "@tensorflow/tfjs-core";
 import { floats, inputOf, integers, type KernelCall } from "./heap";
@@ -68,5 +68,15 @@ export function biasAddGrad(call: KernelCall): TensorInfo {
     }
   }
   floats(backend, result).set(sums);
+  return result;
+}
+
+/** dy where x is positive, zero elsewhere: one pass instead of the two of Step and Multiply. */
+export function reluGrad(call: KernelCall): TensorInfo {
+  const { backend } = call;
+  const [dy, x] = [inputOf(call, "dy"), inputOf(call, "x")];
+  const result = backend.makeOutput(x.shape, "float32");
+  const [gradient, inputs, dx] = [floats(backend, dy), floats(backend, x), floats(backend, result)];
+  for (let i = 0; i < dx.length; i++) dx[i] = (inputs[i] as number) > 0 ? (gradient[i] as number) : 0;
   return result;
 }

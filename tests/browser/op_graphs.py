@@ -1,0 +1,109 @@
+"""Single ops as graphs, with what TensorFlow computes: `python -m tests.browser.op_graphs` prints JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf.json_format import MessageToDict
+
+from tests.browser.op_cases import FAMILIES, Array, Fixed
+
+
+def encode(array: Array) -> dict[str, Any]:
+    """An array as the harness reads it."""
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
+
+
+def write_case(index: int, op: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Graph of one op, its inputs, and TensorFlow's outputs."""
+    feeds: dict[str, Array] = {}
+    constants: list[tuple[str, Array]] = []
+
+    def place(name: str, value: Any) -> Any:
+        if isinstance(value, Fixed):
+            constants.append((name, value.array))
+            return tf.constant(value.array, name=name)
+        feeds[name] = value
+        return tf.compat.v1.placeholder(value.dtype, value.shape, name=name)
+
+    graph = tf.Graph()
+    with graph.as_default():
+        placed: dict[str, Any] = {}
+        for name, value in arguments.items():
+            if isinstance(value, list) and isinstance(value[0], np.ndarray):
+                placed[name] = [place(f"in_{name}_{i}", part) for i, part in enumerate(value)]
+            elif isinstance(value, (Fixed, np.ndarray)):
+                placed[name] = place(f"in_{name}", value)
+            else:
+                placed[name] = value
+        node = _create(graph, op, placed)
+        outputs = list(node.outputs)
+    with tf.compat.v1.Session(graph=graph) as session:
+        expected = session.run(outputs, {f"{name}:0": value for name, value in feeds.items()})
+    return {
+        "label": f"{index} {op}",
+        "op": op,
+        "topology": MessageToDict(_without_values(graph.as_graph_def())),
+        "constants": [{"name": name, **encode(value)} for name, value in constants],
+        "inputs": {name: encode(value) for name, value in feeds.items()},
+        "outputs": [output.name.removesuffix(":0") for output in outputs],
+        "expected": [encode(np.asarray(value)) for value in expected],
+    }
+
+
+def _create(graph: tf.Graph, op: str, arguments: dict[str, Any]) -> Any:
+    if op.startswith("_Fused"):
+        return _create_fused(graph, op, arguments)
+    result = getattr(tf.raw_ops, op)(name="result", **arguments)
+    first = result[0] if isinstance(result, (list, tuple)) else result
+    return first.op
+
+
+def _create_fused(graph: tf.Graph, op: str, arguments: dict[str, Any]) -> Any:
+    """Grappler's fused ops have no Python function."""
+    names = ("a", "b") if op == "_FusedMatMul" else ("input", "filter")
+    attributes: dict[str, tf.compat.v1.AttrValue] = {}
+    for name in ("strides", "padding", "num_args", "fused_ops"):
+        if name not in arguments:
+            continue
+        value, attribute = arguments[name], tf.compat.v1.AttrValue()
+        if isinstance(value, int):
+            attribute.i = value
+        elif isinstance(value, str):
+            attribute.s = value.encode()
+        elif isinstance(value[0], str):
+            attribute.list.s.extend(part.encode() for part in value)
+        else:
+            attribute.list.i.extend(value)
+        attributes[name] = attribute
+    attributes["T"] = tf.compat.v1.AttrValue(type=tf.float32.as_datatype_enum)
+    if op == "_FusedConv2D":
+        attributes["TArgs"] = tf.compat.v1.AttrValue()
+        attributes["TArgs"].list.type.extend([tf.float32.as_datatype_enum])
+        attributes["num_host_args"] = tf.compat.v1.AttrValue(i=0)
+    inputs = [arguments[name] for name in names] + arguments["args"]
+    return graph.create_op(op, inputs, [tf.float32], name="result", attrs=attributes)
+
+
+def _without_values(graph_def: Any) -> Any:
+    """TF.js keeps the values of constants beside the graph."""
+    for node in graph_def.node:
+        if node.op == "Const":
+            node.attr["value"].tensor.tensor_content = b""
+            for field in ("int_val", "float_val"):
+                node.attr["value"].tensor.ClearField(field)
+    return graph_def
+
+
+def main() -> None:
+    cases = [case for family in FAMILIES for case in family()]
+    print(json.dumps([write_case(i, op, arguments) for i, (op, arguments) in enumerate(cases)]))
+
+
+if __name__ == "__main__":
+    main()

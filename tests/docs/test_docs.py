@@ -1,0 +1,104 @@
+"""What the documentation tells people to do, done."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.__main__ import _parser
+
+ROOT = Path(__file__).parents[2]
+MINGA = Path(sys.executable).with_name("minga")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+HOW_TO = ROOT / "docs/how-to/bring-a-model.md"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    lines = "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
+    return [line.split(" #")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+COMMANDS = sorted({command for page in PAGES for command in commands(page)})
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if Path(shlex.split(c)[0]).name == "minga"])
+def test_every_minga_command_of_the_docs_is_understood(command: str) -> None:
+    words = shlex.split(command)[1:]
+    _parser(words).parse_args(words)
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make ")])
+def test_every_make_target_of_the_docs_exists(command: str) -> None:
+    words = [word for word in shlex.split(command)[1:] if "=" not in word]
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(words) <= set(targets)
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.tensorflow
+def test_bringing_ones_own_model_works_as_the_how_to_says(tmp_path: Path) -> None:
+    task = tmp_path / "wine"
+    task.mkdir()
+    (task / "task.toml").write_text(blocks(HOW_TO, "toml")[0], "utf-8")
+    (task / "build.py").write_text(blocks(HOW_TO, "python")[0], "utf-8")
+    build, serve, join, convert = (shlex.split(command)[1:] for command in commands(HOW_TO))
+    minga(build, tmp_path)
+    minga(convert, tmp_path)
+    assert (tmp_path / "bundle/bundle.json").exists()
+    serve[serve.index("--port") + 1] = "0"
+    with running([*serve, "--data-dir", "data", "--json"], tmp_path) as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        join = [word.replace("http://127.0.0.1:8000", url) for word in join]
+        with running(join, tmp_path):
+            assert accuracy_of_the_finished_task(f"{url}/api/tasks/wine") >= 0.9
+
+
+def minga(arguments: list[str], folder: Path) -> None:
+    run = subprocess.run([MINGA, *arguments], cwd=folder, capture_output=True, text=True, timeout=240)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@contextmanager
+def running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([MINGA, *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def accuracy_of_the_finished_task(address: str) -> float:
+    deadline = time.monotonic() + 180
+    task: dict[str, Any] = {}
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(address, timeout=10) as reply:
+            task = json.loads(reply.read())
+        if task["phase"] == "finished":
+            with urllib.request.urlopen(f"{address}/versions", timeout=10) as reply:
+                last = json.loads(reply.read())["versions"][-1]
+            if last["evaluation"] is not None:
+                return float(last["evaluation"]["metrics"]["accuracy"])
+        time.sleep(0.5)
+    raise AssertionError(f"not finished in time: {task}")
