@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import backend
 from backend.errors import BundleError, PeerError
-from backend.peer.manifest import Manifest, NamedTensor, SignatureName, read_manifest
 from backend.services.allowlist import check_native, read_allow_list
+from backend.services.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
 
 ALLOW_LIST = Path(backend.__file__).parents[1] / "converter" / "ops.json"
 
@@ -37,7 +37,7 @@ def check_bundle(manifest: bytes, native: Mapping[SignatureName, bytes]) -> Chec
     Raises BundleError when the manifest is damaged, a graph has no signature, or it asks for an op that is
     not on the allow-list: such a bundle could read files or run code, and is never handed to TensorFlow.
     """
-    read = read_manifest(manifest)
+    read = parse_manifest(manifest)
     allowed = read_allow_list(ALLOW_LIST)
     for name, graph in native.items():
         if name not in read.signatures:

@@ -14,9 +14,9 @@ import numpy as np
 from backend.errors import PeerError
 from backend.peer.blobs import Blobs
 from backend.peer.graphs import CheckedBundle, Device, check_bundle, import_graphs
-from backend.peer.manifest import Manifest, read_manifest
 from backend.peer.shards import read_shard
 from backend.peer.trainer import Plan, Progress, Result, Trainer
+from backend.services.manifest import Manifest, parse_manifest
 from backend.wire.messages import Train
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class Jobs:
 
     async def _fetch_bundle(self, address: str) -> CheckedBundle:
         content = await self._blobs.get(address, at_most=MAX_MANIFEST)
-        files = read_manifest(content).files
+        files = parse_manifest(content).files
         native = {}
         for name in ("train", "apply"):
             file = files.get(f"native/{name}.pb")

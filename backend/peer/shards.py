@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from backend.errors import PeerError
-from backend.peer.manifest import Manifest, TensorSpec
+from backend.services.manifest import Manifest, TensorSpec
 
 Array = NDArray[Any]
 

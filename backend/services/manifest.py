@@ -1,20 +1,25 @@
-"""bundle.json, typed, and the checks that need its text only; docs/reference/bundle.md specifies it."""
+"""bundle.json, typed, and the checks that need its text only; docs/reference/bundle.md specifies it.
+
+Server and peer read the same manifest through here.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
 from backend.errors import BundleError
 
-SIGNATURES = ("train", "apply", "evaluate", "predict")
+SignatureName = Literal["train", "apply", "evaluate", "predict"]
+SIGNATURES: tuple[SignatureName, ...] = get_args(SignatureName)
 MAX_PARAMETERS = 500_000_000
 
 Size = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Dtype = Literal["float32", "int32"]
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 
@@ -44,15 +49,45 @@ class TensorSpec(Struct, frozen=True):
     """Shape and type of one example's part, without batch dimension."""
 
     shape: list[Size]
-    dtype: Literal["float32", "int32"]
+    dtype: Dtype
+
+
+class NamedTensor(Struct, frozen=True):
+    """One input or output of a graph; `tensor` is its node, with `:index` if it is not the first output."""
+
+    name: str
+    tensor: str
+    shape: list[Size]
+    dtype: Dtype
+
+
+class Signature(Struct, frozen=True):
+    """Inputs and outputs of one graph, in order."""
+
+    inputs: list[NamedTensor]
+    outputs: list[NamedTensor]
 
 
 class ClientOptimizer(Struct, frozen=True):
-    """What the `apply` graph computes."""
+    """What the `apply` graph computes; it keeps `slots` vectors as long as the trainable part."""
 
     name: str
     learning_rate: float
-    slots: Size
+    slots: Annotated[int, Meta(ge=0, le=8)]
+
+
+class RandomInput(Struct, frozen=True):
+    """A random input of the train graph, filled anew each step."""
+
+    name: str
+    shape: list[Size]
+    kind: Literal["uniform"]
+
+
+class Preprocess(Struct, frozen=True):
+    """Raw values of a shard are multiplied by `scale` in float32."""
+
+    scale: float = 1.0
 
 
 class BundleFile(Struct, frozen=True):
@@ -63,11 +98,11 @@ class BundleFile(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What the server reads of bundle.json; the rest is for those who run the graphs."""
+    """bundle.json."""
 
     format: Literal["minga-bundle/1"]
     name: str
-    batch_size: Annotated[int, Meta(ge=1)]
+    batch_size: Annotated[int, Meta(ge=1, le=2**20)]
     parameters: Parameters
     layout: list[Variable]
     input: TensorSpec
@@ -75,8 +110,10 @@ class Manifest(Struct, frozen=True):
     output: TensorSpec
     metrics: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=16)]
     optimizer: ClientOptimizer
-    signatures: dict[Literal["train", "apply", "evaluate", "predict"], Any]
+    random: list[RandomInput]
+    signatures: dict[SignatureName, Signature]
     files: dict[str, BundleFile]
+    preprocess: Preprocess = msgspec.field(default_factory=Preprocess)
 
 
 def parse_manifest(text: bytes) -> Manifest:

@@ -61,7 +61,7 @@ def test_a_missing_or_damaged_file_is_named(bundle: Path) -> None:
     with pytest.raises(BundleError, match=r"apply\.pb"):
         open_bundle(bundle, ["train", "apply"])
     (bundle / "bundle.json").write_text("{}")
-    with pytest.raises(BundleError, match="convert the model again"):
+    with pytest.raises(BundleError, match="Convert the model again"):
         open_bundle(bundle, ["train"])
 
 
