@@ -1,7 +1,7 @@
 """Writes frames.json: golden frames of minga.1 for both languages. Run `python -m tests.vectors.make_frames`.
 
-Each entry of `client` and `server` has a `name`, the frame in `hex` and what it decodes to in `value`, where bytes
-are written as {"bytes": hex}. Entries of `bad_client` and `bad_server` must be refused.
+Each entry of `client` and `server` has a `name`, the frame in `hex` and what it decodes to in `value`, where
+bytes are written as {"bytes": hex}. Entries of `bad_client` and `bad_server` must be refused.
 """
 
 from __future__ import annotations
