@@ -84,11 +84,15 @@ setup_web() {
 }
 
 setup_chromium() {
-  local name
+  local name driver found=
   for name in chromium chromium-browser google-chrome; do
-    if command -v "$name" >/dev/null; then return; fi
+    if command -v "$name" >/dev/null; then found=$name; fi
   done
-  apt_install chromium
+  if [ -z "$found" ]; then apt_install chromium; fi
+  # Playwright brings its own Node.js, which needs a library that small systems lack.
+  for driver in .venv/lib/python3.*/site-packages/playwright/driver/node; do
+    if [ -x "$driver" ] && ! "$driver" --version >/dev/null 2>&1; then apt_install libatomic1; fi
+  done
 }
 
 case "${1:-}" in
