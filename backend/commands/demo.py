@@ -24,6 +24,8 @@ BACKENDS = ("wasm", "webgl")
 INTERRUPTED = 130
 # Without a new version for so long, something is wrong.
 ROUND_SECONDS = 300.0
+# A browser and a peer make about two rounds a second: a friend's phone shall not come too late.
+ROUNDS_FOR_PEOPLE = 300
 
 
 def register(subparsers: Any) -> None:
@@ -73,7 +75,8 @@ async def _for_people(args: argparse.Namespace) -> int:
     try:
         async with Ensemble() as ensemble:
             console.print("\n  Starting. The first time takes a minute, for the model is built.\n")
-            url = await ensemble.start_server(args.host, port)
+            rounds = f"{TASK}.coordination.rounds={ROUNDS_FOR_PEOPLE}"
+            url = await ensemble.start_server(args.host, port, rounds)
             await ensemble.start_peer(url)
             _welcome(console, reachable(args.host, url))
             async for row in ensemble.versions(url, patience=None):
@@ -151,7 +154,7 @@ def _welcome(console: Console, url: str) -> None:
 def _sentence(row: Row) -> str:
     updates = "1 update" if row["accepted"] == 1 else f"{row['accepted']} updates"
     accuracy = "not measured" if row["accuracy"] is None else f"{100 * row['accuracy']:.1f} % right"
-    return f"Round {row['round']}: version {row['version']} of {updates}, {accuracy} on held-out digits."
+    return f"Round {row['round']}: version {row['version']} from {updates}, {accuracy} on held-out digits."
 
 
 def _closing(summary: dict[str, Any]) -> str:

@@ -90,6 +90,7 @@ export class Curve {
           scale: scale ?? label,
           stroke: colour(property),
           width: faint ? 1 : 2,
+          alpha: faint ? 0.35 : 1,
           spanGaps: true,
           points: { show: false },
         })),
