@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
 
 from backend.services.catalogue import Catalogue
@@ -40,7 +41,8 @@ def build_app(settings: Settings) -> Starlette:
         routes=[
             *pages.routes(),
             *api.routes(),
-            Mount("/static/dist", BuiltFiles(directory=built, check_dir=False)),
+            # TF.js and its WASM shrink to a third; blobs are numbers and do not shrink.
+            Mount("/static/dist", GZipMiddleware(BuiltFiles(directory=built, check_dir=False))),
         ],
         middleware=[Middleware(SecurityHeaders)],
         exception_handlers=failures.handlers(),

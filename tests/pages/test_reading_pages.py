@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import math
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.pages.conftest import listen
+from tests.pages.conftest import MODELS, listen
 from tests.web.running import Server
 
 pytestmark = pytest.mark.browser
@@ -105,3 +107,14 @@ async def draw_circle(page: Page) -> None:
     for point in points[1:]:
         await page.mouse.move(*point)
     await page.mouse.up()
+
+
+def test_programs_of_the_page_come_compressed(idle_server: Server) -> None:
+    for built in (MODELS.parent / "webapp/static/dist/assets").glob("*.wasm"):
+        address = f"{idle_server.url}/static/dist/assets/{built.name}"
+        with urlopen(Request(address, headers={"Accept-Encoding": "gzip"}), timeout=10) as answer:
+            sent = answer.read()
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert gzip.decompress(sent) == built.read_bytes()
+        assert len(sent) < 0.6 * built.stat().st_size
