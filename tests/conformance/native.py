@@ -1,9 +1,8 @@
-"""Run a bundle's native graphs over a reference's batches."""
+"""Run a bundle's native graphs, as a peer does, over a reference's batches."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,35 +11,26 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from backend.peer.graphs import import_graphs, open_bundle
+from backend.services.manifest import SIGNATURES, SignatureName
 from tests.conformance.reference import uniform_input
 
 Vector = NDArray[np.float32]
 
 
 class NativeBundle:
-    """A bundle on disk; `run(signature, inputs)` takes and gives arrays by the manifest's names."""
+    """A bundle on disk, run by the peer's own code; `run` takes and gives arrays by the manifest's names."""
 
     def __init__(self, directory: Path) -> None:
         self.manifest = json.loads((directory / "bundle.json").read_text("utf-8"))
         self.weights = np.fromfile(directory / "weights.bin", "<f4")
-        self._functions = {name: self._load(directory, name) for name in self.manifest["signatures"]}
+        self._graphs = import_graphs(open_bundle(directory, SIGNATURES), "cpu")
 
-    def run(self, signature: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    def run(self, signature: SignatureName, inputs: dict[str, Any]) -> dict[str, Any]:
         """One run of a graph. Inputs that the signature does not have are left out."""
-        specs = self.manifest["signatures"][signature]
-        fed = [tf.constant(inputs[s["name"]], s["dtype"], s["shape"]) for s in specs["inputs"]]
-        values = self._functions[signature](*fed)
-        return {s["name"]: v.numpy() for s, v in zip(specs["outputs"], values, strict=True)}
-
-    def _load(self, directory: Path, name: str) -> Callable[..., list[Any]]:
-        graph_def = tf.compat.v1.GraphDef()
-        graph_def.ParseFromString((directory / "native" / f"{name}.pb").read_bytes())
-        specs = self.manifest["signatures"][name]
-        wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph_def, name=""), [])
-        tensor = wrapped.graph.get_tensor_by_name
-        feeds, fetches = ([tensor(s["tensor"] + ":0") for s in specs[side]] for side in ("inputs", "outputs"))
-        pruned: Callable[..., list[Any]] = wrapped.prune(feeds, fetches)
-        return pruned
+        specs = self.manifest["signatures"][signature]["inputs"]
+        fed = {s["name"]: tf.constant(inputs[s["name"]], s["dtype"], s["shape"]) for s in specs}
+        return {name: value.numpy() for name, value in self._graphs.run[signature](fed).items()}
 
 
 @dataclass(frozen=True)
