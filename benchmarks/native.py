@@ -6,12 +6,13 @@ import json
 import statistics
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.shards import Examples
+from backend.peer.shards import zero_examples
 from backend.peer.trainer import Plan, Trainer
 
 
@@ -21,8 +22,9 @@ def step_ms(bundle: Path, steps: int) -> float:
     manifest, trainer = graphs.manifest, Trainer(graphs)
     examples = steps * manifest.batch_size
     generator = np.random.default_rng(1)
-    x = generator.uniform(size=(examples, *manifest.input.shape)).astype(manifest.input.dtype)
-    data = [Examples(x, np.zeros((examples, *manifest.label.shape), manifest.label.dtype))]
+    zeros = zero_examples(manifest, examples)
+    x = tuple(np.asarray(generator.uniform(size=values.shape), values.dtype) for values in zeros.x)
+    data = [replace(zeros, x=x)]
     weights = np.fromfile(bundle / "weights.bin", "<f4")
     plan, never = Plan(epochs=1, learning_rate=0.001, seed=1), threading.Event()
     times = [trainer.train(weights, plan, data, never, lambda _: None).step_ms for _ in range(6)]

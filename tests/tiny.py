@@ -54,7 +54,7 @@ def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
     """bundle.json of the tiny model."""
     tensor = {"shape": [2], "dtype": "float32"}
     return {
-        "format": "minga-bundle/1",
+        "format": "minga-bundle/2",
         "name": "tiny",
         "batch_size": 4,
         "parameters": {"trainable": TRAINABLE, "state": STATE + more},
@@ -63,12 +63,17 @@ def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
             {"name": "dense/bias", "shape": [2], "offset": 6, "trainable": True},
             {"name": "norm/mean", "shape": [STATE + more], "offset": 8, "trainable": False},
         ],
-        "input": tensor,
-        "label": {"shape": [], "dtype": "int32"},
-        "output": tensor,
-        "loss": "mean_squared_error",
-        "metrics": ["accuracy"],
-        "optimizer": {"name": "sgd", "learning_rate": 0.5, "slots": 0, "hyperparameters": {}},
+        "inputs": [{"name": "x", **tensor}],
+        "labels": [{"name": "class", "shape": [], "dtype": "int32", "classes": 2}],
+        "outputs": [{"name": "class", **tensor, "loss": "sparse_categorical_crossentropy"}],
+        "metrics": [{"name": "accuracy", "kind": "ratio"}],
+        "optimizer": {
+            "name": "sgd",
+            "learning_rate": 0.5,
+            "slots": 0,
+            "hyperparameters": {},
+            "schedule": None,
+        },
         "preprocess": {},
         "random": [],
         "signatures": {name: {"inputs": [], "outputs": []} for name in SIGNATURES},
@@ -123,10 +128,10 @@ max_update_norm = 50.0
 def _shard(folder: Path, name: str, seed: int) -> dict[str, Any]:
     values = np.full((EXAMPLES, 2), seed, dtype="<f4")
     content = {
-        "format": "minga-shard/1",
+        "format": "minga-shard/2",
         "examples": EXAMPLES,
-        "x": {"dtype": "float32", "shape": [EXAMPLES, 2], "data": values.tobytes()},
-        "y": {"dtype": "int32", "shape": [EXAMPLES], "data": np.zeros(EXAMPLES, "<i4").tobytes()},
+        "x": [{"dtype": "float32", "shape": [EXAMPLES, 2], "data": values.tobytes()}],
+        "y": [{"dtype": "int32", "shape": [EXAMPLES], "data": np.zeros(EXAMPLES, "<i4").tobytes()}],
     }
     data = msgspec.msgpack.encode(content)
     (folder / f"{name}.msgpack").write_bytes(data)

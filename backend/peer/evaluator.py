@@ -26,7 +26,7 @@ from backend.peer.graphs import (
     open_bundle,
 )
 from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.trainer import Vector, padded_batch, totals
+from backend.peer.trainer import Vector, means, totals
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,14 +84,14 @@ class Evaluator:
             "trainable": self._tf.constant(weights[: sizes.trainable]),
             "state": self._tf.constant(weights[sizes.trainable :]),
         }
-        summed = np.zeros(2 + len(manifest.metrics), np.float64)
+        summed = np.zeros(2 + 2 * len(manifest.metrics), np.float64)
         for start in range(0, len(examples), step):
             rows = slice(start, start + step)
-            summed += self._measure(parts, padded_batch(examples.x[rows], examples.y[rows], step)).numpy()
-        loss, *metrics = (summed[1:] / summed[0]).tolist()
+            summed += self._measure(parts, examples.batch(rows, step)).numpy()
+        _, loss, metrics = means(summed, manifest.metrics)
         if not math.isfinite(loss):
             raise PeerError(f"The loss of version {version} is not a finite number.")
-        return Measured(version, loss, dict(zip(manifest.metrics, metrics, strict=True)))
+        return Measured(version, loss, metrics)
 
 
 def open_evaluator(setup: Setup) -> Evaluator:

@@ -77,7 +77,7 @@ class Jobs:
             if not job.aborted
         ]
         weights = np.frombuffer(content, "<f4")
-        todo = Plan(plan.epochs, plan.learning_rate, plan.seed)
+        todo = Plan(plan.epochs, plan.learning_rate, plan.seed, plan.past_steps)
         return await self._in_thread(lambda: trainer.train(weights, todo, shards, job.stop, report))
 
     def close(self) -> None:

@@ -1,78 +1,75 @@
-"""Data shards as arrays; docs/reference/bundle.md says how a shard looks."""
+"""Examples ready for the graphs: shards preprocessed, joined, and cut into padded batches."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
 import numpy as np
-from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from backend.errors import PeerError
-from backend.services.manifest import Manifest, TensorSpec
+from backend.services.manifest import Manifest
+from backend.services.shardfile import decode_shard
 
 Array = NDArray[Any]
 
 
-class _Tensor(Struct, frozen=True):
-    dtype: Literal["uint8", "int32", "float32"]
-    shape: list[Annotated[int, Meta(ge=0)]]
-    data: bytes
-
-    def array(self) -> Array:
-        dtype = np.dtype(self.dtype).newbyteorder("<")
-        if len(self.data) != math.prod(self.shape) * dtype.itemsize:
-            raise PeerError("A data shard's bytes do not fit its shape; the task's owner must cut it again.")
-        return np.frombuffer(self.data, dtype).reshape(self.shape)
-
-
-class _Shard(Struct, frozen=True):
-    format: Literal["minga-shard/1"]
-    examples: int
-    x: _Tensor
-    y: _Tensor
-
-
 @dataclass(frozen=True)
 class Examples:
-    """Preprocessed examples: `x` [n, ...] and `y` [n, ...] in the dtypes of the bundle's input and label."""
+    """Preprocessed examples in the dtypes of the bundle: `x` and `y` [n, ...] each, `sample_weight` [n]."""
 
-    x: Array
-    y: Array
+    x: tuple[Array, ...]
+    y: tuple[Array, ...]
+    sample_weight: NDArray[np.float32]
 
     def __len__(self) -> int:
-        return len(self.x)
+        return len(self.sample_weight)
+
+    def batch(self, rows: Any, size: int) -> dict[str, Array]:
+        """The examples `rows` as the graphs' inputs, filled up to `size` with rows of zeros of weight 0."""
+        named = {f"x_{i}": values for i, values in enumerate(self.x)}
+        named |= {f"y_{i}": values for i, values in enumerate(self.y)}
+        named["sample_weight"] = self.sample_weight
+        return {name: _padded(values[rows], size) for name, values in named.items()}
 
 
 def read_shard(content: bytes, manifest: Manifest) -> Examples:
-    """The examples of one shard, ready for the graphs. Raises PeerError when it does not fit the bundle."""
-    try:
-        shard = msgspec.msgpack.decode(content, type=_Shard)
-    except msgspec.DecodeError as error:
-        raise PeerError(
-            f"A data shard cannot be read ({error}); ask the task's owner to cut it again."
-        ) from error
-    x, y = shard.x.array(), shard.y.array()
-    _check(x, manifest.input, "inputs", shard.examples)
-    _check(y, manifest.label, "labels", shard.examples)
-    if manifest.input.dtype == "float32":
-        x = x.astype(np.float32) * np.float32(manifest.preprocess.scale)
-    return Examples(x.astype(manifest.input.dtype, copy=False), y.astype(manifest.label.dtype, copy=False))
+    """The examples of one shard, ready for the graphs. Raises BundleError when it does not fit the bundle."""
+    raw = decode_shard(content, manifest)
+    scale = np.float32(manifest.preprocess.scale)
+    x = tuple(
+        values.astype(np.float32) * scale
+        if spec.dtype == "float32"
+        else values.astype(spec.dtype, copy=False)
+        for values, spec in zip(raw.x, manifest.inputs, strict=True)
+    )
+    labels = zip(raw.y, manifest.labels, strict=True)
+    y = tuple(values.astype(spec.dtype, copy=False) for values, spec in labels)
+    return Examples(x, y, raw.sample_weight)
+
+
+def zero_examples(manifest: Manifest, count: int) -> Examples:
+    """`count` examples of zeros, of weight 1."""
+    return Examples(
+        tuple(np.zeros([count, *spec.shape], spec.dtype) for spec in manifest.inputs),
+        tuple(np.zeros([count, *spec.shape], spec.dtype) for spec in manifest.labels),
+        np.ones(count, np.float32),
+    )
 
 
 def join_shards(shards: Iterable[Examples]) -> Examples:
-    """All examples in one piece, in order."""
+    """All examples in one piece, in order. There must be at least one shard."""
     parts = list(shards)
-    return Examples(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
+    return Examples(
+        tuple(np.concatenate(columns) for columns in zip(*(part.x for part in parts), strict=True)),
+        tuple(np.concatenate(columns) for columns in zip(*(part.y for part in parts), strict=True)),
+        np.concatenate([part.sample_weight for part in parts]),
+    )
 
 
-def _check(values: Array, spec: TensorSpec, what: str, examples: int) -> None:
-    if list(values.shape) != [examples, *spec.shape]:
-        raise PeerError(
-            f"The shard's {what} have shape {list(values.shape)} where the bundle wants "
-            f"{[examples, *spec.shape]}; the data was cut for another model."
-        )
+def _padded(values: Array, size: int) -> Array:
+    missing = size - len(values)
+    if missing == 0:
+        return values
+    return np.concatenate([values, np.zeros([missing, *values.shape[1:]], values.dtype)])

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from backend.errors import PeerError
 from backend.numerics.philox import MAX_EXAMPLES, batches
 from backend.peer.graphs import Graphs, Tensor, import_tensorflow
-from backend.peer.shards import Array, Examples, join_shards
+from backend.peer.shards import Examples, join_shards, zero_examples
+from backend.services.manifest import MetricSpec
 
 Vector = NDArray[np.float32]
 Carry = dict[str, Tensor]
@@ -22,11 +23,12 @@ Carry = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Plan:
-    """What one round asks of a participant."""
+    """What one round asks of a participant; `past_steps` is where a learning-rate schedule stands."""
 
     epochs: int
     learning_rate: float
     seed: int
+    past_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ class Trainer:
             if stop.is_set():
                 break
             done += 1
-            batch = padded_batch(examples.x[rows], examples.y[rows], self._manifest.batch_size)
-            carry = self._step(carry, batch, rate, np.array([plan.seed, done]))
+            batch = examples.batch(rows, self._manifest.batch_size)
+            carry = self._step(carry, batch, rate, np.array([plan.seed, done, plan.past_steps]))
             if (now := time.perf_counter()) - reported > 0.25 and done < len(planned):
                 reported = now
                 _, loss, metrics = self._means(carry)
@@ -115,11 +117,7 @@ class Trainer:
     def time_step(self) -> float:
         """Milliseconds that one step takes on zeros, after a first one that lets TensorFlow settle."""
         manifest = self._manifest
-        size = manifest.batch_size
-        zeros = Examples(
-            np.zeros([size, *manifest.input.shape], manifest.input.dtype),
-            np.zeros([size, *manifest.label.shape], manifest.label.dtype),
-        )
+        zeros = zero_examples(manifest, manifest.batch_size)
         weights = np.zeros(manifest.parameters.total, np.float32)
         plan = Plan(epochs=1, learning_rate=0.0, seed=0)
         never = threading.Event()
@@ -152,7 +150,7 @@ class Trainer:
             "trainable": tf.constant(weights[: sizes.trainable]),
             "state": tf.constant(weights[sizes.trainable :]),
             "slots": tf.zeros([self._manifest.optimizer.slots, sizes.trainable], tf.float32),
-            "totals": tf.zeros([2 + len(self._manifest.metrics)], tf.float64),
+            "totals": tf.zeros([2 + 2 * len(self._manifest.metrics)], tf.float64),
         }
 
     def _end(self, carry: Carry) -> Vector:
@@ -160,15 +158,13 @@ class Trainer:
 
     def _means(self, carry: Carry) -> tuple[float, float, dict[str, float]]:
         """Examples so far, and the means of loss and metrics over them."""
-        count, *sums = carry["totals"].numpy().tolist()
-        loss, *metrics = [value / max(count, 1.0) for value in sums]
-        return count, loss, dict(zip(self._manifest.metrics, metrics, strict=True))
+        return means(carry["totals"].numpy(), self._manifest.metrics)
 
 
 def _step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
     """One training step in one TensorFlow call: random inputs, gradient, local optimizer, running totals.
 
-    `key` [2], int64, is the plan's seed and the step's number, from 1.
+    `key` [3], int64, is the plan's seed, the step's number, from 1, and the steps of earlier rounds.
     """
     manifest = graphs.manifest
     train, apply = graphs.run["train"], graphs.run["apply"]
@@ -181,7 +177,11 @@ def _step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
             for stream, spec in enumerate(manifest.random)
         }
         grown = train({**carry, **batch, **draws})
-        rates = {"learning_rate": learning_rate, "step": tf.cast(key[1], tf.float32)}
+        rates = {
+            "learning_rate": learning_rate,
+            "step": tf.cast(key[1], tf.float32),
+            "past_steps": tf.cast(key[2], tf.float32),
+        }
         moved = apply({**carry, **rates, "gradient": grown["gradient"]})
         return {
             "trainable": moved["new_trainable"],
@@ -194,18 +194,19 @@ def _step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
 
 
 def totals(tf: Any, outputs: Mapping[str, Tensor], sample_weight: Tensor) -> Tensor:
-    """[examples, examples * loss, examples * each metric] of one batch, float64."""
-    means = [tf.ones([1], tf.float64), tf.cast(outputs["loss"], tf.float64)[None]]
+    """[examples, examples * loss, each metric's numerator and denominator] of one batch, float64."""
+    count = tf.reduce_sum(tf.cast(sample_weight > 0.0, tf.float64))
+    parts = [tf.stack([count, count * tf.cast(outputs["loss"], tf.float64)])]
     if "metrics" in outputs:
-        means.append(tf.cast(outputs["metrics"], tf.float64))
-    return tf.reduce_sum(tf.cast(sample_weight, tf.float64)) * tf.concat(means, axis=0)
+        parts.append(tf.reshape(tf.cast(outputs["metrics"], tf.float64), [-1]))
+    return tf.concat(parts, axis=0)
 
 
-def padded_batch(x: Array, y: Array, size: int) -> dict[str, Array]:
-    """Inputs, labels and `sample_weight` of one batch; rows beyond the examples are zeros of weight 0."""
-    missing = size - len(x)
-    weight = np.ones(size, np.float32)
-    if missing:
-        weight[len(x) :] = 0.0
-        x, y = (np.concatenate([part, np.zeros([missing, *part.shape[1:]], part.dtype)]) for part in (x, y))
-    return {"x": x, "y": y, "sample_weight": weight}
+def means(
+    summed: NDArray[np.float64], metrics: Sequence[MetricSpec]
+) -> tuple[float, float, dict[str, float]]:
+    """Examples, mean loss and metrics of `totals` added up over some batches."""
+    count, loss, *sums = summed.tolist()
+    pairs = zip(metrics, sums[::2], sums[1::2], strict=True)
+    values = {spec.name: spec.value(numerator, denominator) for spec, numerator, denominator in pairs}
+    return count, loss / max(count, 1.0), values

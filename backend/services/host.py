@@ -278,6 +278,7 @@ class TaskHost:
             weights=self.ledger.current.weights,
             epochs=self.task.file.training.epochs,
             learning_rate=self.task.learning_rate,
+            past_steps=self.task.past_steps(order.version),
             seed=order.seed,
             shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
             seconds=order.seconds,
@@ -326,7 +327,8 @@ class TaskHost:
     async def _make_version(self, tally: Tally, seconds: float) -> None:
         try:
             weights, state = await self._in_worker(lambda: self.ledger.next_version(tally.mean))
-            loss, metrics = tally.loss(), tally.metrics(self.task.bundle.manifest.metrics)
+            names = [metric.name for metric in self.task.bundle.manifest.metrics]
+            loss, metrics = tally.loss(), tally.metrics(names)
             record = tally.record("version", "", seconds, time.time())
             given = tally.contributions(self._audience.known, counted=True)
             version = await self.ledger.add_version(weights, state, loss, metrics, record, given)

@@ -45,11 +45,44 @@ class Variable(Struct, frozen=True):
     trainable: bool
 
 
-class TensorSpec(Struct, frozen=True):
-    """Shape and type of one example's part, without batch dimension."""
+class InputSpec(Struct, frozen=True):
+    """One input of the model: name, shape and type of one example's part."""
 
+    name: str
     shape: list[Size]
     dtype: Dtype
+
+
+class LabelSpec(Struct, frozen=True):
+    """The label of one output; where it is a class number, it is below `classes`."""
+
+    name: str
+    shape: list[Size]
+    dtype: Dtype
+    classes: Annotated[int, Meta(ge=1)] | None = None
+
+
+class OutputSpec(Struct, frozen=True):
+    """One output of the model, and its loss if it has one."""
+
+    name: str
+    shape: list[Size]
+    dtype: Dtype
+    loss: str | None = None
+
+
+class MetricSpec(Struct, frozen=True):
+    """A metric: numerator / denominator over all batches, or the square root of that."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    kind: Literal["ratio", "root"] = "ratio"
+
+    def value(self, numerator: float, denominator: float) -> float:
+        """The metric of the sums over some batches; 0 where the denominator is 0."""
+        if denominator == 0.0:
+            return 0.0
+        ratio = numerator / denominator
+        return math.sqrt(max(ratio, 0.0)) if self.kind == "root" else ratio
 
 
 class NamedTensor(Struct, frozen=True):
@@ -74,6 +107,7 @@ class ClientOptimizer(Struct, frozen=True):
     name: str
     learning_rate: float
     slots: Annotated[int, Meta(ge=0, le=8)]
+    schedule: str | None = None
 
 
 class RandomInput(Struct, frozen=True):
@@ -100,15 +134,15 @@ class BundleFile(Struct, frozen=True):
 class Manifest(Struct, frozen=True):
     """bundle.json."""
 
-    format: Literal["minga-bundle/1"]
+    format: Literal["minga-bundle/2"]
     name: str
     batch_size: Annotated[int, Meta(ge=1, le=2**20)]
     parameters: Parameters
     layout: list[Variable]
-    input: TensorSpec
-    label: TensorSpec
-    output: TensorSpec
-    metrics: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=16)]
+    inputs: Annotated[list[InputSpec], Meta(min_length=1, max_length=64)]
+    labels: Annotated[list[LabelSpec], Meta(max_length=64)]
+    outputs: Annotated[list[OutputSpec], Meta(min_length=1, max_length=64)]
+    metrics: Annotated[list[MetricSpec], Meta(max_length=16)]
     optimizer: ClientOptimizer
     random: list[RandomInput]
     signatures: dict[SignatureName, Signature]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from backend.errors import BundleError
 from backend.services.manifest import Hash, Manifest, Size
+from backend.services.shardfile import decode_shard
 from backend.stores.blobs import file_sha256
 from backend.stores.contracts import Blobs
-
-_BYTES_PER_VALUE = {"uint8": 1, "int32": 4, "float32": 4}
 
 
 class ShardFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,23 +31,6 @@ class ShardIndex(Struct, frozen=True, forbid_unknown_fields=True):
 
     train: Annotated[list[ShardFile], Meta(min_length=1, max_length=100_000)]
     holdout: list[ShardFile] = []
-
-
-class Array(Struct, frozen=True, forbid_unknown_fields=True):
-    """Row-major little-endian values."""
-
-    dtype: Literal["uint8", "int32", "float32"]
-    shape: list[Size]
-    data: bytes
-
-
-class ShardContent(Struct, frozen=True, forbid_unknown_fields=True):
-    """A shard file."""
-
-    format: Literal["minga-shard/1"]
-    examples: int
-    x: Array
-    y: Array
 
 
 @dataclass(frozen=True)
@@ -95,11 +76,9 @@ def check_shards(folder: Path, manifest: Manifest) -> ShardIndex:
 def _check_shard(path: Path, shard: ShardFile, manifest: Manifest) -> None:
     if path.stat().st_size != shard.bytes or file_sha256(path) != shard.sha256:
         raise BundleError(f"{path} differs from what shards.json says; build the shards again.")
-    content = msgspec.msgpack.decode(path.read_bytes(), type=ShardContent)
-    wanted = ((content.x, manifest.input.shape), (content.y, manifest.label.shape))
-    for array, shape in wanted:
-        size = math.prod(array.shape) * _BYTES_PER_VALUE[array.dtype]
-        if array.shape != [shard.examples, *shape] or len(array.data) != size:
-            raise BundleError(f"{path} holds examples of another shape than the model takes; build it again.")
-    if content.examples != shard.examples:
+    try:
+        content = decode_shard(path.read_bytes(), manifest)
+    except BundleError as error:
+        raise BundleError(f"{path}: {error}") from error
+    if len(content.sample_weight) != shard.examples:
         raise BundleError(f"{path} and shards.json count different examples; build the shards again.")

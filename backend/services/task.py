@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +33,20 @@ class Task:
 
     @property
     def learning_rate(self) -> float:
-        """The clients' learning rate: the task file's, else the one the model was compiled with."""
-        optimizer = self.file.model.optimizer
-        if optimizer is not None and optimizer.learning_rate is not None:
-            return optimizer.learning_rate
-        return self.bundle.manifest.optimizer.learning_rate
+        """The clients' learning rate: the task file's, else the bundle's; a schedule's factor."""
+        optimizer, bundled = self.file.model.optimizer, self.bundle.manifest.optimizer
+        if optimizer is None or optimizer.learning_rate is None or bundled.schedule is not None:
+            return bundled.learning_rate
+        return optimizer.learning_rate
+
+    def past_steps(self, version: int) -> int:
+        """Steps that a client took up to `version`, had it been in every round: a schedule's position."""
+        if self.bundle.manifest.optimizer.schedule is None:
+            return 0
+        shards = self.shards.train
+        share = min(self.file.data.shards_per_client, len(shards)) * self.shards.examples / len(shards)
+        steps = self.file.training.epochs * math.ceil(share / self.bundle.manifest.batch_size)
+        return version * steps
 
     def plan(self) -> Plan:
         """What its rounds are like."""

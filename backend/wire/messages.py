@@ -96,13 +96,17 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Train(Frame, frozen=True, tag="train"):
-    """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`."""
+    """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`.
+
+    `past_steps` is where a learning-rate schedule stands; 0 for a bundle without one.
+    """
 
     round: Count
     version: Count
     weights: Hash
     epochs: int
     learning_rate: float
+    past_steps: Count
     seed: Count
     shards: list[Shard]
     seconds: float

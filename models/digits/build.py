@@ -64,7 +64,7 @@ def write_shards(directory: Path) -> None:
 def write_shard(directory: Path, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> dict[str, Any]:
     """Write one shard, named by its hash; returns its entry for shards.json."""
     content = msgspec.msgpack.encode(
-        {"format": "minga-shard/1", "examples": len(x), "x": _array(x), "y": _array(y)}
+        {"format": "minga-shard/2", "examples": len(x), "x": [_array(x)], "y": [_array(y)]}
     )
     digest = hashlib.sha256(content).hexdigest()
     (directory / f"{digest}.shard").write_bytes(content)

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(6
 
 # Dropout, noise and a convolution: every number that a participant must share with the others takes part.
 MODEL = "dropout"
-PLAN = {"epochs": 2, "learningRate": 0.05, "seed": 12345678901}
+PLAN = {"epochs": 2, "learningRate": 0.05, "pastSteps": 0, "seed": 12345678901}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def _shard(examples: int, seed: int) -> bytes:
     generator = np.random.default_rng(seed)
     x = generator.integers(0, 4, (examples, 8, 8, 2)).astype(np.uint8)
     y = generator.integers(0, 4, examples).astype(np.int32)
-    shard = {"format": "minga-shard/1", "examples": examples, "x": _array(x), "y": _array(y)}
+    shard = {"format": "minga-shard/2", "examples": examples, "x": [_array(x)], "y": [_array(y)]}
     return msgspec.msgpack.encode(shard)
 
 

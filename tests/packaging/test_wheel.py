@@ -94,7 +94,7 @@ def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> N
     assert b"digits" in get(url)
     task = json.loads(get(f"{url}/api/tasks/digits"))
     bundle = json.loads(get(f"{url}/blobs/{task['bundle']}"))
-    assert bundle["format"] == "minga-bundle/1"
+    assert bundle["format"] == "minga-bundle/2"
     page = get(f"{url}/tasks/digits/train").decode()
     script = page.split('src="/static/dist/', 1)[1].split('"', 1)[0]
     assert get(f"{url}/static/dist/{script}")

@@ -170,5 +170,5 @@ def fit_with_keras(model: Any, examples: Examples, seed: int, epochs: int) -> fl
     for epoch in range(1, epochs + 1):
         for rows in batches(seed, epoch, len(examples), 32):
             model.reset_metrics()
-            total += float(model.train_on_batch(examples.x[rows], examples.y[rows])) * len(rows)
+            total += float(model.train_on_batch(examples.x[0][rows], examples.y[0][rows])) * len(rows)
     return total / (epochs * len(examples))

@@ -170,7 +170,7 @@ async def test_training_shards_are_stored_and_held_out_ones_are_not(task: Path, 
     [
         (lambda one: one.update(sha256="0" * 64), "differs from what shards.json says"),
         (lambda one: one.update(bytes=3), "differs from what shards.json says"),
-        (lambda one: one.update(examples=4), "another shape"),
+        (lambda one: one.update(examples=4), "count different examples"),
         (lambda one: one.update(examples=0), "examples"),
         (lambda one: one.update(file="../../task.toml"), "file"),
         (lambda one: one.update(file="missing"), "cannot be read"),

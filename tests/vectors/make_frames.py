@@ -47,6 +47,7 @@ SERVER: dict[str, say.ServerFrame] = {
         weights=HASH,
         epochs=1,
         learning_rate=0.003,
+        past_steps=96,
         seed=2147483647,
         shards=[say.Shard(sha256=HASH, examples=64), say.Shard(sha256=OTHER, examples=32)],
         seconds=59.5,

@@ -59,7 +59,14 @@ def welcome(bundle: str = BUNDLE) -> Json:
 
 
 def train(number: int, version: int, seed: int = 7) -> Json:
-    plan = {"weights": WEIGHTS, "epochs": 1, "learning_rate": 0.003, "seed": seed, "seconds": 60.0}
+    plan = {
+        "weights": WEIGHTS,
+        "epochs": 1,
+        "learning_rate": 0.003,
+        "past_steps": 0,
+        "seed": seed,
+        "seconds": 60.0,
+    }
     return frame("train", round=number, version=version, shards=[{"sha256": SHARD, "examples": 64}], **plan)
 
 

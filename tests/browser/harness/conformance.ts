@@ -20,7 +20,7 @@ export async function conformance({ base, backend }: Wanted) {
   const step = await TrainingStep.load(source);
   let variables = startVariables(bundle, weights);
   const learningRate = bundle.optimizer.learning_rate;
-  const moment = { seed, learningRate };
+  const moment = { seed, learningRate, pastSteps: 0 };
 
   const [first] = batches;
   if (first === undefined) throw new Error("The reference holds no batches.");

@@ -41,7 +41,7 @@ export interface Inputs {
 
 /** The reference's batches: shapes, dtypes and offsets in inputs.json, bytes in inputs.bin. */
 export async function fetchInputs(base: string): Promise<Inputs> {
-  const table = await fetchJson<{ seed: number; batches: Record<"x" | "y" | "sample_weight", ArraySpec>[] }>(
+  const table = await fetchJson<{ seed: number; batches: Record<string, ArraySpec>[] }>(
     `${base}/reference/inputs.json`,
   );
   const { buffer } = await fetchBytes(`${base}/reference/inputs.bin`);
@@ -49,12 +49,15 @@ export async function fetchInputs(base: string): Promise<Inputs> {
     const length = shape.reduce((product, size) => product * size, 1);
     return new (dtype === "int32" ? Int32Array : Float32Array)(buffer, offset, length);
   };
-  const batches = table.batches.map(({ x, y, sample_weight }) => ({
-    x: array(x),
-    y: array(y),
-    sampleWeight: array(sample_weight) as Float32Array,
-    examples: sample_weight.shape[0] ?? 0,
-  }));
+  const parts = (batch: Record<string, ArraySpec>, prefix: "x" | "y") =>
+    Object.keys(batch)
+      .filter((name) => name.startsWith(`${prefix}_`))
+      .map((_, i) => array(batch[`${prefix}_${i}`] as ArraySpec));
+  const batches = table.batches.map((batch) => {
+    const sampleWeight = array(batch.sample_weight as ArraySpec) as Float32Array;
+    const examples = sampleWeight.filter((weight) => weight > 0).length;
+    return { x: parts(batch, "x"), y: parts(batch, "y"), sampleWeight, examples };
+  });
   return { seed: table.seed, batches };
 }
 

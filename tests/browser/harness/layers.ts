@@ -42,12 +42,16 @@ const MAKERS: Readonly<Record<string, (config: never) => Layer>> = {
   MaxPooling2D: layers.maxPooling2d,
 };
 
+function inputShape(bundle: Bundle): readonly number[] {
+  return bundle.inputs[0]?.shape ?? [];
+}
+
 function build({ architecture, bundle }: Wanted): LayersModel {
   const model = sequential();
   for (const [i, { layer, config }] of architecture.entries()) {
     const make = MAKERS[layer];
     if (make === undefined) throw new Error(`The benchmark does not know the layer ${layer}.`);
-    const inputs = i === 0 ? { batchInputShape: [bundle.batch_size, ...bundle.input.shape] } : {};
+    const inputs = i === 0 ? { batchInputShape: [bundle.batch_size, ...inputShape(bundle)] } : {};
     model.add(make({ ...config, ...inputs } as never));
   }
   model.compile({
@@ -68,8 +72,8 @@ async function layersTimes(wanted: Wanted): Promise<number[]> {
   const times: number[] = [];
   for (let number = 1; number <= steps + 2; number++) {
     const begin = performance.now();
-    const x = tensor(batch.x, [bundle.batch_size, ...bundle.input.shape]);
-    const y = tensor(Float32Array.from(batch.y), [bundle.batch_size, 1]);
+    const x = tensor(batch.x[0] as Float32Array, [bundle.batch_size, ...inputShape(bundle)]);
+    const y = tensor(Float32Array.from(batch.y[0] as Int32Array), [bundle.batch_size, 1]);
     await model.trainOnBatch(x, y);
     times.push(performance.now() - begin);
     x.dispose();

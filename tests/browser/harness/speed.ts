@@ -22,7 +22,7 @@ export function noiseBatch(bundle: Bundle): Batch {
     return dtype === "int32" ? new Int32Array(count) : uniform(1, 1, 0, count);
   };
   const sampleWeight = new Float32Array(size).fill(1);
-  return { x: values(bundle.input), y: values(bundle.label), sampleWeight, examples: size };
+  return { x: bundle.inputs.map(values), y: bundle.labels.map(values), sampleWeight, examples: size };
 }
 
 /** Milliseconds of each of `steps` steps after two to warm up; a step ends when its loss is here. */
@@ -35,7 +35,7 @@ export async function stepTimes({ base, backend, steps }: Wanted) {
   const times: number[] = [];
   for (let number = 1; number <= steps + 2; number++) {
     const begin = performance.now();
-    const result = step.run(variables, batch, { seed: 1, step: number, learningRate: 0.001 });
+    const result = step.run(variables, batch, { seed: 1, step: number, pastSteps: 0, learningRate: 0.001 });
     variables = result.variables;
     await result.report.data();
     times.push(performance.now() - begin);

@@ -35,7 +35,7 @@ export async function steady({ base, backend, steps }: Wanted) {
     const batch = batches[number % batches.length];
     if (batch === undefined) throw new Error("The reference holds no batches.");
     stepping = true;
-    const result = step.run(variables, batch, { seed, step: number, learningRate: 0.001 });
+    const result = step.run(variables, batch, { seed, step: number, pastSteps: 0, learningRate: 0.001 });
     stepping = false;
     variables = result.variables;
     const [loss] = await result.report.data();

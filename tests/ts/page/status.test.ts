@@ -34,6 +34,7 @@ const TRAINING: readonly Event[] = [
       weights: HASH,
       epochs: 1,
       learning_rate: 0.003,
+      past_steps: 0,
       seed: 1,
       shards: [],
       seconds: 60,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Bundle } from "../../../webapp/static/src/shared/bundle";
-import { joinColumns, makeBatch, preprocess } from "../../../webapp/static/src/shared/preprocess";
+import { joinShards, makeBatch, preprocess } from "../../../webapp/static/src/shared/preprocess";
+import type { Shard } from "../../../webapp/static/src/shared/shard";
 
 const bundle = {
   batch_size: 3,
-  input: { shape: [2], dtype: "float32" },
-  label: { shape: [], dtype: "int32" },
+  inputs: [{ name: "pixels", shape: [2], dtype: "float32" }],
+  labels: [{ name: "class", shape: [], dtype: "int32", classes: 9 }],
   preprocess: { scale: 0.1 },
 } as unknown as Bundle;
 
@@ -20,37 +21,64 @@ describe("preprocess", () => {
   });
 });
 
-describe("joinColumns", () => {
-  const first = { shape: [2, 2], values: Uint8Array.of(1, 2, 3, 4) };
+describe("joinShards", () => {
+  const shard = (pixels: number[], classes: number[], sampleWeight?: number[]): Shard => ({
+    examples: classes.length,
+    x: [{ shape: [classes.length, 2], values: Uint8Array.from(pixels) }],
+    y: [{ shape: [classes.length], values: Int32Array.from(classes) }],
+    sampleWeight: Float32Array.from(sampleWeight ?? classes.map(() => 1)),
+  });
+  const first = shard([1, 2, 3, 4], [0, 1]);
 
   it("numbers the examples in the order of the shards", () => {
-    const joined = joinColumns("x", [first, { shape: [1, 2], values: Uint8Array.of(5, 6) }], [2]);
-    expect(Array.from(joined.values)).toEqual([1, 2, 3, 4, 5, 6]);
+    const joined = joinShards(bundle, [first, shard([5, 6], [8], [0.5])]);
+    expect(joined.count).toBe(3);
+    expect(Array.from(joined.x[0]?.values ?? [])).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(Array.from(joined.y[0]?.values ?? [])).toEqual([0, 1, 8]);
+    expect(joined.sampleWeight).toEqual(Float32Array.of(1, 1, 0.5));
   });
 
   it("refuses examples of another shape", () => {
-    expect(() => joinColumns("x", [first], [3])).toThrow(/the model takes \[3\]/);
+    const wide = { ...bundle, inputs: [{ name: "pixels", shape: [3], dtype: "float32" }] } as Bundle;
+    expect(() => joinShards(wide, [first])).toThrow(/pixels has shape \[2\], the model takes \[3\]/);
   });
 
   it("refuses shards of different dtypes", () => {
-    expect(() => joinColumns("x", [first, { shape: [1, 2], values: Int32Array.of(5, 6) }], [2])).toThrow(
-      /dtypes/,
-    );
+    const odd = { ...first, x: [{ shape: [2, 2], values: Int32Array.of(1, 2, 3, 4) }] };
+    expect(() => joinShards(bundle, [first, odd])).toThrow(/dtypes/);
+  });
+
+  it("refuses a shard that lacks an input", () => {
+    expect(() => joinShards(bundle, [{ ...first, x: [] }])).toThrow(/1 arrays x/);
+  });
+
+  it("refuses classes that the model does not know", () => {
+    expect(() => joinShards(bundle, [shard([1, 2], [9])])).toThrow(/class 9; the model knows 0 to 8/);
+    expect(() => joinShards(bundle, [shard([1, 2], [-1])])).toThrow(/class -1/);
   });
 
   it("refuses a plan without shards", () => {
-    expect(() => joinColumns("x", [], [2])).toThrow(/no data shard/);
+    expect(() => joinShards(bundle, [])).toThrow(/no data shard/);
   });
 });
 
 describe("makeBatch", () => {
+  const examples = {
+    count: 3,
+    x: [{ values: Uint8Array.of(10, 20, 30, 40, 50, 60), width: 2 }],
+    y: [{ values: Int32Array.of(7, 8, 6), width: 1 }],
+    sampleWeight: Float32Array.of(0, 1, 2),
+  };
+
   it("picks the rows and pads with zeros of weight 0", () => {
-    const x = { values: Uint8Array.of(10, 20, 30, 40, 50, 60), width: 2 };
-    const y = { values: Int32Array.of(7, 8, 9), width: 1 };
-    const batch = makeBatch(bundle, x, y, Uint32Array.of(2, 0));
-    expect(Array.from(batch.x)).toEqual([5, 6, 1, 2, 0, 0].map((value) => Math.fround(value)));
-    expect(batch.y).toEqual(Int32Array.of(9, 7, 0));
-    expect(batch.sampleWeight).toEqual(Float32Array.of(1, 1, 0));
+    const batch = makeBatch(bundle, examples, Uint32Array.of(2, 1));
+    expect(Array.from(batch.x[0] ?? [])).toEqual([5, 6, 3, 4, 0, 0].map((value) => Math.fround(value)));
+    expect(batch.y[0]).toEqual(Int32Array.of(6, 8, 0));
+    expect(batch.sampleWeight).toEqual(Float32Array.of(2, 1, 0));
     expect(batch.examples).toBe(2);
+  });
+
+  it("does not count examples of weight 0", () => {
+    expect(makeBatch(bundle, examples, Uint32Array.of(0, 1)).examples).toBe(1);
   });
 });

@@ -225,8 +225,8 @@ export class Session {
 }
 
 function workerPlan(plan: Train) {
-  const { epochs, seed } = plan;
-  return { epochs, seed, learningRate: plan.learning_rate, shards: plan.shards.map(({ sha256 }) => sha256) };
+  const { epochs, seed, learning_rate: learningRate, past_steps: pastSteps } = plan;
+  return { epochs, seed, learningRate, pastSteps, shards: plan.shards.map(({ sha256 }) => sha256) };
 }
 
 function pause(milliseconds: number): Promise<void> {

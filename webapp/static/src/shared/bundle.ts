@@ -7,8 +7,23 @@ export interface TensorSpec {
   readonly dtype: Dtype;
 }
 
-export interface NamedTensor extends TensorSpec {
+/** One input, label or output of the model, without batch dimension. */
+export interface PartSpec extends TensorSpec {
   readonly name: string;
+}
+
+export interface LabelSpec extends PartSpec {
+  /** Where the label is a class number: it is below this. */
+  readonly classes?: number | null;
+}
+
+/** Numerator / denominator over all batches, or the square root of that. */
+export interface MetricSpec {
+  readonly name: string;
+  readonly kind: "ratio" | "root";
+}
+
+export interface NamedTensor extends PartSpec {
   /** Node in the graph. */
   readonly tensor: string;
 }
@@ -21,7 +36,7 @@ export interface Signature {
 export type SignatureName = "train" | "apply" | "evaluate" | "predict";
 
 export interface Bundle {
-  readonly format: "minga-bundle/1";
+  readonly format: "minga-bundle/2";
   readonly name: string;
   readonly batch_size: number;
   readonly parameters: { readonly trainable: number; readonly state: number };
@@ -31,16 +46,16 @@ export interface Bundle {
     readonly offset: number;
     readonly trainable: boolean;
   }[];
-  readonly input: TensorSpec;
-  readonly label: TensorSpec;
-  readonly output: TensorSpec;
-  readonly loss: string;
-  readonly metrics: readonly string[];
+  readonly inputs: readonly PartSpec[];
+  readonly labels: readonly LabelSpec[];
+  readonly outputs: readonly (PartSpec & { readonly loss: string | null })[];
+  readonly metrics: readonly MetricSpec[];
   readonly optimizer: {
     readonly name: string;
     readonly learning_rate: number;
     readonly slots: number;
     readonly hyperparameters: Readonly<Record<string, number | boolean>>;
+    readonly schedule: string | null;
   };
   readonly preprocess: { readonly scale?: number };
   readonly random: readonly {

@@ -1,20 +1,29 @@
 /** Declared preprocessing and the filling of batches; raw shard values become what the graph takes. */
 
-import type { Bundle, Dtype } from "./bundle";
-import type { NumericArray, Values } from "./shard";
+import type { Bundle, Dtype, LabelSpec, PartSpec } from "./bundle";
+import type { NumericArray, Shard, Values } from "./shard";
 
 export interface Batch {
-  readonly x: Float32Array | Int32Array;
-  readonly y: Float32Array | Int32Array;
-  /** 1 for an example, 0 for padding. */
+  readonly x: readonly (Float32Array | Int32Array)[];
+  readonly y: readonly (Float32Array | Int32Array)[];
+  /** Weight of an example, 0 for padding. */
   readonly sampleWeight: Float32Array;
+  /** Rows that exist: those of a weight above 0. */
   readonly examples: number;
 }
 
 /** A table of examples: for each, `width` raw values in `values`. */
-interface Column {
+export interface Column {
   readonly values: Values;
   readonly width: number;
+}
+
+/** The examples of all shards of a plan. */
+export interface Examples {
+  readonly count: number;
+  readonly x: readonly Column[];
+  readonly y: readonly Column[];
+  readonly sampleWeight: Float32Array;
 }
 
 /** Multiplies raw values by the task's `scale`, in float32 as TensorFlow does. */
@@ -28,20 +37,38 @@ export function preprocess(
   return Float32Array.from(raw, (value) => Math.fround(value) * scale);
 }
 
-function elements(shape: readonly number[]): number {
+/** Number of values in one example's part. */
+export function elements(shape: readonly number[]): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
+/** Joins what the shards of a plan hold. Throws an error for people where they do not fit the bundle. */
+export function joinShards(bundle: Bundle, shards: readonly Shard[]): Examples {
+  if (shards.length === 0) throw new Error("The plan names no data shard.");
+  const columns = (part: "x" | "y", specs: readonly PartSpec[]) =>
+    specs.map(({ name, shape }, i) => {
+      const arrays = shards.map((shard) => shard[part][i]);
+      if (arrays.includes(undefined) || shards.some((shard) => shard[part].length !== specs.length)) {
+        throw new Error(`A shard does not have the ${specs.length} arrays ${part} that the model takes.`);
+      }
+      return joinColumns(name, arrays as NumericArray[], shape);
+    });
+  const y = columns("y", bundle.labels);
+  for (const [i, label] of bundle.labels.entries()) checkClasses(label, (y[i] as Column).values);
+  const weights = shards.map(({ sampleWeight }) => ({ shape: [sampleWeight.length], values: sampleWeight }));
+  const { values } = joinColumns("sample weights", weights, []);
+  return { count: values.length, x: columns("x", bundle.inputs), y, sampleWeight: values as Float32Array };
+}
+
 /** Joins the arrays of several shards along the examples; each example must have `shape`. */
-export function joinColumns(name: string, arrays: readonly NumericArray[], shape: readonly number[]): Column {
+function joinColumns(name: string, arrays: readonly NumericArray[], shape: readonly number[]): Column {
   const width = elements(shape);
   for (const array of arrays) {
     if (array.shape.slice(1).join() !== shape.join()) {
       throw new Error(`The shard's ${name} has shape [${array.shape.slice(1)}], the model takes [${shape}].`);
     }
   }
-  const [first] = arrays;
-  if (first === undefined) throw new Error("The plan names no data shard.");
+  const first = arrays[0] as NumericArray;
   if (arrays.length === 1) return { values: first.values, width };
   const total = arrays.reduce((sum, array) => sum + array.values.length, 0);
   const values = new (first.values.constructor as new (length: number) => Values)(total);
@@ -56,20 +83,36 @@ export function joinColumns(name: string, arrays: readonly NumericArray[], shape
   return { values, width };
 }
 
-function fill(target: Float32Array | Int32Array, column: Column, rows: Uint32Array): void {
+function checkClasses({ name, classes }: LabelSpec, values: Values): void {
+  if (classes === undefined || classes === null) return;
+  for (const value of values) {
+    if (value >= 0 && value < classes) continue;
+    throw new Error(
+      `The label ${name} of a data shard has the class ${value}; the model knows 0 to ${classes - 1}.`,
+    );
+  }
+}
+
+function fill(size: number, dtype: Dtype, column: Column, rows: Uint32Array): Float32Array | Int32Array {
+  const target = new (dtype === "int32" ? Int32Array : Float32Array)(size * column.width);
   rows.forEach((row, i) => {
     target.set(column.values.subarray(row * column.width, (row + 1) * column.width), i * column.width);
   });
+  return target;
 }
 
 /** The batch of examples `rows`, padded with zeros of weight 0 to the bundle's batch size. */
-export function makeBatch(bundle: Bundle, x: Column, y: Column, rows: Uint32Array): Batch {
+export function makeBatch(bundle: Bundle, examples: Examples, rows: Uint32Array): Batch {
   const size = bundle.batch_size;
-  const inputs = new (bundle.input.dtype === "int32" ? Int32Array : Float32Array)(size * x.width);
-  fill(inputs, x, rows);
-  const scaled = preprocess(inputs, bundle.preprocess, bundle.input.dtype);
-  const labels = new (bundle.label.dtype === "int32" ? Int32Array : Float32Array)(size * y.width);
-  fill(labels, y, rows);
-  const sampleWeight = new Float32Array(size).fill(1, 0, rows.length);
-  return { x: scaled, y: labels, sampleWeight, examples: rows.length };
+  const columns = (specs: readonly PartSpec[], parts: readonly Column[]) =>
+    specs.map(({ dtype }, i) => fill(size, dtype, parts[i] as Column, rows));
+  const x = columns(bundle.inputs, examples.x).map((values, i) =>
+    preprocess(values, bundle.preprocess, (bundle.inputs[i] as PartSpec).dtype),
+  );
+  const sampleWeight = new Float32Array(size);
+  rows.forEach((row, i) => {
+    sampleWeight[i] = examples.sampleWeight[row] as number;
+  });
+  const existing = sampleWeight.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
+  return { x, y: columns(bundle.labels, examples.y), sampleWeight, examples: existing };
 }

@@ -12,11 +12,14 @@ export interface NumericArray {
 
 export interface Shard {
   readonly examples: number;
-  readonly x: NumericArray;
-  readonly y: NumericArray;
+  /** An array for each input of the bundle. */
+  readonly x: readonly NumericArray[];
+  /** An array for each label of the bundle. */
+  readonly y: readonly NumericArray[];
+  readonly sampleWeight: Float32Array;
 }
 
-const FORMAT = "minga-shard/1";
+const FORMAT = "minga-shard/2";
 const READERS: Readonly<Record<string, { bytes: number; read: (buffer: ArrayBuffer) => Values }>> = {
   uint8: { bytes: 1, read: (buffer) => new Uint8Array(buffer) },
   int32: { bytes: 4, read: (buffer) => new Int32Array(buffer) },
@@ -52,6 +55,21 @@ function decodeArray(name: string, value: unknown, examples: number): NumericArr
   return { shape: value.shape, values: reader.read(value.data.slice().buffer) };
 }
 
+function decodeArrays(name: string, value: unknown, examples: number): NumericArray[] {
+  if (!Array.isArray(value)) throw damaged(`${name} is not a list`);
+  return value.map((array, i) => decodeArray(`${name}[${i}]`, array, examples));
+}
+
+function decodeWeights(value: unknown, examples: number): Float32Array {
+  if (value === undefined) return new Float32Array(examples).fill(1);
+  const { values, shape } = decodeArray("sample_weight", value, examples);
+  const weights = Float32Array.from(values);
+  if (shape.length !== 1 || !weights.every((weight) => weight >= 0 && weight < Number.POSITIVE_INFINITY)) {
+    throw damaged("its sample weights are not positive numbers");
+  }
+  return weights;
+}
+
 /** Reads a shard. Throws an error for people on anything that is not one. */
 export function decodeShard(bytes: Uint8Array): Shard {
   let map: unknown;
@@ -65,5 +83,10 @@ export function decodeShard(bytes: Uint8Array): Shard {
   if (typeof examples !== "number" || !Number.isSafeInteger(examples) || examples < 0) {
     throw damaged("its number of examples is missing");
   }
-  return { examples, x: decodeArray("x", map.x, examples), y: decodeArray("y", map.y, examples) };
+  return {
+    examples,
+    x: decodeArrays("x", map.x, examples),
+    y: decodeArrays("y", map.y, examples),
+    sampleWeight: decodeWeights(map.sample_weight, examples),
+  };
 }

@@ -79,6 +79,8 @@ const SERVER = {
     weights: hash,
     epochs: whole(),
     learning_rate: real,
+    /** Where a learning-rate schedule stands; 0 for a bundle without one. */
+    past_steps: count,
     seed: count,
     shards: list(record({ sha256: hash, examples: count })),
     seconds: real,

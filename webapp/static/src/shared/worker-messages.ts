@@ -5,6 +5,8 @@ export type Backend = "webgpu" | "webgl" | "wasm" | "cpu";
 export interface Plan {
   readonly epochs: number;
   readonly learningRate: number;
+  /** Steps of earlier rounds: where a learning-rate schedule stands. */
+  readonly pastSteps: number;
   readonly seed: number;
   /** Addresses (SHA-256) of the data shards. */
   readonly shards: readonly string[];

@@ -10,7 +10,7 @@ export interface BundleSource {
   readonly graphFiles: (signature: SignatureName) => Promise<GraphFiles>;
 }
 
-const FORMAT = "minga-bundle/1";
+const FORMAT = "minga-bundle/2";
 
 export async function openBundle(origin: string, sha256: string): Promise<BundleSource> {
   const bundle = JSON.parse(new TextDecoder().decode(await fetchBlob(origin, sha256))) as Bundle;

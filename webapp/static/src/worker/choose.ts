@@ -1,8 +1,8 @@
 /** Chooses the backend: the wanted one, or the fastest of those that work here. */
 
-import type { Bundle } from "../shared/bundle";
+import type { Bundle, TensorSpec } from "../shared/bundle";
 import { uniform } from "../shared/philox";
-import { makeBatch } from "../shared/preprocess";
+import { elements, makeBatch } from "../shared/preprocess";
 import type { Backend } from "../shared/worker-messages";
 import { candidates, startBackend } from "./backends";
 import type { BundleSource } from "./bundles";
@@ -18,12 +18,19 @@ export interface Choice {
 /** A batch of noise: what a step costs does not depend on the numbers. */
 function noiseBatch(bundle: Bundle) {
   const rows = Uint32Array.from({ length: bundle.batch_size }, (_, i) => i);
-  const column = ({ shape, dtype }: Bundle["input"]) => {
-    const width = shape.reduce((product, length) => product * length, 1);
+  const column = ({ shape, dtype }: TensorSpec) => {
+    const width = elements(shape);
     const count = bundle.batch_size * width;
     return { width, values: dtype === "int32" ? new Int32Array(count) : uniform(1, 1, 0, count) };
   };
-  return makeBatch(bundle, column(bundle.input), column(bundle.label), rows);
+  const sampleWeight = new Float32Array(rows.length).fill(1);
+  const examples = {
+    count: rows.length,
+    x: bundle.inputs.map(column),
+    y: bundle.labels.map(column),
+    sampleWeight,
+  };
+  return makeBatch(bundle, examples, rows);
 }
 
 /** Milliseconds of one step; the step before it compiles shaders and fills caches. */
@@ -34,7 +41,7 @@ export async function timeStep(bundle: Bundle, step: TrainingStep): Promise<numb
   let spent = 0;
   for (const number of [1, 2]) {
     const begin = performance.now();
-    const result = step.run(variables, batch, { seed: 1, step: number, learningRate: 0.001 });
+    const result = step.run(variables, batch, { seed: 1, step: number, pastSteps: 0, learningRate: 0.001 });
     variables = result.variables;
     await result.report.data();
     spent = performance.now() - begin;

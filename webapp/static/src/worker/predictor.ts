@@ -1,10 +1,11 @@
 /** The model's output for one example. */
 
-import { slice, type Tensor, tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
-import { preprocess } from "../shared/preprocess";
+import { elements, preprocess } from "../shared/preprocess";
 import type { BundleSource } from "./bundles";
 import { Graph } from "./graph";
+import { batchTensors } from "./step";
 
 /** Owns the graph `predict`. */
 export class Predictor {
@@ -17,19 +18,22 @@ export class Predictor {
     return new Predictor(bundle, await Graph.load(bundle.signatures.predict, await graphFiles("predict")));
   }
 
-  /** Output of raw values `input`; the graph's batch is filled up with zeros. */
+  /** First output of raw values `input`; the graph's batch is filled up with zeros. For models of one input. */
   async predict(weights: Float32Array, input: Float32Array): Promise<Float32Array> {
-    const { batch_size, input: spec, parameters, preprocess: steps } = this.bundle;
-    const width = spec.shape.reduce((product, length) => product * length, 1);
+    const { batch_size, inputs, parameters, preprocess: steps } = this.bundle;
+    const [spec] = inputs;
+    if (spec === undefined || inputs.length !== 1)
+      throw new Error(`The model takes ${inputs.length} inputs; only models of one input can be tried here.`);
+    const width = elements(spec.shape);
     if (input.length !== width)
       throw new Error(`The model takes ${width} values, these are ${input.length}.`);
     const rows = new (spec.dtype === "int32" ? Int32Array : Float32Array)(batch_size * width);
     rows.set(preprocess(input, steps, spec.dtype));
     const first = tidy(() => {
-      const { output } = this.graph.run({
+      const { output_0: output } = this.graph.run({
         trainable: tensor1d(weights.slice(0, parameters.trainable)),
         ...(parameters.state > 0 && { state: tensor1d(weights.slice(parameters.trainable)) }),
-        x: tensor(rows, [batch_size, ...spec.shape], spec.dtype),
+        ...batchTensors("x", [rows], inputs, batch_size),
       });
       const { shape } = output as Tensor;
       return slice(

@@ -28,14 +28,15 @@ export interface Variables {
 
 export interface StepResult {
   readonly variables: Variables;
-  /** Loss, then the metrics. */
+  /** Loss, then numerator and denominator of each metric. */
   readonly report: Tensor1D;
 }
 
-/** Where a step stands: `seed` is the plan's, `step` counts from 1 within a round. */
+/** Where a step stands: `seed` is the plan's, `step` counts from 1 within a round, `pastSteps` before it. */
 export interface Moment {
   readonly seed: number;
   readonly step: number;
+  readonly pastSteps: number;
   readonly learningRate: number;
 }
 
@@ -54,8 +55,19 @@ export function disposeVariables(variables: Variables): void {
   for (const value of Object.values(variables) as Tensor[]) value.dispose();
 }
 
-function batchTensor(values: Float32Array | Int32Array, size: number, { shape, dtype }: TensorSpec): Tensor {
-  return tensor(values, [size, ...shape], dtype);
+/** The parts of a batch as the inputs `prefix_0`, `prefix_1`, ... of a graph. */
+export function batchTensors(
+  prefix: "x" | "y",
+  parts: Batch["x"],
+  specs: readonly TensorSpec[],
+  size: number,
+): Tensors {
+  return Object.fromEntries(
+    specs.map(({ shape, dtype }, i) => [
+      `${prefix}_${i}`,
+      tensor(parts[i] as Float32Array | Int32Array, [size, ...shape], dtype),
+    ]),
+  );
 }
 
 /** Owns the graphs `train` and `apply`. */
@@ -84,10 +96,14 @@ export class TrainingStep {
         gradient,
         learning_rate: scalar(moment.learningRate),
         step: scalar(moment.step),
+        past_steps: scalar(moment.pastSteps),
       });
       return {
         trainable: new_trainable as Tensor,
-        report: concat([reshape(loss, [1]), ...(metrics === undefined ? [] : [metrics])]) as Tensor1D,
+        report: concat([
+          reshape(loss, [1]),
+          ...(metrics === undefined ? [] : [reshape(metrics, [-1])]),
+        ]) as Tensor1D,
         ...(state && { state }),
         ...(new_slots && { slots: new_slots }),
       };
@@ -109,8 +125,8 @@ export class TrainingStep {
     const outputs = this.train.run({
       trainable,
       ...(state && { state }),
-      x: batchTensor(batch.x, size, this.bundle.input),
-      y: batchTensor(batch.y, size, this.bundle.label),
+      ...batchTensors("x", batch.x, this.bundle.inputs, size),
+      ...batchTensors("y", batch.y, this.bundle.labels, size),
       sample_weight: tensor1d(batch.sampleWeight),
       ...random,
     });

@@ -3,7 +3,7 @@
 import { concat1d, type Tensor1D } from "@tensorflow/tfjs-core";
 import { batches } from "../shared/batches";
 import type { Bundle } from "../shared/bundle";
-import { joinColumns, makeBatch } from "../shared/preprocess";
+import { joinShards, makeBatch } from "../shared/preprocess";
 import type { Shard } from "../shared/shard";
 import type { Plan } from "../shared/worker-messages";
 import { disposeVariables, startVariables, type TrainingStep, type Variables } from "./step";
@@ -39,21 +39,37 @@ export interface Training {
   readonly stopped: () => boolean;
 }
 
-/** Weighted sums of what the steps report. */
+/** Sums of what the steps report: the loss by examples, of each metric a numerator and a denominator. */
 class Tally {
   examples = 0;
   steps = 0;
-  private sums: number[] = [];
+  #loss = 0;
+  #pairs: number[] = [];
 
-  add(values: ArrayLike<number>, examples: number): void {
+  add(loss: number, pairs: ArrayLike<number>, examples: number): void {
     this.examples += examples;
     this.steps += 1;
-    this.sums = Array.from(values, (value, i) => (this.sums[i] ?? 0) + value * examples);
+    this.#loss += loss * examples;
+    this.#pairs = Array.from(pairs, (value, i) => (this.#pairs[i] ?? 0) + value);
   }
 
-  means(): number[] {
-    return this.sums.map((sum) => sum / this.examples);
+  get loss(): number {
+    return this.examples > 0 ? this.#loss / this.examples : 0;
   }
+
+  metrics(specs: Bundle["metrics"]): number[] {
+    return metricValues(specs, this.#pairs);
+  }
+}
+
+/** Metrics of numerators and denominators in turn. */
+export function metricValues(specs: Bundle["metrics"], pairs: ArrayLike<number>): number[] {
+  return specs.map(({ kind }, i) => {
+    const [numerator = 0, denominator = 0] = [pairs[2 * i], pairs[2 * i + 1]];
+    if (denominator === 0) return 0;
+    const ratio = numerator / denominator;
+    return kind === "root" ? Math.sqrt(Math.max(ratio, 0)) : ratio;
+  });
 }
 
 const channel = new MessageChannel();
@@ -87,18 +103,8 @@ async function readUpdate(variables: Variables, weights: Float32Array): Promise<
 /** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
 export async function train(training: Training): Promise<Outcome> {
   const { bundle, step, plan, shards, weights } = training;
-  const examples = shards.reduce((sum, shard) => sum + shard.examples, 0);
-  const x = joinColumns(
-    "x",
-    shards.map((shard) => shard.x),
-    bundle.input.shape,
-  );
-  const y = joinColumns(
-    "y",
-    shards.map((shard) => shard.y),
-    bundle.label.shape,
-  );
-  const steps = plan.epochs * Math.ceil(examples / bundle.batch_size);
+  const examples = joinShards(bundle, shards);
+  const steps = plan.epochs * Math.ceil(examples.count / bundle.batch_size);
   const tally = new Tally();
   let variables = startVariables(bundle, weights);
   let reading: Promise<void> = Promise.resolve();
@@ -107,28 +113,28 @@ export async function train(training: Training): Promise<Outcome> {
   let number = 0;
 
   const record = async (report: Tensor1D, count: number): Promise<void> => {
-    const values = await take(report);
-    tally.add(values, count);
-    const [loss = 0, ...metrics] = values;
+    const [loss = 0, ...pairs] = await take(report);
+    tally.add(loss, pairs, count);
+    const metrics = metricValues(bundle.metrics, pairs);
     training.onProgress({ step: tally.steps, steps, loss, metrics, stepMs: stepMs() });
   };
 
   for (let epoch = 1; epoch <= plan.epochs && !training.stopped(); epoch++) {
-    for (const rows of batches(plan.seed, epoch, examples, bundle.batch_size)) {
+    for (const rows of batches(plan.seed, epoch, examples.count, bundle.batch_size)) {
       if (training.stopped()) break;
       number += 1;
-      const batch = makeBatch(bundle, x, y, rows);
+      const batch = makeBatch(bundle, examples, rows);
       const result = step.run(variables, batch, { ...plan, step: number });
       variables = result.variables;
       await reading;
-      reading = record(result.report, rows.length);
+      reading = record(result.report, batch.examples);
       await yieldToMessages();
     }
   }
   await reading;
   const spent = stepMs();
   const update = await readUpdate(variables, weights);
-  const [loss = 0, ...values] = tally.means();
-  const metrics = Object.fromEntries(bundle.metrics.map((name, i) => [name, values[i] ?? 0]));
-  return { update, examples: tally.examples, steps: tally.steps, loss, metrics, stepMs: spent };
+  const values = tally.metrics(bundle.metrics);
+  const metrics = Object.fromEntries(bundle.metrics.map(({ name }, i) => [name, values[i] as number]));
+  return { update, examples: tally.examples, steps: tally.steps, loss: tally.loss, metrics, stepMs: spent };
 }
