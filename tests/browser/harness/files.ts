@@ -1,10 +1,11 @@
 /** Bundles and references as folders on the tests' server. */
 
 import type { Bundle } from "../../../webapp/static/src/shared/bundle";
-import type { Batch } from "../../../webapp/static/src/shared/preprocess";
+import { randomInputs } from "../../../webapp/static/src/shared/draws";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
 import { startBackend } from "../../../webapp/static/src/worker/backends";
 import { type BundleSource, readGraphFiles } from "../../../webapp/static/src/worker/bundles";
+import type { PreparedBatch } from "../../../webapp/static/src/worker/input/order";
 import { registerOps } from "../../../webapp/static/src/worker/ops";
 
 async function fetchBytes(address: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -34,13 +35,8 @@ interface ArraySpec {
   readonly offset: number;
 }
 
-export interface Inputs {
-  readonly seed: number;
-  readonly batches: readonly Batch[];
-}
-
 /** The reference's batches: shapes, dtypes and offsets in inputs.json, bytes in inputs.bin. */
-export async function fetchInputs(base: string): Promise<Inputs> {
+export async function fetchInputs(base: string, bundle: Bundle): Promise<readonly PreparedBatch[]> {
   const table = await fetchJson<{ seed: number; batches: Record<string, ArraySpec>[] }>(
     `${base}/reference/inputs.json`,
   );
@@ -53,12 +49,12 @@ export async function fetchInputs(base: string): Promise<Inputs> {
     Object.keys(batch)
       .filter((name) => name.startsWith(`${prefix}_`))
       .map((_, i) => array(batch[`${prefix}_${i}`] as ArraySpec));
-  const batches = table.batches.map((batch) => {
+  return table.batches.map((batch, i) => {
     const sampleWeight = array(batch.sample_weight as ArraySpec) as Float32Array;
     const examples = sampleWeight.filter((weight) => weight > 0).length;
-    return { x: parts(batch, "x"), y: parts(batch, "y"), sampleWeight, examples };
+    const random = randomInputs(bundle, table.seed, i + 1);
+    return { x: parts(batch, "x"), y: parts(batch, "y"), sampleWeight, examples, random };
   });
-  return { seed: table.seed, batches };
 }
 
 let registered = false;

@@ -26,7 +26,7 @@ function waits(backend: object, id: DataId): boolean {
 export async function steady({ base, backend, steps }: Wanted) {
   await prepare(backend);
   const source = await openFolder(base);
-  const { seed, batches } = await fetchInputs(base);
+  const batches = await fetchInputs(base, source.bundle);
   const step = await TrainingStep.load(source);
   let variables = startVariables(source.bundle, await fetchFloats(`${base}/weights.bin`));
   // The asynchronous read of WASM and CPU goes through readSync; only reads within a step count.
@@ -35,7 +35,7 @@ export async function steady({ base, backend, steps }: Wanted) {
     const batch = batches[number % batches.length];
     if (batch === undefined) throw new Error("The reference holds no batches.");
     stepping = true;
-    const result = step.run(variables, batch, { seed, step: number, pastSteps: 0, learningRate: 0.001 });
+    const result = step.run(variables, batch, { step: number, pastSteps: 0, learningRate: 0.001 });
     stepping = false;
     variables = result.variables;
     const [loss] = await result.report.data();

@@ -57,6 +57,8 @@ function view(events: readonly Event[], more: Partial<View> = {}): View {
     task: null,
     taskAt: 0,
     progress: null,
+    loaded: null,
+    notice: null,
     retryAt: null,
     problem: null,
   };

@@ -7,7 +7,7 @@ import { type Effect, type Event, handle, INITIAL, type State, type Train } from
 import { CHUNK_BYTES, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
 import type { Backend } from "../shared/worker-messages";
 import type { Transport } from "./socket";
-import type { Progress, Trainer } from "./trainer";
+import type { Loaded, Progress, Recovered, Trainer } from "./trainer";
 
 /** More than this in the socket's buffer only delays other frames. */
 const BUFFER_LIMIT = 4 * CHUNK_BYTES;
@@ -18,7 +18,7 @@ const RETRIES = [1, 3, 9];
 export interface SessionOptions {
   readonly transport: Transport;
   /** Makes the worker of one visit; called on start. */
-  readonly trainer: () => Trainer;
+  readonly trainer: (recovered: Recovered) => Trainer;
   readonly origin: string;
   readonly token: string;
   readonly agent: string;
@@ -38,6 +38,10 @@ export interface View {
   /** The latest round in which this participant's update counted. */
   readonly counted: number | null;
   readonly progress: Progress | null;
+  /** What trains here, once it is loaded. */
+  readonly loaded: Loaded | null;
+  /** Why something else trains than at first. */
+  readonly notice: string | null;
   /** When the next attempt to connect is made. */
   readonly retryAt: number | null;
   /** Why the session ended by itself, or why the worker has to be asked again. */
@@ -60,6 +64,8 @@ export class Session {
     task: null,
     taskAt: 0,
     progress: null,
+    loaded: null,
+    notice: null,
     retryAt: null,
     problem: null,
   };
@@ -79,7 +85,7 @@ export class Session {
     const { accepted, refused, examples } = this.#machine;
     this.#machine = { ...INITIAL, accepted, refused, examples };
     this.#backend = backend;
-    this.#show({ problem: null, progress: null });
+    this.#show({ problem: null, progress: null, loaded: null, notice: null });
     const { token, agent } = this.#options;
     this.#dispatch({
       type: "start",
@@ -115,7 +121,7 @@ export class Session {
         this.#options.transport.send(encodeFrame(effect.frame));
         return;
       case "load":
-        this.#trainer ??= this.#options.trainer();
+        this.#trainer ??= this.#options.trainer((notice, loaded) => this.#show({ notice, loaded }));
         void this.#load(effect.bundle);
         return;
       case "train":
@@ -169,7 +175,9 @@ export class Session {
     const { origin } = this.#options;
     const wanted = () => this.#machine.bundle === bundle && this.#machine.ready === null;
     const loaded = await this.#insist(wanted, (trainer) => trainer.load(origin, bundle, this.#backend));
-    if (loaded) this.#dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
+    if (!loaded) return;
+    this.#show({ loaded });
+    this.#dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
   }
 
   async #train(plan: Train): Promise<void> {

@@ -1,5 +1,9 @@
-/** The training worker as promises. Owns the worker: `terminate` frees the memory and the GPU it holds. */
+/**
+ * The training worker as promises. Owns the worker: `terminate` frees the memory and the GPU it holds. When a backend
+ * fails, the work is done again in a fresh worker on another setup.
+ */
 
+import { type Failure, recover, type Setup } from "../shared/recovery";
 import type { Backend, FromWorker, Plan, ToWorker } from "../shared/worker-messages";
 
 type Answer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
@@ -18,40 +22,117 @@ interface Pending {
   readonly progress: (message: Progress) => void;
 }
 
+/** What the worker answered instead of a result. */
+class WorkerError extends Error {
+  constructor(readonly failed: Answer<"failed">) {
+    super(failed.message);
+  }
+}
+
+/** What `load` was asked and answered last. */
+interface Loading {
+  readonly origin: string;
+  readonly bundle: string;
+  readonly setup: Setup;
+  readonly loaded: Loaded;
+}
+
+/** Told when work goes on in another way, with the reason for people. */
+export type Recovered = (reason: string, loaded: Loaded) => void;
+
 const ignore = (): void => undefined;
 
-export class Trainer {
-  readonly #worker = new Worker(new URL("../worker/main.ts", import.meta.url), { type: "module" });
-  readonly #pending = new Map<number, Pending>();
-  #last = 0;
+function trainingWorker(): Worker {
+  return new Worker(new URL("../worker/main.ts", import.meta.url), { type: "module" });
+}
 
-  constructor() {
-    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
-    this.#worker.onerror = ({ message }) => {
-      this.#failAll(new Error(`The training worker failed: ${message || "it could not be started"}.`));
-    };
+export class Trainer {
+  readonly #pending = new Map<number, Pending>();
+  readonly #failures: Failure[] = [];
+  #worker: Worker;
+  #loading: Loading | null = null;
+  #last = 0;
+  /** Nothing is started again: the training was stopped, or the worker ended. */
+  #stopped = false;
+
+  constructor(
+    private readonly recovered: Recovered = ignore,
+    private readonly spawn = trainingWorker,
+  ) {
+    this.#worker = this.#start();
   }
 
-  load(origin: string, bundle: string, backend: Backend | null): Promise<Loaded> {
-    return this.#ask<Loaded>({ type: "load", origin, bundle, backend });
+  async load(origin: string, bundle: string, backend: Backend | null): Promise<Loaded> {
+    this.#failures.length = 0;
+    return this.#load(origin, bundle, { backend, avoid: [], sliced: null });
   }
 
   train(weights: string, plan: Plan, progress: (message: Progress) => void): Promise<Trained> {
-    return this.#ask<Trained>({ type: "train", weights, plan }, progress);
+    this.#stopped = false;
+    return this.#insist(() => this.#ask<Trained>({ type: "train", weights, plan }, progress));
   }
 
   async predict(weights: string, input: Float32Array): Promise<Float32Array> {
-    return (await this.#ask<Answer<"predicted">>({ type: "predict", weights, input })).output;
+    const ask = () => this.#ask<Answer<"predicted">>({ type: "predict", weights, input });
+    return (await this.#insist(ask)).output;
   }
 
   /** Ends the training in progress after the current step; its promise resolves with what was done so far. */
   stop(): void {
+    this.#stopped = true;
     this.#worker.postMessage({ type: "stop" } satisfies ToWorker);
   }
 
   terminate(): void {
+    this.#stopped = true;
+    this.#end("The training worker was ended.");
+  }
+
+  async #load(origin: string, bundle: string, setup: Setup): Promise<Loaded> {
+    const loaded = await this.#ask<Loaded>({ type: "load", origin, bundle, setup });
+    this.#loading = { origin, bundle, setup, loaded };
+    return loaded;
+  }
+
+  /** Asks; where the backend failed, loads a fresh worker and asks again. */
+  async #insist<A>(ask: () => Promise<A>): Promise<A> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (problem) {
+        if (!(await this.#recover(problem))) throw problem;
+      }
+    }
+  }
+
+  /** Whether another setup is ready for another try. */
+  async #recover(problem: unknown): Promise<boolean> {
+    if (this.#stopped || this.#loading === null) return false;
+    if (!(problem instanceof WorkerError) || problem.failed.kind === null) return false;
+    const { origin, bundle, loaded } = this.#loading;
+    const { backend, sliced, sliceable } = loaded;
+    this.#failures.push({ kind: problem.failed.kind, backend, sliced, sliceable });
+    const setup = recover(this.#loading.setup, this.#failures);
+    if (setup === null) return false;
+    this.#end(problem.message);
+    this.#worker = this.#start();
+    const next = await this.#load(origin, bundle, setup);
+    this.recovered(problem.message, next);
+    return true;
+  }
+
+  #start(): Worker {
+    const worker = this.spawn();
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
+    worker.onerror = ({ message }) => {
+      this.#failAll(new Error(`The training worker failed: ${message || "it could not be started"}.`));
+    };
+    return worker;
+  }
+
+  #end(reason: string): void {
     this.#worker.terminate();
-    this.#failAll(new Error("The training worker was ended."));
+    this.#failAll(new Error(reason));
   }
 
   #ask<A extends FromWorker>(question: Question, progress: Pending["progress"] = ignore): Promise<A> {
@@ -71,7 +152,7 @@ export class Trainer {
       return;
     }
     this.#pending.delete(message.id);
-    if (message.type === "failed") pending.reject(new Error(message.message));
+    if (message.type === "failed") pending.reject(new WorkerError(message));
     else pending.resolve(message);
   }
 

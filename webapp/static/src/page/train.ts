@@ -3,7 +3,7 @@
 import { Session, type View } from "../network/session";
 import { SocketTransport, socketAddress } from "../network/socket";
 import { ownToken } from "../network/token";
-import { Trainer } from "../network/trainer";
+import { type Loaded, Trainer } from "../network/trainer";
 import { backendName, decimal, milliseconds, number } from "../shared/format";
 import { Curve } from "./chart";
 import { backendChoice } from "./choice";
@@ -38,7 +38,7 @@ const learned: { step: number; trend: number; loss: number }[] = [];
 
 const session = new Session({
   transport: new SocketTransport(socketAddress(location.origin, root.dataset.task ?? "")),
-  trainer: () => new Trainer(),
+  trainer: (recovered) => new Trainer(recovered),
   origin: location.origin,
   token: ownToken(),
   agent: "minga-page/0.1",
@@ -52,6 +52,10 @@ const session = new Session({
     if (learned.length > STEPS_SHOWN) learned.shift();
   },
 });
+
+function goesOn({ backend, sliced }: Loaded): string {
+  return `The round goes on with ${backendName(backend)}${sliced ? ", in smaller pieces" : ""}.`;
+}
 
 const title = document.title;
 let shown: View["task"] = null;
@@ -83,7 +87,10 @@ function render(): void {
   write(button, running ? "Stop" : "Start training");
   write(part(root, "accepted"), number(machine.accepted));
   write(part(root, "examples"), number(machine.examples));
-  write(part(root, "backend"), machine.ready ? backendName(machine.ready.backend) : "–");
+  write(part(root, "backend"), view.loaded ? backendName(view.loaded.backend) : "–");
+  const notice = view.notice && view.loaded ? `${view.notice} ${goesOn(view.loaded)}` : "";
+  part(root, "recovered").hidden = notice === "";
+  write(part(root, "recovered"), notice);
   const stepTime = progress?.stepMs ?? machine.ready?.step_ms;
   write(part(root, "step-time"), stepTime === undefined ? "–" : milliseconds(stepTime));
 

@@ -33,7 +33,7 @@ export interface Signature {
   readonly outputs: readonly NamedTensor[];
 }
 
-export type SignatureName = "train" | "apply" | "evaluate" | "predict";
+export type SignatureName = "train" | "train_slice" | "apply" | "evaluate" | "predict";
 
 export interface Bundle {
   readonly format: "minga-bundle/2";
@@ -63,7 +63,11 @@ export interface Bundle {
     readonly shape: readonly number[];
     readonly kind: "uniform";
   }[];
-  readonly signatures: Readonly<Record<SignatureName, Signature>>;
+  /** Rows of a batch of the graph `train_slice`; null where the bundle has none. */
+  readonly slice: { readonly batch_size: number } | null;
+  readonly signatures: Readonly<Record<Exclude<SignatureName, "train_slice">, Signature>> & {
+    readonly train_slice?: Signature;
+  };
   readonly ops: Readonly<Record<SignatureName, readonly string[]>>;
   readonly flops: { readonly train: number };
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;

@@ -1,5 +1,7 @@
 /** What page and training worker say to each other. Vectors are transferred, never copied. */
 
+import type { FailureKind, Setup } from "./recovery";
+
 export type Backend = "webgpu" | "webgl" | "wasm" | "cpu";
 
 export interface Plan {
@@ -20,8 +22,7 @@ export type ToWorker =
       readonly origin: string;
       /** Address of bundle.json. */
       readonly bundle: string;
-      /** Wanted backend; null means the fastest of those that work here. */
-      readonly backend: Backend | null;
+      readonly setup: Setup;
     }
   | {
       readonly type: "train";
@@ -45,6 +46,9 @@ export type FromWorker =
       readonly type: "loaded";
       readonly id: number;
       readonly backend: Backend;
+      /** Whether it trains in slices, and whether it could. */
+      readonly sliced: boolean;
+      readonly sliceable: boolean;
       readonly stepMs: number;
       readonly parameters: number;
     }
@@ -69,4 +73,10 @@ export type FromWorker =
       readonly stepMs: number;
     }
   | { readonly type: "predicted"; readonly id: number; readonly output: Float32Array }
-  | { readonly type: "failed"; readonly id: number; readonly message: string };
+  | {
+      readonly type: "failed";
+      readonly id: number;
+      readonly message: string;
+      /** Set where the backend failed, not the task: a fresh worker may do better. */
+      readonly kind: FailureKind | null;
+    };

@@ -5,6 +5,7 @@ import type { FromWorker, ToWorker } from "../shared/worker-messages";
 import { fetchBlob, fetchWeights } from "./blobs";
 import { type BundleSource, openBundle } from "./bundles";
 import { chooseBackend } from "./choose";
+import { failureOf } from "./health";
 import { registerOps } from "./ops";
 import { Predictor } from "./predictor";
 import type { TrainingStep } from "./step";
@@ -40,16 +41,17 @@ function parameterCount({ bundle }: BundleSource): number {
   return bundle.parameters.trainable + bundle.parameters.state;
 }
 
-async function load({ id, origin, bundle, backend }: Message<"load">): Promise<void> {
+async function load({ id, origin, bundle, setup }: Message<"load">): Promise<void> {
   loaded?.step.dispose();
   predictor?.dispose();
   loaded = null;
   predictor = null;
   const source = await openBundle(origin, bundle);
-  const choice = await chooseBackend(backend, source);
+  const choice = await chooseBackend(setup, source);
   loaded = { origin, source, step: choice.step };
-  const { stepMs } = choice;
-  say({ type: "loaded", id, backend: choice.backend, stepMs, parameters: parameterCount(source) });
+  const { backend, sliced, stepMs } = choice;
+  const sliceable = source.bundle.slice !== null;
+  say({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters: parameterCount(source) });
 }
 
 async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: number): Promise<void> {
@@ -64,6 +66,7 @@ async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: num
     weights: vector,
     plan,
     shards,
+    feeders: null,
     onProgress: (progress) => say({ type: "progress", id, ...progress }),
     stopped: () => stops > stopsBefore,
   });
@@ -99,6 +102,8 @@ scope.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   work = work
     .then(() => perform(data, stopsBefore))
     .catch((error: unknown) => {
-      say({ type: "failed", id: data.id, message: error instanceof Error ? error.message : String(error) });
+      const failure = failureOf(error);
+      const message = failure?.message ?? (error instanceof Error ? error.message : String(error));
+      say({ type: "failed", id: data.id, message, kind: failure?.kind ?? null });
     });
 };

@@ -4,8 +4,8 @@ import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
 import { elements, preprocess } from "../shared/preprocess";
 import type { BundleSource } from "./bundles";
+import { batchTensors } from "./gradient";
 import { Graph } from "./graph";
-import { batchTensors } from "./step";
 
 /** Owns the graph `predict`. */
 export class Predictor {

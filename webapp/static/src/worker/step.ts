@@ -6,16 +6,15 @@ import {
   scalar,
   type Tensor,
   type Tensor1D,
-  tensor,
   tensor1d,
   tidy,
   zeros,
 } from "@tensorflow/tfjs-core";
-import type { Bundle, TensorSpec } from "../shared/bundle";
-import { uniform } from "../shared/philox";
-import type { Batch } from "../shared/preprocess";
+import type { Bundle } from "../shared/bundle";
 import type { BundleSource } from "./bundles";
-import { Graph, type Tensors } from "./graph";
+import { type Gradient, gradientInSlices, gradientOf } from "./gradient";
+import { Graph } from "./graph";
+import type { PreparedBatch } from "./input/order";
 
 /** What a step changes. Whoever holds it disposes it. */
 export interface Variables {
@@ -32,9 +31,8 @@ export interface StepResult {
   readonly report: Tensor1D;
 }
 
-/** Where a step stands: `seed` is the plan's, `step` counts from 1 within a round, `pastSteps` before it. */
+/** Where a step stands: `step` counts from 1 within a round, `pastSteps` before it. */
 export interface Moment {
-  readonly seed: number;
   readonly step: number;
   readonly pastSteps: number;
   readonly learningRate: number;
@@ -55,42 +53,29 @@ export function disposeVariables(variables: Variables): void {
   for (const value of Object.values(variables) as Tensor[]) value.dispose();
 }
 
-/** The parts of a batch as the inputs `prefix_0`, `prefix_1`, ... of a graph. */
-export function batchTensors(
-  prefix: "x" | "y",
-  parts: Batch["x"],
-  specs: readonly TensorSpec[],
-  size: number,
-): Tensors {
-  return Object.fromEntries(
-    specs.map(({ shape, dtype }, i) => [
-      `${prefix}_${i}`,
-      tensor(parts[i] as Float32Array | Int32Array, [size, ...shape], dtype),
-    ]),
-  );
-}
-
 /** Owns the graphs `train` and `apply`. */
 export class TrainingStep {
   private constructor(
     private readonly bundle: Bundle,
+    private readonly sliced: boolean,
     private readonly train: Graph,
     private readonly apply: Graph,
   ) {}
 
-  static async load({ bundle, graphFiles }: BundleSource): Promise<TrainingStep> {
-    const [train, apply] = await Promise.all([graphFiles("train"), graphFiles("apply")]);
-    return new TrainingStep(
-      bundle,
-      await Graph.load(bundle.signatures.train, train),
-      await Graph.load(bundle.signatures.apply, apply),
-    );
+  /** `sliced` takes a batch in the bundle's slices, for a device with little memory. */
+  static async load({ bundle, graphFiles }: BundleSource, sliced = false): Promise<TrainingStep> {
+    const name = sliced ? "train_slice" : "train";
+    const { [name]: signature, apply } = bundle.signatures;
+    if (signature === undefined) throw new Error("This task's bundle has no slices; load whole batches.");
+    const [trainFiles, applyFiles] = await Promise.all([graphFiles(name), graphFiles("apply")]);
+    const train = await Graph.load(signature, trainFiles);
+    return new TrainingStep(bundle, sliced, train, await Graph.load(apply, applyFiles));
   }
 
   /** Runs one step and disposes the variables it started from. The caller owns the result. */
-  run(variables: Variables, batch: Batch, moment: Moment): StepResult {
+  run(variables: Variables, batch: PreparedBatch, moment: Moment): StepResult {
     const result = tidy(() => {
-      const { gradient, loss, metrics, state } = this.gradient(variables, batch, moment);
+      const { gradient, loss, metrics, state } = this.gradient(variables, batch);
       const { new_trainable, new_slots } = this.apply.run({
         ...variables,
         gradient,
@@ -114,28 +99,10 @@ export class TrainingStep {
   }
 
   /** Loss, metrics, gradient and new state of one batch; call it within a tidy. */
-  gradient({ trainable, state }: Variables, batch: Batch, { seed, step }: Moment) {
-    const size = this.bundle.batch_size;
-    const random: Tensors = Object.fromEntries(
-      this.bundle.random.map(({ name, shape }, stream) => {
-        const count = shape.reduce((product, length) => product * length, 1);
-        return [name, tensor(uniform(seed, step, stream, count), [...shape])];
-      }),
-    );
-    const outputs = this.train.run({
-      trainable,
-      ...(state && { state }),
-      ...batchTensors("x", batch.x, this.bundle.inputs, size),
-      ...batchTensors("y", batch.y, this.bundle.labels, size),
-      sample_weight: tensor1d(batch.sampleWeight),
-      ...random,
-    });
-    return {
-      loss: outputs.loss as Tensor,
-      gradient: outputs.gradient as Tensor,
-      metrics: outputs.metrics,
-      state: outputs.new_state,
-    };
+  gradient({ trainable, state }: Variables, batch: PreparedBatch): Gradient {
+    const { slice } = this.bundle;
+    if (this.sliced && slice) return gradientInSlices(this.bundle, this.train, trainable, state, batch);
+    return gradientOf(this.bundle, this.bundle.batch_size, this.train, trainable, state, batch);
   }
 
   dispose(): void {

@@ -1,11 +1,12 @@
 /** A participant's part of one round: epochs over its examples, from a version's weights to an update. */
 
 import { concat1d, type Tensor1D } from "@tensorflow/tfjs-core";
-import { batches } from "../shared/batches";
 import type { Bundle } from "../shared/bundle";
-import { joinShards, makeBatch } from "../shared/preprocess";
+import { joinShards } from "../shared/preprocess";
 import type { Shard } from "../shared/shard";
 import type { Plan } from "../shared/worker-messages";
+import { Watch } from "./health";
+import { type Feed, openFeed } from "./input/feed";
 import { disposeVariables, startVariables, type TrainingStep, type Variables } from "./step";
 
 export interface Progress {
@@ -34,6 +35,8 @@ export interface Training {
   readonly weights: Float32Array<ArrayBuffer>;
   readonly plan: Plan;
   readonly shards: readonly Shard[];
+  /** Workers that prepare batches; null lets the first batch decide. */
+  readonly feeders: number | null;
   readonly onProgress: (progress: Progress) => void;
   /** Asked after every step; true ends the training there. */
   readonly stopped: () => boolean;
@@ -102,38 +105,44 @@ async function readUpdate(variables: Variables, weights: Float32Array): Promise<
 
 /** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
 export async function train(training: Training): Promise<Outcome> {
-  const { bundle, step, plan, shards, weights } = training;
-  const examples = joinShards(bundle, shards);
-  const steps = plan.epochs * Math.ceil(examples.count / bundle.batch_size);
+  const { bundle, plan, shards } = training;
+  const feed = openFeed(bundle, joinShards(bundle, shards), plan, training.feeders);
+  try {
+    return await trainOn(training, feed);
+  } finally {
+    feed.close();
+  }
+}
+
+async function trainOn(training: Training, feed: Feed): Promise<Outcome> {
+  const { bundle, step, plan, weights } = training;
+  const { steps } = feed;
+  const watch = new Watch();
   const tally = new Tally();
   let variables = startVariables(bundle, weights);
   let reading: Promise<void> = Promise.resolve();
   const begin = performance.now();
   const stepMs = () => (performance.now() - begin) / Math.max(tally.steps, 1);
-  let number = 0;
-
   const record = async (report: Tensor1D, count: number): Promise<void> => {
     const [loss = 0, ...pairs] = await take(report);
+    watch.checkNumbers([loss]);
     tally.add(loss, pairs, count);
     const metrics = metricValues(bundle.metrics, pairs);
     training.onProgress({ step: tally.steps, steps, loss, metrics, stepMs: stepMs() });
   };
 
-  for (let epoch = 1; epoch <= plan.epochs && !training.stopped(); epoch++) {
-    for (const rows of batches(plan.seed, epoch, examples.count, bundle.batch_size)) {
-      if (training.stopped()) break;
-      number += 1;
-      const batch = makeBatch(bundle, examples, rows);
-      const result = step.run(variables, batch, { ...plan, step: number });
-      variables = result.variables;
-      await reading;
-      reading = record(result.report, batch.examples);
-      await yieldToMessages();
-    }
+  for (let number = 1; number <= steps && !training.stopped(); number++) {
+    const batch = await feed.next();
+    const result = step.run(variables, batch, { ...plan, step: number });
+    variables = result.variables;
+    await reading;
+    reading = record(result.report, batch.examples);
+    await yieldToMessages();
   }
   await reading;
   const spent = stepMs();
   const update = await readUpdate(variables, weights);
+  watch.checkNumbers(update);
   const values = tally.metrics(bundle.metrics);
   const metrics = Object.fromEntries(bundle.metrics.map(({ name }, i) => [name, values[i] as number]));
   return { update, examples: tally.examples, steps: tally.steps, loss: tally.loss, metrics, stepMs: spent };

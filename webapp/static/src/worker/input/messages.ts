@@ -1,0 +1,13 @@
+/** What the training worker and its feeders say to each other. */
+
+import type { Bundle } from "../../shared/bundle";
+import type { Examples } from "../../shared/preprocess";
+import type { PreparedBatch, Walk } from "./order";
+
+export type ToFeeder =
+  | { readonly type: "open"; readonly bundle: Bundle; readonly examples: Examples; readonly walk: Walk }
+  | { readonly type: "prepare"; readonly step: number };
+
+export type FromFeeder =
+  | { readonly step: number; readonly batch: PreparedBatch }
+  | { readonly step: number; readonly problem: string };
