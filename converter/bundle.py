@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from converter.allowlist import check_ops
+from converter.borders import Port, find_borders
 from converter.flops import estimate_flops
 from converter.freezing import freeze
 from converter.layout import Layout
@@ -20,16 +21,17 @@ from converter.task import ConversionTask
 from converter.tfjs import write_graph_model
 from converter.tracing import Traced, Tracer
 
-FORMAT = "minga-bundle/1"
+FORMAT = "minga-bundle/2"
 
 
 def write_bundle(model_file: Path, task: ConversionTask, directory: Path, limits: Limits) -> dict[str, Any]:
     """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal."""
     model = load_model(model_file, limits)
-    objectives = choose_objectives(model, task)
+    borders = find_borders(model)
+    objectives = choose_objectives(model, task, borders)
     optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
     layout = Layout(model)
-    tracer = Tracer(model, layout, objectives, optimizer, task.batch_size)
+    tracer = Tracer(model, layout, borders, objectives, optimizer, task.batch_size)
     traces = {
         "train": tracer.train(),
         "apply": tracer.apply(),
@@ -73,16 +75,16 @@ def _manifest(
             {"name": e.name, "shape": list(e.shape), "offset": e.offset, "trainable": e.trainable}
             for e in layout.entries
         ],
-        "input": {"shape": list(tracer.input_shape), "dtype": tracer.input_dtype},
-        "label": {"shape": list(tracer.label_shape), "dtype": tracer.label_dtype},
-        "output": {"shape": list(tracer.output_shape), "dtype": "float32"},
-        "loss": objectives.loss_name,
-        "metrics": list(objectives.metrics),
+        "inputs": [_port(port) for port in tracer.borders.inputs],
+        "labels": [_port(port) for port in objectives.labels],
+        "outputs": [_port(port, objectives.loss_name(k)) for k, port in enumerate(tracer.borders.outputs)],
+        "metrics": objectives.metrics,
         "optimizer": {
             "name": optimizer.name,
             "learning_rate": optimizer.learning_rate,
             "slots": optimizer.slots,
             "hyperparameters": optimizer.hyperparameters,
+            "schedule": None,
         },
         "preprocess": task.preprocess,
         "random": [
@@ -95,6 +97,13 @@ def _manifest(
             for name, trace in traces.items()
         },
     }
+
+
+def _port(port: Port, loss: str | None = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": port.name, "shape": list(port.shape), "dtype": port.dtype}
+    if port.classes is not None:
+        entry["classes"] = port.classes
+    return entry | ({"loss": loss} if loss is not None else {})
 
 
 def _tensors(tensors: tuple[Any, ...]) -> list[dict[str, Any]]:

@@ -30,15 +30,13 @@ def load_model(path: Path, limits: Limits) -> Any:
 def _check_borders(model: Any) -> None:
     if not isinstance(model, keras.Model) or not getattr(model, "inputs", None):
         raise Refusal("The model has no fixed input; build it with keras.Input or as a functional model.")
-    for word, tensors in (("inputs", model.inputs), ("outputs", model.outputs)):
-        if len(tensors) != 1:
-            raise Refusal(f"The model has {len(tensors)} {word}; a task needs exactly one.")
-    for word, tensor in (("input", model.inputs[0]), ("output", model.outputs[0])):
-        if any(n is None for n in tensor.shape[1:]):
-            raise Refusal(
-                f"The {word} has the open shape {tuple(tensor.shape)}; "
-                "give every dimension but the batch a number."
-            )
+    for word, tensors in (("input", model.inputs), ("output", model.outputs)):
+        for tensor in tensors:
+            if any(n is None for n in tensor.shape[1:]):
+                raise Refusal(
+                    f"The {word} {tensor.name} has the open shape {tuple(tensor.shape)}; "
+                    "give every dimension but the batch a number."
+                )
 
 
 def _check_layers(model: Any) -> None:

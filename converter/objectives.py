@@ -1,149 +1,157 @@
-"""Loss and metrics: one number per example from Keras, one weighted mean from us."""
+"""What is measured: the losses of the outputs, their weighted sum, and the metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import keras
 import tensorflow as tf
 
+from converter.borders import Borders, Port
+from converter.losses import OutputLoss, compiled_loss, named_loss
+from converter.metrics import OutputMetric, label_of_metric, make_metric
 from converter.refusal import Refusal
+from converter.rows import Rows
 from converter.task import ConversionTask
 
-LOSSES = {
-    "sparse_categorical_crossentropy",
-    "categorical_crossentropy",
-    "binary_crossentropy",
-    "mean_squared_error",
-    "mean_absolute_error",
-    "mse",
-    "mae",
-    "huber",
-    "log_cosh",
-    "hinge",
-    "kl_divergence",
-    "poisson",
-}
-METRICS = {
-    "accuracy": "accuracy",
-    "acc": "accuracy",
-    "mae": "mae",
-    "mean_absolute_error": "mae",
-    "mse": "mse",
-    "mean_squared_error": "mse",
-}
-MEAN_REDUCTIONS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
+
+@dataclass(frozen=True)
+class Objective:
+    """Loss, weight of the loss, metrics and labels of one output."""
+
+    output: Port
+    label: Port
+    loss: OutputLoss | None
+    weight: float
+    metrics: tuple[OutputMetric, ...]
 
 
 @dataclass(frozen=True)
 class Objectives:
-    """`loss` maps (labels, outputs) to one value per example or position; `metrics` likewise, by name."""
+    """One entry per output; None where an output has neither loss nor metric."""
 
-    loss_name: str
-    loss: Callable[[Any, Any], Any]
-    metrics: tuple[str, ...]
-    sparse: bool
+    parts: tuple[Objective | None, ...]
 
-    def label_spec(self, output_shape: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
-        """Shape (without batch) and dtype of the labels that fit outputs of `output_shape`, too."""
-        return (output_shape[:-1], "int32") if self.sparse else (output_shape, "float32")
+    @property
+    def labels(self) -> tuple[Port, ...]:
+        """The labels, in the outputs' order."""
+        return tuple(part.label for part in self.parts if part is not None)
 
-    def mean_loss(self, y: Any, output: Any, sample_weight: Any) -> Any:
-        """Scalar: weighted mean over the examples."""
-        labels = y if self.sparse else tf.cast(y, tf.float32)
-        return weighted_mean(self.loss(labels, output), sample_weight)
+    @property
+    def metrics(self) -> list[dict[str, str]]:
+        """Name and kind of each row of `measure`'s metrics."""
+        several = len(self.parts) > 1
+        named = []
+        for part in self._parts_with_labels():
+            prefix = f"{part.output.name}_" if several else ""
+            if several and part.loss is not None:
+                named.append({"name": f"{prefix}loss", "kind": "ratio"})
+            named += [{"name": prefix + m.name, "kind": m.kind} for m in part.metrics]
+        return named
 
-    def mean_metrics(self, y: Any, output: Any, sample_weight: Any) -> Any:
-        """Vector [M] of weighted means in the order of `metrics`; None without metrics."""
-        if not self.metrics:
-            return None
-        values = [self._metric(name)(y, output) for name in self.metrics]
-        return tf.stack([weighted_mean(tf.cast(v, tf.float32), sample_weight) for v in values])
+    def loss_name(self, output: int) -> str | None:
+        """The name of an output's loss."""
+        part = self.parts[output]
+        return part.loss.name if part is not None and part.loss is not None else None
 
-    def _metric(self, name: str) -> Callable[[Any, Any], Any]:
-        if name == "mae":
-            return lambda y, output: tf.reduce_mean(tf.abs(output - tf.cast(y, tf.float32)), -1)
-        if name == "mse":
-            return lambda y, output: tf.reduce_mean(tf.square(output - tf.cast(y, tf.float32)), -1)
-        return _sparse_accuracy if self.sparse else _accuracy
+    def measure(self, labels: Sequence[Any], outputs: Sequence[Any], rows: Rows) -> tuple[Any, Any]:
+        """Scalar loss, and metrics [M, 2] of a batch; None without metrics."""
+        loss, metrics = 0.0, []
+        measured = [output for part, output in zip(self.parts, outputs, strict=True) if part is not None]
+        for part, y, output in zip(self._parts_with_labels(), labels, measured, strict=True):
+            if part.loss is not None:
+                own = part.loss.of(y, output, rows)
+                loss += own if part.weight == 1.0 else own * part.weight
+                if len(self.parts) > 1:
+                    metrics.append(tf.stack([own * rows.count, rows.count]))
+            metrics += [metric.of(y, output, rows) for metric in part.metrics]
+        return loss, tf.stack(metrics) if metrics else None
+
+    def _parts_with_labels(self) -> list[Objective]:
+        return [part for part in self.parts if part is not None]
 
 
-def weighted_mean(values: Any, sample_weight: Any) -> Any:
-    """Scalar: `values` [B, ...], averaged over inner axes, then over examples weighted by `sample_weight`."""
-    if len(values.shape) > 1:
-        values = tf.reduce_mean(values, list(range(1, len(values.shape))))
-    return tf.reduce_sum(values * sample_weight) / tf.reduce_sum(sample_weight)
+def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Objectives:
+    """Losses and metrics of the task file, or where it is silent those the model was compiled with."""
+    outputs = borders.outputs
+    losses = _losses(model, task, outputs)
+    given = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
+    weights = [_weight(w) for w in by_output(task.loss_weights or given, outputs, "loss_weights")]
+    metrics, weighted = task.metrics, None
+    if metrics is None:
+        metrics = _compiled(model, "_compile_metrics", "_user_metrics")
+        weighted = _compiled(model, "_compile_metrics", "_user_weighted_metrics")
+    plain, counted = metrics_by_output(metrics, outputs), metrics_by_output(weighted, outputs)
+    parts = map(_objective, outputs, losses, weights, plain, counted)
+    return Objectives(tuple(parts))
 
 
-def choose_objectives(model: Any, task: ConversionTask) -> Objectives:
-    """Loss and metrics of the task file, or where it is silent those the model was compiled with."""
-    name, loss = _task_loss(task.loss) if task.loss is not None else _compiled_loss(model)
-    sparse = name == "sparse_categorical_crossentropy"
-    wanted = task.metrics if task.metrics is not None else _compiled_metrics(model)
-    metrics = []
-    for metric in wanted:
-        if metric not in METRICS:
-            raise Refusal(
-                f"The metric {metric} is not supported; write metrics = [...] under [model] "
-                "with accuracy, mae or mse.",
-                "bad-task",
+def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
+    """What a table by names, a list in order, or one entry for all says of each output; None if nothing."""
+    names = [port.name for port in outputs]
+    if isinstance(value, list | tuple):
+        if len(value) != len(names):
+            raise _bad(
+                f"`{word}` has {len(value)} entries, but the model has the outputs {', '.join(names)}."
             )
-        if sparse and METRICS[metric] != "accuracy":
-            raise Refusal(f"The metric {metric} does not fit class labels; use accuracy.", "bad-task")
-        if METRICS[metric] not in metrics:
-            metrics.append(METRICS[metric])
-    return Objectives(name, loss, tuple(metrics), sparse)
+        return list(value)
+    if isinstance(value, dict) and not isinstance(value.get("name"), str):
+        unknown = [key for key in value if key not in names]
+        if unknown:
+            raise _bad(f"`{word}` names the output {unknown[0]}; the model has {', '.join(names)}.")
+        return [value.get(name) for name in names]
+    return [value] * len(names)
 
 
-def _task_loss(name: str) -> tuple[str, Callable[[Any, Any], Any]]:
-    if name not in LOSSES:
-        raise Refusal(
-            f"The loss {name} is not supported; choose one of {', '.join(sorted(LOSSES))}.", "bad-task"
-        )
-    return _per_example(keras.losses.get({"huber": "Huber"}.get(name, name)), name)
+def metrics_by_output(value: Any, outputs: Sequence[Port]) -> list[list[Any]]:
+    """Each output's list of metrics. A model with one output may have a plain list."""
+    if len(outputs) == 1 and isinstance(value, list | tuple):
+        return [_flat(value)]
+    return [_flat(entry) for entry in by_output(value, outputs, "metrics")]
 
 
-def _compiled_loss(model: Any) -> tuple[str, Callable[[Any, Any], Any]]:
-    loss = getattr(model, "loss", None)
-    if loss is None:
-        raise Refusal(
-            'No loss: write loss = "..." under [model] in the task file, or compile the model.', "bad-task"
-        )
-    if isinstance(loss, dict | list | tuple):
-        raise Refusal("The model has several losses; a task trains one output with one loss.")
-    if isinstance(loss, str):
-        return _task_loss(loss)
-    name = getattr(loss, "__name__", None) or keras.src.utils.naming.to_snake_case(type(loss).__name__)
-    if name not in LOSSES:
-        raise Refusal(
-            f"The compiled loss {name} is not supported; choose one of {', '.join(sorted(LOSSES))}."
-        )
-    if getattr(loss, "reduction", "mean") not in MEAN_REDUCTIONS:
-        raise Refusal(
-            f"The compiled loss reduces by {loss.reduction}; compile it with the default reduction."
-        )
-    return _per_example(loss, name)
+def _flat(entry: Any) -> list[Any]:
+    if isinstance(entry, list | tuple):
+        return [item for part in entry for item in _flat(part)]
+    return [] if entry is None else [entry]
 
 
-def _per_example(loss: Any, name: str) -> tuple[str, Callable[[Any, Any], Any]]:
-    # Loss objects reduce in __call__; their `call` gives a value per example.
-    return name, loss.call if isinstance(loss, keras.losses.Loss) else loss
+def _losses(model: Any, task: ConversionTask, outputs: Sequence[Port]) -> list[OutputLoss | None]:
+    if task.loss is not None:
+        return [_task_loss(entry) for entry in by_output(task.loss, outputs, "loss")]
+    compiled = _compiled(model, "_compile_loss", "_user_loss")
+    if compiled is None:
+        raise _bad('No loss: write loss = "..." under [model] in the task file, or compile the model.')
+    entries = by_output(compiled, outputs, "loss")
+    return [None if entry is None else compiled_loss(entry) for entry in entries]
 
 
-def _compiled_metrics(model: Any) -> tuple[str, ...]:
-    compiled = getattr(model, "_compile_metrics", None)
-    names = getattr(compiled, "_user_metrics", None) or []
-    return tuple(name if isinstance(name, str) else str(getattr(name, "name", name)) for name in names)
+def _task_loss(entry: Any) -> OutputLoss | None:
+    if isinstance(entry, dict):
+        settings = dict(entry)
+        return named_loss(str(settings.pop("name", "")), settings)
+    return None if entry is None else named_loss(entry, {})
 
 
-def _sparse_accuracy(y: Any, output: Any) -> Any:
-    return tf.equal(tf.cast(y, tf.int32), tf.argmax(output, -1, tf.int32))
+def _weight(entry: Any) -> float:
+    return 1.0 if entry is None else float(entry)
 
 
-def _accuracy(y: Any, output: Any) -> Any:
-    if output.shape[-1] == 1:
-        right = tf.equal(tf.cast(output > 0.5, tf.float32), tf.cast(y, tf.float32))
-        return tf.reduce_mean(tf.cast(right, tf.float32), -1)
-    return tf.equal(tf.argmax(y, -1, tf.int32), tf.argmax(output, -1, tf.int32))
+def _objective(
+    output: Port, loss: OutputLoss | None, weight: float, metrics: list[Any], weighted: list[Any]
+) -> Objective | None:
+    if loss is None and not metrics and not weighted:
+        return None
+    label = loss.label(output) if loss is not None else label_of_metric((metrics + weighted)[0], output)
+    made = [make_metric(m, label, output, weighted=False) for m in metrics]
+    made += [make_metric(m, label, output, weighted=True) for m in weighted]
+    return Objective(output, label, loss, weight, tuple(made))
+
+
+def _compiled(model: Any, part: str, attribute: str) -> Any:
+    return getattr(getattr(model, part, None), attribute, None)
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(message, "bad-task")

@@ -11,28 +11,30 @@ import tensorflow as tf
 
 from converter.patching import replaced
 from converter.refusal import Refusal
+from converter.rows import Rows
 
 
-def masked_moments(sample_weight: Any) -> Callable[[Any, Any, Any], tuple[Any, Any]]:
-    """A replacement of `BatchNormalization._moments` for a batch with weights [B].
+def masked_moments(rows: Rows) -> Callable[[Any, Any, Any], tuple[Any, Any]]:
+    """A replacement of `BatchNormalization._moments` for the rows of a batch.
 
     Mean and population variance over the reduction axes (Ioffe and Szegedy 2015, alg. 1), of rows that count.
     """
-    batch = int(sample_weight.shape[0])
+    exists = rows.exists
+    batch = int(exists.shape[0])
 
     def moments(layer: Any, inputs: Any, mask: Any) -> tuple[Any, Any]:
-        rows, channels = inputs.shape[0], layer.axis % len(inputs.shape)
-        if mask is not None or channels == 0 or rows is None or rows % batch:
+        length, channels = inputs.shape[0], layer.axis % len(inputs.shape)
+        if mask is not None or channels == 0 or length is None or length % batch:
             raise Refusal(
                 f"The layer {layer.name} mixes rows of a batch in a way that padding would change; "
                 "give BatchNormalization inputs of shape [batch, ...] without a mask."
             )
-        counts = tf.cast(sample_weight > 0.0, tf.float32)
-        if rows != batch:
+        counts = exists
+        if length != batch:
             # [B, n, ...] was folded to [B * n, ...]: a row's parts lie next to each other.
-            counts = tf.reshape(tf.tile(counts[:, None], [1, rows // batch]), [rows])
+            counts = tf.reshape(tf.tile(counts[:, None], [1, length // batch]), [length])
         axes = [axis for axis in range(len(inputs.shape)) if axis != channels]
-        weights = tf.reshape(counts, [rows] + [1] * (len(inputs.shape) - 1))
+        weights = tf.reshape(counts, [length] + [1] * (len(inputs.shape) - 1))
         per_row = 1
         for axis in axes[1:]:
             per_row *= inputs.shape[axis]
@@ -45,8 +47,8 @@ def masked_moments(sample_weight: Any) -> Callable[[Any, Any, Any], tuple[Any, A
 
 
 @contextmanager
-def exact_padding(sample_weight: Any) -> Iterator[None]:
-    """While open, every BatchNormalization ignores rows of weight zero."""
-    moments = {"_moments": masked_moments(sample_weight)}
+def exact_padding(rows: Rows) -> Iterator[None]:
+    """While open, every BatchNormalization ignores rows that do not exist."""
+    moments = {"_moments": masked_moments(rows)}
     with replaced(keras.layers.BatchNormalization, moments):
         yield

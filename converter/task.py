@@ -12,19 +12,23 @@ from converter.refusal import Refusal
 
 MAX_BYTES = 1 << 18
 MAX_BATCH = 4096
-MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "metrics", "optimizer"}
+MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "loss_weights", "metrics", "optimizer"}
 
 
 @dataclass(frozen=True)
 class ConversionTask:
-    """What to make of the model; `loss`, `metrics`, `optimizer` are None where the compiled model decides."""
+    """What to make of the model; `loss`, `metrics`, `optimizer` are None where the compiled model decides.
+
+    `loss`, `loss_weights` and `metrics` stand as the task file says them; converter/objectives.py reads them.
+    """
 
     name: str
     batch_size: int
-    loss: str | None = None
-    metrics: tuple[str, ...] | None = None
+    loss: Any = None
+    metrics: Any = None
     optimizer: dict[str, Any] | None = None
     preprocess: dict[str, float] = field(default_factory=dict)
+    loss_weights: Any = None
 
 
 def read_task(path: Path) -> ConversionTask:
@@ -53,21 +57,43 @@ def _task(table: dict[str, Any]) -> ConversionTask:
     batch_size = model.get("batch_size")
     if type(batch_size) is not int or not 1 <= batch_size <= MAX_BATCH:
         raise _bad(f"[model] `batch_size` must be a whole number from 1 to {MAX_BATCH}.")
-    loss = model.get("loss")
-    if loss is not None and not isinstance(loss, str):
-        raise _bad('[model] `loss` must be the name of a Keras loss, for example "mean_squared_error".')
+    loss, metrics = model.get("loss"), model.get("metrics")
+    if loss is not None and not _names(loss):
+        raise _bad(
+            '[model] `loss` must be the name of a Keras loss, for example "mean_squared_error", a table with '
+            "its name and settings, or a list or table with one for each output."
+        )
+    if metrics is not None and (isinstance(metrics, str) or not _names(metrics)):
+        raise _bad(
+            '[model] `metrics` must be a list of names, for example ["accuracy"], or a table with a list for '
+            "each output."
+        )
     return ConversionTask(
-        name, batch_size, loss, _metrics(model), _optimizer(model), _preprocess(_table(table, "data"))
+        name,
+        batch_size,
+        loss,
+        metrics,
+        _optimizer(model),
+        _preprocess(_table(table, "data")),
+        _weights(model.get("loss_weights")),
     )
 
 
-def _metrics(model: dict[str, Any]) -> tuple[str, ...] | None:
-    metrics = model.get("metrics")
-    if metrics is None:
-        return None
-    if not isinstance(metrics, list) or not all(isinstance(item, str) for item in metrics):
-        raise _bad('[model] `metrics` must be a list of names, for example ["accuracy"].')
-    return tuple(metrics)
+def _names(value: Any) -> bool:
+    """Whether this is a name, a table with a name, or lists or tables of those."""
+    if isinstance(value, dict):
+        return isinstance(value.get("name"), str) or all(_names(entry) for entry in value.values())
+    return isinstance(value, str) or (isinstance(value, list) and all(_names(entry) for entry in value))
+
+
+def _weights(value: Any) -> Any:
+    entries = (
+        list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    )
+    for entry in entries:
+        if value is not None and (isinstance(entry, bool) or not isinstance(entry, int | float)):
+            raise _bad("[model] `loss_weights` must be a list of numbers or a table, one for each output.")
+    return value
 
 
 def _optimizer(model: dict[str, Any]) -> dict[str, Any] | None:

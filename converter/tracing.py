@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
+from keras import tree
 
+from converter.borders import Borders, Port
 from converter.draws import captured_draws
 from converter.layout import Layout, join
 from converter.objectives import Objectives
 from converter.optimizers import Optimizer
 from converter.padding import exact_padding
 from converter.refusal import Refusal
+from converter.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -24,59 +27,79 @@ class Traced:
     outputs: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Placeholders of a signature; None or () is left out."""
+
+    trainable: Any
+    state: Any
+    x: tuple[Any, ...]
+    y: tuple[Any, ...]
+    sample_weight: Any
+
+    def tensors(self) -> tuple[Any, ...]:
+        """All of them in the manifest's order."""
+        tensors = (self.trainable, self.state, *self.x, *self.y, self.sample_weight)
+        return tuple(tensor for tensor in tensors if tensor is not None)
+
+
 class Tracer:
-    """Traces one model for one batch size. The layout, loss and optimizer are fixed at the start."""
+    """Traces one model for one batch size. The layout, losses and optimizer are fixed at the start."""
 
     def __init__(
-        self, model: Any, layout: Layout, objectives: Objectives, optimizer: Optimizer, batch_size: int
+        self,
+        model: Any,
+        layout: Layout,
+        borders: Borders,
+        objectives: Objectives,
+        optimizer: Optimizer,
+        batch_size: int,
     ) -> None:
-        self.model, self.layout, self.objectives, self.optimizer = model, layout, objectives, optimizer
-        self.batch_size = batch_size
-        self.input_shape = tuple(int(n) for n in model.inputs[0].shape[1:])
-        self.input_dtype = _border_dtype(model.inputs[0].dtype)
-        self.output_shape = tuple(int(n) for n in model.outputs[0].shape[1:])
-        self.label_shape, self.label_dtype = objectives.label_spec(self.output_shape)
+        self.model, self.layout, self.borders = model, layout, borders
+        self.objectives, self.optimizer, self.batch_size = objectives, optimizer, batch_size
 
     def train(self) -> Traced:
-        """(trainable, state, x, y, sample_weight, random_k) -> (loss, metrics, gradient, new_state)."""
+        """(trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, new_state)."""
         graph = tf.__internal__.FuncGraph("train")
         with graph.as_default():
-            inputs, (trainable, state, x, y, weight) = self._inputs()
-            variables = self.layout.split_trainable(trainable)
-            with captured_draws() as draws, exact_padding(weight), tf.GradientTape() as tape:
+            batch = self._batch()
+            variables = self.layout.split_trainable(batch.trainable)
+            rows = Rows.of(batch.sample_weight)
+            with captured_draws() as draws, exact_padding(rows), tf.GradientTape() as tape:
                 tape.watch(variables)
-                output, new_state, losses = self._forward(variables, state, x, training=True)
-                loss = self.objectives.mean_loss(y, output, weight) + sum(losses)
+                outputs, new_state, losses = self._forward(variables, batch, training=True)
+                loss, metrics = self.objectives.measure(batch.y, outputs, rows)
+                loss += sum(losses)
             gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
             dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-            outputs = _outputs(
+            results = _outputs(
                 loss=loss,
-                metrics=self.objectives.mean_metrics(y, output, weight),
+                metrics=metrics,
                 gradient=join(dense),
-                new_state=None if state is None else self.layout.join_state(new_state),
+                new_state=None if batch.state is None else self.layout.join_state(new_state),
             )
-        return Traced(graph, (*inputs, *draws.placeholders), outputs)
+        return Traced(graph, (*batch.tensors(), *draws.placeholders), results)
 
     def evaluate(self) -> Traced:
-        """(trainable, state, x, y, sample_weight) -> (loss, metrics)."""
+        """(trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
         graph = tf.__internal__.FuncGraph("evaluate")
         with graph.as_default():
-            inputs, (trainable, state, x, y, weight) = self._inputs()
-            output, losses = self._infer(trainable, state, x)
-            outputs = _outputs(
-                loss=self.objectives.mean_loss(y, output, weight) + sum(losses),
-                metrics=self.objectives.mean_metrics(y, output, weight),
-            )
-        return Traced(graph, inputs, outputs)
+            batch = self._batch()
+            rows = Rows.of(batch.sample_weight)
+            with exact_padding(rows):
+                outputs, losses = self._infer(batch)
+                loss, metrics = self.objectives.measure(batch.y, outputs, rows)
+            results = _outputs(loss=loss + sum(losses), metrics=metrics)
+        return Traced(graph, batch.tensors(), results)
 
     def predict(self) -> Traced:
-        """(trainable, state, x) -> output."""
+        """(trainable, state, x_i) -> output_k."""
         graph = tf.__internal__.FuncGraph("predict")
         with graph.as_default():
-            inputs, (trainable, state, x, _, _) = self._inputs(labels=False)
-            output, _ = self._infer(trainable, state, x)
-            outputs = _outputs(output=output)
-        return Traced(graph, inputs, outputs)
+            batch = self._batch(labels=False)
+            outputs, _ = self._infer(batch)
+            results = _outputs(**{f"output_{k}": output for k, output in enumerate(outputs)})
+        return Traced(graph, batch.tensors(), results)
 
     def apply(self) -> Traced:
         """(trainable, slots, gradient, learning_rate, step) -> (new_trainable, new_slots)."""
@@ -91,46 +114,45 @@ class Tracer:
             outputs = _outputs(new_trainable=new_trainable, new_slots=new_slots)
         return Traced(graph, tuple(t for t in (trainable, slots, *rest) if t is not None), outputs)
 
-    def _inputs(self, labels: bool = True) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        batch = self.batch_size
-        tensors = (
+    def _batch(self, labels: bool = True) -> Batch:
+        return Batch(
             _placeholder("trainable", (self.layout.trainable,)),
             _placeholder("state", (self.layout.state,)) if self.layout.state else None,
-            _placeholder("x", (batch, *self.input_shape), self.input_dtype),
-            _placeholder("y", (batch, *self.label_shape), self.label_dtype) if labels else None,
-            _placeholder("sample_weight", (batch,)) if labels else None,
+            self._ports("x", self.borders.inputs),
+            self._ports("y", self.objectives.labels) if labels else (),
+            _placeholder("sample_weight", (self.batch_size,)) if labels else None,
         )
-        return tuple(t for t in tensors if t is not None), tensors
 
-    def _infer(self, trainable: Any, state: Any, x: Any) -> tuple[Any, list[Any]]:
+    def _ports(self, letter: str, ports: tuple[Port, ...]) -> tuple[Any, ...]:
+        return tuple(
+            _placeholder(f"{letter}_{i}", (self.batch_size, *port.shape), port.dtype)
+            for i, port in enumerate(ports)
+        )
+
+    def _infer(self, batch: Batch) -> tuple[list[Any], list[Any]]:
         # Recurrent layers draw masks here, too, that nothing reads; `freeze` refuses draws that are read.
         with captured_draws():
-            output, _, losses = self._forward(
-                self.layout.split_trainable(trainable), state, x, training=False
-            )
-        return output, losses
+            variables = self.layout.split_trainable(batch.trainable)
+            outputs, _, losses = self._forward(variables, batch, training=False)
+        return outputs, losses
 
     def _forward(
-        self, variables: list[Any], state: Any, x: Any, training: bool
-    ) -> tuple[Any, list[Any], list[Any]]:
-        output, new_state, losses = self.model.stateless_call(
-            variables, self.layout.split_state(state), x, training=training, return_losses=True
+        self, variables: list[Any], batch: Batch, training: bool
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        packed, new_state, losses = self.model.stateless_call(
+            variables,
+            self.layout.split_state(batch.state),
+            self.borders.pack(batch.x),
+            training=training,
+            return_losses=True,
         )
-        if getattr(output, "_keras_mask", None) is not None:
-            raise Refusal(
-                "The output carries a mask; build Embedding with mask_zero=False and no Masking layer."
-            )
-        if output.shape != (self.batch_size, *self.output_shape):
-            raise Refusal(f"The output has the shape {output.shape} instead of one row per example.")
-        return output, new_state, losses
-
-
-def _border_dtype(dtype: str) -> str:
-    if dtype in ("float32", "int32"):
-        return dtype
-    if dtype in ("int64", "uint8", "int8", "int16", "uint16"):
-        return "int32"
-    raise Refusal(f"The input is {dtype}; declare it as float32 or int32.")
+        outputs = tree.flatten(packed)
+        for port, output in zip(self.borders.outputs, outputs, strict=True):
+            if output.shape != (self.batch_size, *port.shape):
+                raise Refusal(
+                    f"The output {port.name} has the shape {output.shape} instead of one row per example."
+                )
+        return outputs, new_state, losses
 
 
 def _placeholder(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Any:

@@ -2,84 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import keras
-import numpy as np
-from numpy.typing import NDArray
 
-SEED = 20
+from tests.conformance.cases import Case, class_numbers, events, tokens
+
 layers = keras.layers
-
-
-Batch = tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A model, what its task file says under [model], and the same said to Keras.
-
-    `classes` is the number of classes of integer labels, 2 for probabilities of one event, 0 for regression;
-    `tokens` the size of the vocabulary where the inputs are token ids.
-    """
-
-    name: str
-    build: Callable[[], Any]
-    table: str
-    loss: Callable[..., Any]
-    metrics: tuple[Callable[..., Any], ...]
-    optimizer: Callable[[], Any]
-    batch_size: int = 8
-    classes: int = 0
-    tokens: int = 0
-
-    def task_toml(self) -> str:
-        """The smallest task file that the converter accepts for this case."""
-        return f'name = "{self.name}"\n\n[model]\nbatch_size = {self.batch_size}\n{self.table}\n'
-
-    def model(self) -> Any:
-        """The model with the same first weights every time."""
-        keras.utils.set_random_seed(SEED)
-        model = self.build()
-        # Zero biases and unit scales would hide mistakes in their gradients.
-        generator = np.random.default_rng(SEED)
-        for variable in model.trainable_variables:
-            noise = generator.normal(0.0, 0.05, variable.shape).astype(np.float32)
-            variable.assign(np.asarray(variable) + noise)
-        return model
-
-    def batches(self, count: int = 10) -> list[Batch]:
-        """`count` batches x, y, sample_weight; the third is weighted unevenly, the fourth padded."""
-        generator = np.random.default_rng(SEED + 1)
-        model = self.build()
-        return [
-            self._batch(generator, model.inputs[0].shape[1:], model.outputs[0].shape[1:], i)
-            for i in range(count)
-        ]
-
-    def _batch(self, generator: np.random.Generator, inputs: Any, outputs: Any, index: int) -> Batch:
-        shape = (self.batch_size, *inputs)
-        weight = np.ones(self.batch_size, np.float32)
-        if self.tokens:
-            x: NDArray[Any] = generator.integers(0, self.tokens, shape).astype(np.int32)
-        else:
-            x = generator.normal(0.0, 1.0, shape).astype(np.float32)
-        if self.classes > 2:
-            y: NDArray[Any] = generator.integers(0, self.classes, (self.batch_size, *outputs[:-1])).astype(
-                np.int32
-            )
-        elif self.classes == 2:
-            y = generator.integers(0, 2, (self.batch_size, *outputs)).astype(np.float32)
-        else:
-            y = generator.normal(0.0, 1.0, (self.batch_size, *outputs)).astype(np.float32)
-        if index == 2:
-            weight = generator.uniform(0.25, 2.0, self.batch_size).astype(np.float32)
-        if index == 3:
-            x[-3:], y[-3:], weight[-3:] = 0, 0, 0.0
-        return x, y, weight
 
 
 def mlp() -> Any:
@@ -182,63 +111,50 @@ def compiled_resnet() -> Any:
 
 
 _CLASSES = 'loss = "sparse_categorical_crossentropy"\nmetrics = ["accuracy"]\n'
-_losses, _metrics, _optimizers = keras.losses, keras.metrics, keras.optimizers
+_CLASSIFY: dict[str, Any] = {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+_optimizers = keras.optimizers
 _ALL = (
     Case(
         "mlp",
         mlp,
         'loss = "mse"\nmetrics = ["mae", "mse"]\noptimizer = { name = "sgd", learning_rate = 0.05 }',
-        _losses.MeanSquaredError,
-        (_metrics.MeanAbsoluteError, _metrics.MeanSquaredError),
-        lambda: _optimizers.SGD(0.05),
+        lambda: {"loss": "mse", "metrics": ["mae", "mse"], "optimizer": _optimizers.SGD(0.05)},
     ),
     Case(
         "cnn",
         cnn,
         _CLASSES + 'optimizer = { name = "adam", learning_rate = 0.002 }',
-        _losses.SparseCategoricalCrossentropy,
-        (_metrics.SparseCategoricalAccuracy,),
-        lambda: _optimizers.Adam(0.002),
-        classes=5,
+        lambda: _CLASSIFY | {"optimizer": _optimizers.Adam(0.002)},
+        y=(class_numbers,),
     ),
-    Case(
-        "resnet",
-        compiled_resnet,
-        "",
-        partial(_losses.SparseCategoricalCrossentropy, from_logits=True),
-        (_metrics.SparseCategoricalAccuracy,),
-        lambda: _optimizers.SGD(0.05, momentum=0.9, nesterov=True),
-        classes=5,
-    ),
+    Case("resnet", compiled_resnet, "", y=(class_numbers,)),
     Case(
         "gpt",
         gpt,
         _CLASSES + 'optimizer = { name = "adamw", learning_rate = 0.002, weight_decay = 0.01 }',
-        _losses.SparseCategoricalCrossentropy,
-        (_metrics.SparseCategoricalAccuracy,),
-        lambda: _optimizers.AdamW(0.002, weight_decay=0.01),
+        lambda: _CLASSIFY | {"optimizer": _optimizers.AdamW(0.002, weight_decay=0.01)},
+        x=(tokens(20),),
+        y=(class_numbers,),
         batch_size=4,
-        classes=20,
-        tokens=20,
     ),
     Case(
         "lstm",
         lstm,
         'loss = "binary_crossentropy"\nmetrics = ["accuracy"]\n'
         'optimizer = { name = "adam", learning_rate = 0.01 }',
-        _losses.BinaryCrossentropy,
-        (_metrics.BinaryAccuracy,),
-        lambda: _optimizers.Adam(0.01),
-        classes=2,
+        lambda: {
+            "loss": "binary_crossentropy",
+            "metrics": ["accuracy"],
+            "optimizer": _optimizers.Adam(0.01),
+        },
+        y=(events,),
     ),
     Case(
         "dropout",
         dropout,
         _CLASSES + 'optimizer = { name = "momentum", learning_rate = 0.05 }',
-        _losses.SparseCategoricalCrossentropy,
-        (_metrics.SparseCategoricalAccuracy,),
-        lambda: _optimizers.SGD(0.05, momentum=0.9),
-        classes=4,
+        lambda: _CLASSIFY | {"optimizer": _optimizers.SGD(0.05, momentum=0.9)},
+        y=(class_numbers,),
     ),
 )
 CASES = {case.name: case for case in _ALL}

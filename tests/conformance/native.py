@@ -38,7 +38,7 @@ class Result:
     """What `reference.py` calls expected, computed by a bundle."""
 
     losses: list[float]
-    metrics: list[list[float]]
+    metrics: list[dict[str, float]]
     gradient: Vector
     vector: Vector
 
@@ -56,6 +56,15 @@ def read_batches(reference: Path) -> list[dict[str, Any]]:
     ]
 
 
+def metric_values(manifest: dict[str, Any], outputs: dict[str, Any]) -> dict[str, float]:
+    """The metrics of one run by name; {} where a bundle has none."""
+    values = {}
+    for spec, (numerator, denominator) in zip(manifest["metrics"], outputs.get("metrics", ()), strict=True):
+        ratio = numerator / denominator if denominator else 0.0
+        values[spec["name"]] = float(np.sqrt(ratio) if spec["kind"] == "root" else ratio)
+    return values
+
+
 def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Result:
     """Train from version 0 over the batches, a step each."""
     manifest = bundle.manifest
@@ -70,7 +79,7 @@ def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Res
         }
         out = bundle.run("train", {"trainable": trainable, "state": state, **batch, **draws})
         losses.append(float(out["loss"]))
-        metrics.append([float(m) for m in out["metrics"]])
+        metrics.append(metric_values(manifest, out))
         gradient = out["gradient"] if gradient is None else gradient
         state = out.get("new_state", state)
         rest = {"gradient": out["gradient"], "learning_rate": optimizer["learning_rate"], "step": step}

@@ -3,11 +3,12 @@
 Usage: python -m tests.conformance.reference -o DIR [--only cnn]
 
 DIR/<case>/ holds the bundle and, in reference/:
-  inputs.json, inputs.bin    seed and ten batches: x, y, sample_weight, each with dtype, shape, byte offset
-  expected.json              loss and metrics of each step, and of `evaluate` before the first
+  inputs.json, inputs.bin    seed and ten batches: x_0.., y_0.., sample_weight with dtype, shape, byte offset
+  expected.json              loss and metrics of each step, and of `evaluate` before the first; metrics are
+                             values by the manifest's names
   gradient.bin               float32 [T]: gradient of the first step
   vector.bin                 float32 [P]: the flat vector after ten optimizer steps
-  output.bin                 float32 [B, ...]: `predict` of the first batch before the first step
+  output_0.bin, ...          float32 [B, ...]: `predict` of the first batch before the first step
 
 No part of the converter computes here: the real model runs eagerly under its Keras optimizer, short batches
 really are short, and random layers read the uniforms that docs/reference/bundle.md prescribes.
@@ -23,6 +24,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -31,9 +33,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
+from keras import tree
 from keras.src.backend.tensorflow import random as keras_random
 
-from tests.conformance.models import CASES, Case
+from tests.conformance.cases import Batch, Case, pack_inputs, pack_outputs
+from tests.conformance.models import CASES
 
 SEED = 11
 STEPS = 10
@@ -83,51 +87,62 @@ def state_variables(model: Any) -> list[Any]:
     return [v for v in model.non_trainable_variables if v.dtype == "float32"]
 
 
-def measure(case: Case, y: Any, output: Any, weight: Any) -> list[float]:
-    """Keras' metrics of one batch."""
-    values = []
-    for make in case.metrics:
-        metric = make()
-        metric.update_state(y, output, sample_weight=_weights(output, weight))
-        values.append(float(metric.result()))
-    return values
+class Measure:
+    """Keras' own `compute_loss` and `compute_metrics` on one model."""
+
+    def __init__(self, case: Case, model: Any) -> None:
+        self._case, self._model = case, model
+
+    def loss(self, batch: Batch, output: Any, training: bool) -> Any:
+        """Scalar of the whole batch, regularization included."""
+        x, y, weight = self._packed(batch, output)
+        return self._model.compute_loss(x, y, output, weight, training=training)
+
+    def metrics(self, batch: Batch, output: Any) -> dict[str, float]:
+        """The batch's metrics by Keras' names, which are the manifest's. To be called after `loss`."""
+        x, y, weight = self._packed(batch, output)
+        values = self._model.compute_metrics(x, y, output, weight)
+        self._model.reset_metrics()
+        return {name: float(value) for name, value in values.items() if name != "loss"}
+
+    def _packed(self, batch: Batch, output: Any) -> tuple[Any, Any, Any]:
+        measured = [o for o, make in zip(tree.flatten(output), self._case.y, strict=True) if make is not None]
+        # Every position of a sequence has its example's weight.
+        weights = [_at_positions(batch.sample_weight, o.shape[1:-1]) for o in measured]
+        pack = partial(pack_outputs, self._case, self._model)
+        return pack_inputs(self._model, batch.x), pack(list(batch.y)), pack(weights)
+
+
+def _at_positions(weight: Any, positions: Any) -> Any:
+    shape = (len(weight), *positions)
+    return np.broadcast_to(weight.reshape(-1, *[1] * len(positions)), shape)
 
 
 def keras_run(case: Case, directory: Path) -> None:
     """Train with Keras alone and write what came out into `directory`."""
-    model, batches = case.model(), case.batches(STEPS)
-    loss_of, optimizer = case.loss(reduction="mean_with_sample_weight"), case.optimizer()
+    model, batches = case.compiled(), case.batches(STEPS)
+    measure = Measure(case, model)
     expected: dict[str, Any] = {"losses": [], "metrics": []}
-    x, y, weight = batches[0]
-    output = model(x, training=False)
+    output = model(pack_inputs(model, batches[0].x), training=False)
     expected["evaluate"] = {
-        "loss": float(_mean_loss(loss_of, y, output, weight) + sum(model.losses)),
-        "metrics": measure(case, y, output, weight),
+        "loss": float(measure.loss(batches[0], output, training=False)),
+        "metrics": measure.metrics(batches[0], output),
     }
-    np.asarray(output, "<f4").tofile(directory / "output.bin")
-    for step, (x, y, weight) in enumerate(batches, 1):
-        rows = int((weight > 0).sum())
-        x, y, weight = x[:rows], y[:rows], weight[:rows]
+    for k, array in enumerate(tree.flatten(output)):
+        np.asarray(array, "<f4").tofile(directory / f"output_{k}.bin")
+    for step, padded in enumerate(batches, 1):
+        batch = padded.rows(int((padded.sample_weight > 0).sum()))
         with prescribed_draws(step, case.batch_size), tf.GradientTape() as tape:
-            output = model(x, training=True)
-            loss = _mean_loss(loss_of, y, output, weight) + sum(model.losses)
+            output = model(pack_inputs(model, batch.x), training=True)
+            loss = measure.loss(batch, output, training=True)
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, model.trainable_variables)]
         if step == 1:
             flat(gradients).tofile(directory / "gradient.bin")
-        optimizer.apply(gradients, model.trainable_variables)
+        model.optimizer.apply(gradients, model.trainable_variables)
         expected["losses"].append(float(loss))
-        expected["metrics"].append(measure(case, y, output, weight))
+        expected["metrics"].append(measure.metrics(batch, output))
     flat(model.trainable_variables + state_variables(model)).tofile(directory / "vector.bin")
     (directory / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", "utf-8")
-
-
-def _mean_loss(loss_of: Any, y: Any, output: Any, weight: Any) -> Any:
-    return loss_of(y, output, sample_weight=_weights(output, weight))
-
-
-def _weights(output: Any, weight: Any) -> Any:
-    # Every position of a sequence has its example's weight.
-    return weight if len(output.shape) < 3 else np.repeat(weight[:, None], output.shape[1], axis=1)
 
 
 def write_inputs(case: Case, directory: Path) -> None:
@@ -135,7 +150,7 @@ def write_inputs(case: Case, directory: Path) -> None:
     batches, blob = [], bytearray()
     for arrays in case.batches(STEPS):
         batch = {}
-        for name, array in zip(("x", "y", "sample_weight"), arrays, strict=True):
+        for name, array in arrays.named().items():
             batch[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "offset": len(blob)}
             blob += array.tobytes()
         batches.append(batch)

@@ -61,7 +61,7 @@ def test_loss_and_gradient_equal_keras(convert: Convert, name: str) -> None:
         tf.convert_to_tensor(g).numpy().ravel() for g in tape.gradient(loss, model.trainable_variables)
     ]
     size = bundle.manifest["parameters"]["trainable"]
-    inputs = {"trainable": bundle.weights[:size], "state": bundle.weights[size:], "x": x, "y": y}
+    inputs = {"trainable": bundle.weights[:size], "state": bundle.weights[size:], "x_0": x, "y_0": y}
     out = bundle.run("train", inputs | {"sample_weight": np.ones(4, np.float32)})
     assert relative_error(out["loss"], loss) <= 1e-5
     assert relative_error(out["gradient"], np.concatenate(expected)) <= 1e-5
@@ -72,4 +72,4 @@ def test_recurrent_dropout_draws_in_training_only(convert: Convert) -> None:
     bundle = convert(model)
     assert len(bundle.manifest["random"]) >= 2
     names = [spec["name"] for spec in bundle.manifest["signatures"]["evaluate"]["inputs"]]
-    assert names == ["trainable", "x", "y", "sample_weight"]
+    assert names == ["trainable", "x_0", "y_0", "sample_weight"]

@@ -126,7 +126,7 @@ def test_the_browsers_graph_is_the_native_one(references: Path, case: str, name:
 def test_what_is_empty_is_left_out(convert: Convert) -> None:
     bundle = convert(keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)]))
     signatures = bundle.manifest["signatures"]
-    assert [s["name"] for s in signatures["train"]["inputs"]] == ["trainable", "x", "y", "sample_weight"]
+    assert [s["name"] for s in signatures["train"]["inputs"]] == ["trainable", "x_0", "y_0", "sample_weight"]
     assert [s["name"] for s in signatures["train"]["outputs"]] == ["loss", "gradient"]
     assert [s["name"] for s in signatures["apply"]["inputs"]] == [
         "trainable",

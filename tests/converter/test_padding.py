@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from converter.padding import masked_moments
 from converter.refusal import Refusal
-from tests.conformance.native import relative_error
+from converter.rows import Rows
+from tests.conformance.native import metric_values, relative_error
 from tests.converter.conftest import Convert
 
 pytestmark = pytest.mark.tensorflow
@@ -46,8 +47,8 @@ def test_a_padded_batch_equals_keras_on_the_short_batch(convert: Convert, paddin
     x[ROWS:], y[ROWS:] = padding, -padding
     size = bundle.manifest["parameters"]["trainable"]
     vectors = {"trainable": bundle.weights[:size], "state": bundle.weights[size:]}
-    padded = bundle.run("train", vectors | {"x": x, "y": y, "sample_weight": weight})
-    evaluated = bundle.run("evaluate", vectors | {"x": x, "y": y, "sample_weight": weight})
+    padded = bundle.run("train", vectors | {"x_0": x, "y_0": y, "sample_weight": weight})
+    evaluated = bundle.run("evaluate", vectors | {"x_0": x, "y_0": y, "sample_weight": weight})
 
     output = keras_model(x[:ROWS], training=False)
     expected = tf.reduce_mean(tf.square(output - y[:ROWS]))
@@ -58,7 +59,8 @@ def test_a_padded_batch_equals_keras_on_the_short_batch(convert: Convert, paddin
     gradient = np.concatenate([g.numpy().ravel() for g in tape.gradient(loss, keras_model.trainable_weights)])
     state = np.concatenate([np.asarray(v).ravel() for v in keras_model.non_trainable_variables])
     assert relative_error(padded["loss"], loss) <= 1e-5
-    assert relative_error(padded["metrics"], [tf.reduce_mean(tf.abs(output - y[:ROWS]))]) <= 1e-5
+    mae = metric_values(bundle.manifest, padded)["mae"]
+    assert relative_error(mae, tf.reduce_mean(tf.abs(output - y[:ROWS]))) <= 1e-5
     assert relative_error(padded["gradient"], gradient) <= 1e-4
     assert relative_error(padded["new_state"], state) <= 1e-6
     assert relative_error(state, vectors["state"]) > 0.01
@@ -68,14 +70,14 @@ def test_rows_folded_into_the_batch_keep_their_weight() -> None:
     layer = layers.BatchNormalization()
     weight = np.array([1.0, 0.0, 1.0], np.float32)
     x = np.random.default_rng(4).normal(0.0, 1.0, (3, 2, 5)).astype(np.float32)
-    mean, variance = masked_moments(tf.constant(weight))(layer, tf.reshape(x, (6, 5)), None)
+    mean, variance = masked_moments(Rows.of(tf.constant(weight)))(layer, tf.reshape(x, (6, 5)), None)
     kept = x[[0, 2]].reshape(4, 5)
     np.testing.assert_allclose(mean, kept.mean(0), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(variance, kept.var(0), rtol=1e-5, atol=1e-6)
 
 
 def test_batch_statistics_over_other_rows_are_refused() -> None:
-    moments = masked_moments(tf.ones(4))
+    moments = masked_moments(Rows.of(tf.ones(4)))
     with pytest.raises(Refusal, match="padding"):
         moments(layers.BatchNormalization(), tf.ones((6, 3)), None)
 
@@ -84,5 +86,5 @@ def test_uneven_weights_make_a_weighted_mean(convert: Convert) -> None:
     bundle = convert(keras.Sequential([keras.Input((1,)), layers.Dense(1)]), 2)
     weights = np.array([0.25, 1.75], np.float32)
     x, y = np.array([[0.0], [0.0]], np.float32), np.array([[1.0], [3.0]], np.float32)
-    inputs = {"trainable": np.zeros(2, np.float32), "x": x, "y": y, "sample_weight": weights}
+    inputs = {"trainable": np.zeros(2, np.float32), "x_0": x, "y_0": y, "sample_weight": weights}
     assert bundle.run("train", inputs)["loss"] == pytest.approx((0.25 * 1 + 1.75 * 9) / 2.0)

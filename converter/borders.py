@@ -1,0 +1,73 @@
+"""The model's borders: what goes in, what comes out, by which names, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from keras import tree
+
+from converter.refusal import Refusal
+
+
+@dataclass(frozen=True)
+class Port:
+    """One array of a batch: its name, its shape without the batch, `float32` or `int32`.
+
+    `classes` is the number of classes where the values are class numbers.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    classes: int | None = None
+
+
+@dataclass(frozen=True)
+class Borders:
+    """Inputs and outputs in Keras' flattened order."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    structure: Any
+
+    def pack(self, tensors: Iterable[Any]) -> Any:
+        """Input tensors in the nesting that the model was built with."""
+        return tree.pack_sequence_as(self.structure, list(tensors))
+
+
+def find_borders(model: Any) -> Borders:
+    """The borders of a functional or sequential model. Raises Refusal for dtypes that no shard holds."""
+    graph = getattr(model, "_functional", None) or model
+    inputs = [
+        Port(name, _shape(tensor), _border_dtype(name, tensor.dtype))
+        for name, tensor in zip(_unique([t.name for t in model.inputs]), model.inputs, strict=True)
+    ]
+    outputs = [
+        Port(name, _shape(tensor), "float32")
+        for name, tensor in zip(_unique(graph.output_names), model.outputs, strict=True)
+    ]
+    return Borders(tuple(inputs), tuple(outputs), graph._inputs_struct)
+
+
+def _shape(tensor: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in tensor.shape[1:])
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Two outputs of one layer have its name; the later ones get a number."""
+    counts: dict[str, int] = {}
+    unique = []
+    for name in names:
+        count = counts[name] = counts.get(name, 0) + 1
+        unique.append(name if count == 1 else f"{name}_{count - 1}")
+    return unique
+
+
+def _border_dtype(name: str, dtype: str) -> str:
+    if dtype in ("float32", "int32"):
+        return dtype
+    if dtype in ("int64", "uint8", "int8", "int16", "uint16"):
+        return "int32"
+    raise Refusal(f"The input {name} is {dtype}; declare it as float32 or int32.")

@@ -1,0 +1,152 @@
+"""Keras' losses by their names and settings, each as one number of the rows that exist."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import tensorflow as tf
+from keras.src.losses import ALL_OBJECTS_DICT
+from keras.src.losses.losses import LossFunctionWrapper
+from keras.src.utils.naming import to_snake_case
+
+from converter.borders import Port
+from converter.mixing import circle_rows, overlap_of_rows
+from converter.refusal import Refusal
+from converter.rows import Rows, reduce_rows
+
+# Their labels are class numbers, one axis fewer than the outputs have.
+SPARSE = ("sparse_categorical_crossentropy", "categorical_generalized_cross_entropy")
+REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight")
+
+
+def pinball(y: Any, output: Any, quantile: float) -> Any:
+    """The loss whose best answer is a `quantile` (Koenker and Bassett 1978), mean over the last axis."""
+    error = y - output
+    return tf.reduce_mean(tf.maximum(quantile * error, (quantile - 1.0) * error), -1)
+
+
+class Quantile(LossFunctionWrapper):  # type: ignore[misc]
+    """`pinball` as a loss that a task file can name."""
+
+    def __init__(self, quantile: float = 0.5, reduction: str = "sum_over_batch_size") -> None:
+        if isinstance(quantile, bool) or not 0.0 < quantile < 1.0:
+            raise ValueError("`quantile` must lie between 0 and 1")
+        super().__init__(pinball, reduction, "quantile", quantile=float(quantile))
+
+
+def _named_losses() -> dict[str, type]:
+    """Every name that Keras knows a loss by: class, snake case, short form."""
+    base = (keras.losses.Loss, keras.losses.CTC)
+    classes = [c for c in vars(keras.losses).values() if inspect.isclass(c) and c not in base]
+    named = {to_snake_case(c.__name__): c for c in classes} | {c.__name__: c for c in classes}
+    for alias, loss in ALL_OBJECTS_DICT.items():
+        if getattr(loss, "__name__", None) in named:
+            named[alias] = named[loss.__name__]
+    return named | {"quantile": Quantile}
+
+
+LOSSES = _named_losses()
+
+
+@dataclass(frozen=True)
+class OutputLoss:
+    """A Keras loss with its settings; `name` is the one that task files use."""
+
+    name: str
+    loss: Any
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the labels are class numbers."""
+        return self.name in SPARSE
+
+    def label(self, output: Port) -> Port:
+        """The labels that fit an output."""
+        if self.name == "circle":
+            return Port(output.name, (), "int32")
+        if not self.sparse:
+            return Port(output.name, output.shape, "float32")
+        return Port(output.name, output.shape[:-1], "int32", output.shape[-1])
+
+    def of(self, y: Any, output: Any, rows: Rows) -> Any:
+        """Scalar: Keras' loss of the rows that exist."""
+        if self.name == "circle":
+            return circle_rows(self.loss, y, output, rows)
+        if self.name in ("dice", "tversky") and _mixes_rows(self.loss.axis, len(output.shape)):
+            return overlap_of_rows(self.loss, y, output, rows)
+        mask = getattr(output, "_keras_mask", None)
+        values = self.loss.call(y, output)
+        own = getattr(values, "_keras_mask", None)
+        if own is not None:
+            mask = own if mask is None else tf.logical_and(mask, own)
+        return reduce_rows(values, mask, rows, self.loss.reduction)
+
+
+def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
+    """The loss of a task file. Raises Refusal naming the wrong word."""
+    if name in ("crossentropy", "ce"):
+        raise _bad(
+            "The loss crossentropy does not say which labels the shards hold; write binary_crossentropy, "
+            "categorical_crossentropy or sparse_categorical_crossentropy."
+        )
+    if name not in LOSSES:
+        known = sorted(n for n in LOSSES if (n.islower() and "_" in n) or (n == n.lower() and len(n) > 4))
+        raise _bad(f"The loss {name} is not supported; choose one of {', '.join(known)}.")
+    kind = LOSSES[name]
+    allowed = [p for p in inspect.signature(kind).parameters if p not in ("name", "dtype")]
+    for key in settings:
+        if key not in allowed:
+            raise _bad(f"The loss {name} has no setting `{key}`; it has {', '.join(allowed)}.")
+    try:
+        loss = kind(**settings)
+    except (TypeError, ValueError) as error:
+        raise _bad(
+            f"The loss {name} cannot have these settings: {' '.join(str(error).split())[:200]}."
+        ) from error
+    return _checked(to_snake_case(kind.__name__), loss)
+
+
+def compiled_loss(loss: Any) -> OutputLoss:
+    """A loss as `model.compile` takes it: a name, a function of Keras, a Loss. Raises Refusal."""
+    if isinstance(loss, str):
+        return named_loss(loss, {})
+    if isinstance(loss, LossFunctionWrapper) and type(loss) is LossFunctionWrapper:
+        return named_loss(
+            getattr(loss.fn, "__name__", str(loss.fn)), dict(loss._fn_kwargs, reduction=loss.reduction)
+        )
+    if isinstance(loss, keras.losses.Loss):
+        name = to_snake_case(type(loss).__name__)
+        if LOSSES.get(name) is not type(loss):
+            raise _bad(
+                f"The compiled loss {name} is not one of Keras' own that can be traced; "
+                "name another in the task file."
+            )
+        return _checked(name, loss)
+    return named_loss(getattr(loss, "__name__", str(loss)), {})
+
+
+def _checked(name: str, loss: Any) -> OutputLoss:
+    if loss.reduction not in REDUCTIONS:
+        raise _bad(
+            f"The loss {name} is not reduced to one number; use the reduction {', '.join(REDUCTIONS)}."
+        )
+    if name not in ("dice", "tversky") and getattr(loss, "axis", -1) == 0:
+        raise _bad(
+            f"The loss {name} works across the examples of a batch (axis 0), which padding would change; "
+            "use another axis."
+        )
+    return OutputLoss(name, loss)
+
+
+def _mixes_rows(axis: Any, rank: int) -> bool:
+    if axis is None:
+        return True
+    axes = axis if isinstance(axis, list | tuple) else (axis,)
+    return any(a % rank == 0 for a in axes)
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(message, "bad-task")
