@@ -102,17 +102,21 @@ class Tracer:
         return Traced(graph, batch.tensors(), results)
 
     def apply(self) -> Traced:
-        """(trainable, slots, gradient, learning_rate, step) -> (new_trainable, new_slots)."""
+        """(trainable, slots, gradient, learning_rate, step, past_steps) -> (new_trainable, new_slots)."""
         graph = tf.__internal__.FuncGraph("apply")
         size, slot_count = self.layout.trainable, self.optimizer.slots
         with graph.as_default():
-            trainable = _placeholder("trainable", (size,))
-            slots = _placeholder("slots", (slot_count, size)) if slot_count else None
-            gradient = _placeholder("gradient", (size,))
-            rest = (gradient, _placeholder("learning_rate", ()), _placeholder("step", ()))
-            new_trainable, new_slots = self.optimizer.step(trainable, slots, *rest)
+            inputs = {
+                "trainable": _placeholder("trainable", (size,)),
+                "slots": _placeholder("slots", (slot_count, size)) if slot_count else None,
+                "gradient": _placeholder("gradient", (size,)),
+                "learning_rate": _placeholder("learning_rate", ()),
+                "step": _placeholder("step", ()),
+                "past_steps": _placeholder("past_steps", ()) if self.optimizer.schedule else None,
+            }
+            new_trainable, new_slots = self.optimizer.step(self.layout, **inputs)
             outputs = _outputs(new_trainable=new_trainable, new_slots=new_slots)
-        return Traced(graph, tuple(t for t in (trainable, slots, *rest) if t is not None), outputs)
+        return Traced(graph, tuple(t for t in inputs.values() if t is not None), outputs)
 
     def _batch(self, labels: bool = True) -> Batch:
         return Batch(

@@ -15,6 +15,7 @@ from backend.errors import TaskFileError
 Name = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[a-z0-9][a-z0-9-]*$")]
 Line = Annotated[str, Meta(max_length=300)]
 Positive = Annotated[float, Meta(gt=0, le=1e9)]
+NotNegative = Annotated[float, Meta(ge=0, le=1e9)]
 Share = Annotated[float, Meta(ge=0, lt=1)]
 Number = Annotated[int, Meta(ge=1, le=1_000_000)]
 
@@ -23,17 +24,72 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every table: an unknown key is an error."""
 
 
-class Optimizer(Part, frozen=True):
-    """The client's optimizer and its hyper-parameters, as Keras names them."""
+class Schedule(Part, frozen=True):
+    """How the client's learning rate changes over the steps of all rounds, as Keras names it."""
 
-    name: Literal["sgd", "momentum", "adam", "adamw"]
+    name: Literal[
+        "exponential_decay",
+        "inverse_time_decay",
+        "polynomial_decay",
+        "piecewise_constant_decay",
+        "cosine_decay",
+        "cosine_decay_restarts",
+    ]
+    decay_steps: Positive | None = None
+    first_decay_steps: Positive | None = None
+    decay_rate: Positive | None = None
+    staircase: bool | None = None
+    end_learning_rate: NotNegative | None = None
+    power: NotNegative | None = None
+    cycle: bool | None = None
+    alpha: NotNegative | None = None
+    warmup_target: NotNegative | None = None
+    warmup_steps: NotNegative | None = None
+    t_mul: Positive | None = None
+    m_mul: Positive | None = None
+    boundaries: list[NotNegative] | None = None
+    values: list[NotNegative] | None = None
+
+
+class Optimizer(Part, frozen=True):
+    """The client's optimizer and its hyper-parameters, as Keras names them; the converter checks which go
+    together."""
+
+    name: Literal[
+        "sgd",
+        "momentum",
+        "rmsprop",
+        "adagrad",
+        "adadelta",
+        "adam",
+        "adamw",
+        "adamax",
+        "nadam",
+        "lion",
+        "ftrl",
+    ]
     learning_rate: Positive | None = None
+    schedule: Schedule | None = None
     momentum: Share | None = None
     nesterov: bool | None = None
+    rho: Share | None = None
+    centered: bool | None = None
     beta_1: Share | None = None
     beta_2: Share | None = None
     epsilon: Positive | None = None
-    weight_decay: Annotated[float, Meta(ge=0)] | None = None
+    amsgrad: bool | None = None
+    initial_accumulator_value: NotNegative | None = None
+    learning_rate_power: Annotated[float, Meta(ge=-1, le=0)] | None = None
+    l1_regularization_strength: NotNegative | None = None
+    l2_regularization_strength: NotNegative | None = None
+    l2_shrinkage_regularization_strength: NotNegative | None = None
+    beta: NotNegative | None = None
+    weight_decay: Share | None = None
+    exclude_from_weight_decay: list[Line] | None = None
+    clipnorm: Positive | None = None
+    clipvalue: Positive | None = None
+    global_clipnorm: Positive | None = None
+    gradient_accumulation_steps: Annotated[int, Meta(ge=2, le=999_999)] | None = None
 
 
 class Model(Part, frozen=True):

@@ -94,8 +94,8 @@ def test_an_existing_folder_is_left_alone(files: Path, tmp_path: Path) -> None:
 
 
 def test_a_bad_task_file_is_told_apart_from_a_bad_model(files: Path, tmp_path: Path) -> None:
-    (tmp_path / "task.toml").write_text(TASK.replace("adam", "lion"))
-    with pytest.raises(TaskFileError, match="lion"):
+    (tmp_path / "task.toml").write_text(TASK.replace("adam", "muon"))
+    with pytest.raises(TaskFileError, match="muon"):
         convert(files / "model.keras", tmp_path / "task.toml", tmp_path / "out")
     with pytest.raises(BundleError, match="cannot be read"):
         convert(files / "none.keras", files / "task.toml", tmp_path / "out")

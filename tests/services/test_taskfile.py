@@ -37,6 +37,14 @@ def test_the_example_of_the_reference_is_a_task_file() -> None:
     assert task.model.optimizer.learning_rate == 0.003
 
 
+def test_the_optimizer_of_the_reference_is_understood() -> None:
+    optimizer = tomllib.loads(REFERENCE.read_text().split("```toml\n")[2].partition("```")[0])["model"]
+    task = parse_task(changed("model.optimizer", optimizer["optimizer"]), "task-file.md")
+    assert task.model.optimizer is not None
+    assert task.model.optimizer.schedule is not None
+    assert task.model.optimizer.schedule.warmup_steps == 500
+
+
 def test_what_is_left_out_has_its_default() -> None:
     task = parse_task(tables(), "here")
     assert (task.training.epochs, task.topics, task.trial) == (1, [], None)
@@ -55,6 +63,7 @@ def test_what_is_left_out_has_its_default() -> None:
         "security.colour",
         "licence.colour",
         "data.preprocess.colour",
+        "model.optimizer.colour",
     ],
 )
 def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
@@ -73,6 +82,8 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("model.batch_size", 0),
         ("model.batch_size", "32"),
         ("model.optimizer", {"name": "magic"}),
+        ("model.optimizer", {"name": "adam", "schedule": {"name": "magic"}}),
+        ("model.optimizer", {"name": "adam", "clipnorm": -1}),
         ("data.source", "satellite"),
         ("data.shards_per_client", 0),
         ("data.preprocess", {"scale": 0}),

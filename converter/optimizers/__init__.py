@@ -1,0 +1,8 @@
+"""The optimizers, once, as pure functions on the flat vector; `apply` is traced from them.
+
+The formulas are those of Keras 3, so that a federated run can be compared with a central one.
+"""
+
+from converter.optimizers.choice import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
+
+__all__ = ["FACTORIES", "Optimizer", "compiled_optimizer", "make_optimizer"]

@@ -1,0 +1,67 @@
+"""Functions of scalars, exact on GPUs too: WebGL's pow, cos and modulo are too coarse for an optimizer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+
+def power(base: float, exponent: Any) -> Any:
+    """base ** exponent for a constant base of at least 0; the exponent is above 0 if the base is 0."""
+    if base == 0.0:
+        return tf.zeros_like(exponent)
+    return tf.exp(exponent * math.log(float(np.float32(base))))
+
+
+def one_minus_power(base: float, exponent: Any) -> Any:
+    """1 - base ** exponent for 0 <= base < 1 and an exponent above 0, to float32 precision.
+
+    A series does for small arguments what expm1 does on a CPU.
+    """
+    if base == 0.0:
+        return tf.ones_like(exponent)
+    # Keras raises the float32 value of the base.
+    x = exponent * math.log(float(np.float32(base)))
+    series = 1.0 + x / 7.0
+    for n in range(6, 1, -1):
+        series = 1.0 + x / float(n) * series
+    return tf.where(x > -0.5, -x * series, 1.0 - tf.exp(x))
+
+
+def real_power(base: Any, exponent: float) -> Any:
+    """base ** exponent for a base of at least 0 and a constant exponent of at least 0; 0 ** 0 is 1."""
+    if exponent == 0.0:
+        return tf.ones_like(base)
+    if exponent == 0.5:
+        return tf.sqrt(base)
+    if exponent == 1.0:
+        return base
+    if exponent == 2.0:
+        return tf.square(base)
+    raised = tf.exp(exponent * tf.math.log(tf.maximum(base, 1e-37)))
+    return tf.where(base > 0.0, raised, 0.0)
+
+
+def half_cosine(fraction: Any) -> Any:
+    """(1 + cos(pi * fraction)) / 2 for 0 <= fraction <= 1, by the sine's series around the middle."""
+    x = math.pi * (fraction - 0.5)
+    square = x * x
+    series = 1.0 - square / 156.0
+    for n in (110.0, 72.0, 42.0, 20.0, 6.0):
+        series = 1.0 - square / n * series
+    return 0.5 - 0.5 * x * series
+
+
+def full_steps(step: Any, length: float) -> Any:
+    """floor(step / length) for whole numbers, right even where a division is off by a rounding."""
+    return tf.floor((step + 0.5) / length)
+
+
+def table(values: list[float], index: Any) -> Any:
+    """values[index] for a float32 scalar index; beyond either end the value there."""
+    last = float(len(values) - 1)
+    position = tf.cast(tf.clip_by_value(index, 0.0, last) + 0.25, tf.int32)
+    return tf.gather(tf.constant(values, tf.float32), position)
