@@ -10,13 +10,13 @@ from typing import Any
 
 from converter.allowlist import check_ops
 from converter.borders import Port, find_borders
-from converter.flops import estimate_flops
 from converter.freezing import freeze
 from converter.layout import Layout
 from converter.limits import Limits
 from converter.loading import load_model
 from converter.objectives import Objectives, choose_objectives
 from converter.optimizers import Optimizer, compiled_optimizer, make_optimizer
+from converter.summary import summarize
 from converter.task import ConversionTask
 from converter.tfjs import write_graph_model
 from converter.tracing import Traced, Tracer
@@ -51,7 +51,8 @@ def write_bundle(model_file: Path, task: ConversionTask, directory: Path, limits
     shutil.copyfile(model_file, directory / "model.keras")
 
     manifest = _manifest(task, tracer, objectives, optimizer, traces)
-    manifest |= {"ops": ops, "flops": {"train": estimate_flops(graphs["train"])}, "files": _files(directory)}
+    returned = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
+    manifest |= {"ops": ops, **summarize(model, layout, graphs, returned), "files": _files(directory)}
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (directory / "bundle.json").write_text(text + "\n", "utf-8")
     return manifest

@@ -1,11 +1,9 @@
-"""Estimate of the floating-point operations of one run of a graph."""
+"""Estimate of the floating-point operations of one op."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
-
-import tensorflow as tf
 
 # fmt: off
 FREE = {
@@ -15,15 +13,8 @@ FREE = {
 # fmt: on
 
 
-def estimate_flops(graph_def: Any) -> int:
+def op_flops(op: Any) -> int:
     """Two per multiply-add of convolutions and matrix products, one per element written by any other op."""
-    graph = tf.Graph()
-    with graph.as_default():
-        tf.import_graph_def(graph_def, name="")
-    return sum(_flops(op) for op in graph.get_operations())
-
-
-def _flops(op: Any) -> int:
     if op.type in FREE:
         return 0
     written = sum(_size(tensor) for tensor in op.outputs)

@@ -18,6 +18,25 @@ SIZE = TRAINABLE + STATE
 SHARDS, EXAMPLES = 6, 5
 SIGNATURES = ("train", "apply", "evaluate", "predict")
 OPS = ("Placeholder", "AddV2")
+WORK = {
+    "layers": [
+        {"name": "dense", "kind": "Dense", "output_shapes": [[2]], "parameters": 8, "trainable": 8},
+        {
+            "name": "norm",
+            "kind": "BatchNormalization",
+            "output_shapes": [[2]],
+            "parameters": 2,
+            "trainable": 0,
+        },
+    ],
+    "flops": {"train": 100, "apply": 16, "evaluate": 40, "predict": 30},
+    "step": {
+        "ops": [{"op": "AddV2", "runs": 2, "flops": 116, "bytes": 96}],
+        "memory": {"weights": 40, "slots": 0, "inputs": 64, "constants": 0, "intermediates": 96},
+        "largest_tensor": {"name": "trainable", "shape": [8]},
+        "deepest_tensor": {"name": "x", "shape": [4, 2]},
+    },
+}
 
 
 def graph_def(*ops: str, library: bytes = b"") -> bytes:
@@ -78,7 +97,7 @@ def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
         "random": [],
         "signatures": {name: {"inputs": [], "outputs": []} for name in SIGNATURES},
         "ops": {name: list(OPS) for name in SIGNATURES},
-        "flops": {"train": 100},
+        **WORK,
         "files": {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
             for name, data in files.items()

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backend.errors import BundleError
+from backend.services.work import Flops, Layer, Step
 
 SignatureName = Literal["train", "apply", "evaluate", "predict"]
 SIGNATURES: tuple[SignatureName, ...] = get_args(SignatureName)
@@ -146,6 +147,9 @@ class Manifest(Struct, frozen=True):
     optimizer: ClientOptimizer
     random: list[RandomInput]
     signatures: dict[SignatureName, Signature]
+    layers: Annotated[list[Layer], Meta(max_length=10_000)]
+    flops: Flops
+    step: Step
     files: dict[str, BundleFile]
     preprocess: Preprocess = msgspec.field(default_factory=Preprocess)
 

@@ -69,6 +69,6 @@ export interface Bundle {
     readonly train_slice?: Signature;
   };
   readonly ops: Readonly<Record<SignatureName, readonly string[]>>;
-  readonly flops: { readonly train: number };
+  readonly flops: Readonly<Record<SignatureName, number>>;
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
 }

@@ -1,0 +1,104 @@
+"""Classes of devices, what a backend grants on them, and how fast it is there (docs/reference/inspect.md).
+
+A rate is a range, the class's slow end first. Rates of processors come from steps measured on two cores of
+a server (WebAssembly on one), stretched to what phones and laptops have; those of GPUs from published peaks,
+of which TF.js reaches 1 to 5 % on small models (Smilkov et al. 2019, table 1: 2.6 to 2.8 %).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+DeviceName = Literal["phone", "laptop", "gpu"]
+BackendName = Literal["webgpu", "webgl", "wasm", "cpu", "tensorflow-cpu", "tensorflow-cuda"]
+Basis = Literal["measured", "estimated"]
+Range = tuple[float, float]
+
+MIB = 1 << 20
+GIB = 1 << 30
+# What a browser's allocators, textures and copies waste beside the tensors themselves.
+BROWSER_WASTE = 2.0
+NATIVE_WASTE = 1.5
+
+
+@dataclass(frozen=True)
+class Device:
+    """A class of devices; `phrase` goes into sentences."""
+
+    name: DeviceName
+    phrase: str
+    # What one tab, or one TensorFlow process, can count on.
+    tab_bytes: int
+    process_bytes: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one tensor may have; None: as much as there is memory for."""
+
+    tensor_bytes: int | None = None
+    dimensions: int | None = None
+
+
+@dataclass(frozen=True)
+class Rates:
+    """GFLOP/s, GB/s of reading and writing, microseconds for each op beside its work."""
+
+    gflops: Range
+    gigabytes: Range
+    op_us: Range
+    basis: Basis
+
+
+@dataclass(frozen=True)
+class Place:
+    """A backend on a class of devices."""
+
+    device: Device
+    backend: BackendName
+    limits: Limits
+    rates: Rates
+
+    @property
+    def memory_bytes(self) -> int:
+        """For everything that a step keeps."""
+        native = self.backend.startswith("tensorflow")
+        return self.device.process_bytes if native else self.device.tab_bytes
+
+    @property
+    def waste(self) -> float:
+        """Memory taken for each byte of tensors."""
+        return NATIVE_WASTE if self.backend.startswith("tensorflow") else BROWSER_WASTE
+
+
+PHONE = Device("phone", "a phone", tab_bytes=1 * GIB, process_bytes=0)
+LAPTOP = Device("laptop", "a laptop", tab_bytes=4 * GIB, process_bytes=8 * GIB)
+GPU = Device("gpu", "a computer with a graphics card", tab_bytes=8 * GIB, process_bytes=8 * GIB)
+DEVICES = (PHONE, LAPTOP, GPU)
+
+
+def _webgl(texture_edge: int) -> Limits:
+    # TF.js keeps vectors unpacked: one value in each texel. Its shaders know six coordinates.
+    return Limits(tensor_bytes=4 * texture_edge**2, dimensions=6)
+
+
+def _webgpu(binding_bytes: int) -> Limits:
+    return Limits(tensor_bytes=binding_bytes, dimensions=6)
+
+
+# WebGPU promises bindings of 128 MiB everywhere; TF.js asks for all that the adapter has.
+PLACES = (
+    Place(PHONE, "webgpu", _webgpu(128 * MIB), Rates((8, 80), (5, 25), (80, 400), "estimated")),
+    Place(PHONE, "webgl", _webgl(4096), Rates((5, 50), (4, 20), (150, 800), "estimated")),
+    Place(PHONE, "wasm", Limits(), Rates((3, 15), (2, 10), (40, 150), "estimated")),
+    Place(PHONE, "cpu", Limits(), Rates((0.05, 0.3), (0.1, 0.6), (20, 100), "estimated")),
+    Place(LAPTOP, "webgpu", _webgpu(1 * GIB), Rates((30, 250), (15, 80), (30, 120), "estimated")),
+    Place(LAPTOP, "webgl", _webgl(16384), Rates((20, 150), (10, 60), (50, 250), "estimated")),
+    Place(LAPTOP, "wasm", Limits(), Rates((8, 40), (6, 24), (15, 40), "measured")),
+    Place(LAPTOP, "cpu", Limits(), Rates((0.2, 0.8), (0.4, 1.5), (10, 50), "estimated")),
+    Place(LAPTOP, "tensorflow-cpu", Limits(), Rates((80, 400), (20, 90), (8, 25), "measured")),
+    Place(GPU, "webgpu", _webgpu(2 * GIB - 4), Rates((300, 2000), (100, 400), (25, 100), "estimated")),
+    Place(GPU, "webgl", _webgl(16384), Rates((200, 1000), (80, 300), (40, 150), "estimated")),
+    Place(GPU, "tensorflow-cuda", Limits(), Rates((2000, 20000), (150, 1500), (5, 20), "estimated")),
+)

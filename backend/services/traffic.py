@@ -1,0 +1,71 @@
+"""Bytes on the wire: what a participant fetches once, and what each round moves."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from backend.services.manifest import Manifest
+from backend.services.shards import ShardFile
+
+BYTES_PER_VALUE = 4
+# A visit needs one of TF.js' three builds for WebAssembly, and the one with threads is the largest.
+_SMALLER_BUILDS = ("tfjs-backend-wasm-simd", "tfjs-backend-wasm-")
+_LARGEST_BUILD = "tfjs-backend-wasm-threaded"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes. `data` is None without shards, `program` where the web app is not built."""
+
+    browser_bundle: int
+    peer_bundle: int
+    version_down: int
+    update_up: int
+    data: int | None
+    program: int | None
+
+
+def traffic(
+    manifest: Manifest,
+    manifest_bytes: int,
+    shards: Sequence[ShardFile] = (),
+    shards_per_client: int = 1,
+    program: int | None = None,
+) -> Traffic:
+    """What joining a task with this bundle costs: `data` is for one round, of shards of average size."""
+    vector = BYTES_PER_VALUE * manifest.parameters.total
+    average = sum(shard.bytes for shard in shards) / len(shards) if shards else None
+    return Traffic(
+        browser_bundle=manifest_bytes + _files(manifest, "train/", "apply/"),
+        peer_bundle=manifest_bytes + _files(manifest, "native/train.pb", "native/apply.pb"),
+        version_down=vector,
+        update_up=vector,
+        data=None if average is None else round(average * min(shards_per_client, len(shards))),
+        program=program,
+    )
+
+
+def program_bytes(dist: Path) -> int | None:
+    """What a browser fetches, compressed, before it trains for the first time; None where nothing is built.
+
+    This is the most: a browser in which every backend is worth trying loads them all.
+    """
+    manifest = dist / "manifest.json"
+    return _program_bytes(dist, manifest.stat().st_mtime_ns) if manifest.is_file() else None
+
+
+@lru_cache(maxsize=4)
+def _program_bytes(dist: Path, _modified: int) -> int:
+    return sum(
+        len(gzip.compress(path.read_bytes()))
+        for path in (dist / "assets").iterdir()
+        if path.name.startswith(_LARGEST_BUILD) or not path.name.startswith(_SMALLER_BUILDS)
+    )
+
+
+def _files(manifest: Manifest, *prefixes: str) -> int:
+    return sum(file.bytes for name, file in manifest.files.items() if name.startswith(prefixes))
