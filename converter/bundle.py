@@ -16,6 +16,8 @@ from converter.limits import Limits
 from converter.loading import load_model
 from converter.objectives import Objectives, choose_objectives
 from converter.optimizers import Optimizer, compiled_optimizer, make_optimizer
+from converter.slices import SIGNATURE as SLICE
+from converter.slices import adds_up, slice_size, trace_slice
 from converter.summary import summarize
 from converter.task import ConversionTask
 from converter.tfjs import write_graph_model
@@ -38,24 +40,35 @@ def write_bundle(model_file: Path, task: ConversionTask, directory: Path, limits
         "evaluate": tracer.evaluate(),
         "predict": tracer.predict(),
     }
-    layers = [layer.name for layer in model._flatten_layers() if layer is not model]
     graphs = {name: freeze(trace) for name, trace in traces.items()}
+    returned = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
+    summary = summarize(model, layout, graphs, returned)
+    rows = slice_size(task.batch_size, summary["step"]["memory"]["intermediates"], task.slice)
+    if rows is not None and adds_up(model, objectives):
+        sliced = trace_slice(tracer, traces["train"], rows)
+        if sliced is not None:
+            traces[SLICE], graphs[SLICE] = sliced
+    layers = [layer.name for layer in model._flatten_layers() if layer is not model]
     # The forward graph first: its ops say more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
 
-    (directory / "native").mkdir()
-    for name, graph in graphs.items():
-        (directory / "native" / f"{name}.pb").write_bytes(graph.SerializeToString(deterministic=True))
-        write_graph_model(graph, directory / name)
+    _write_graphs(graphs, directory)
     (directory / "weights.bin").write_bytes(layout.values().tobytes())
     shutil.copyfile(model_file, directory / "model.keras")
 
     manifest = _manifest(task, tracer, objectives, optimizer, traces)
-    returned = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
-    manifest |= {"ops": ops, **summarize(model, layout, graphs, returned), "files": _files(directory)}
+    manifest["slice"] = {"batch_size": rows} if SLICE in graphs else None
+    manifest |= {"ops": ops, **summary, "files": _files(directory)}
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (directory / "bundle.json").write_text(text + "\n", "utf-8")
     return manifest
+
+
+def _write_graphs(graphs: dict[str, Any], directory: Path) -> None:
+    (directory / "native").mkdir()
+    for name, graph in graphs.items():
+        (directory / "native" / f"{name}.pb").write_bytes(graph.SerializeToString(deterministic=True))
+        write_graph_model(graph, directory / name)
 
 
 def _manifest(
@@ -85,7 +98,7 @@ def _manifest(
             "learning_rate": optimizer.learning_rate,
             "slots": optimizer.slots,
             "hyperparameters": optimizer.hyperparameters,
-            "schedule": None,
+            "schedule": optimizer.schedule,
         },
         "preprocess": task.preprocess,
         "random": [

@@ -50,6 +50,13 @@ class Objectives:
             named += [{"name": prefix + m.name, "kind": m.kind} for m in part.metrics]
         return named
 
+    @property
+    def mean_over_rows(self) -> bool:
+        """Whether every loss is a plain mean over the rows that exist."""
+        means = ("sum_over_batch_size", "mean")
+        losses = [part.loss for part in self._parts_with_labels() if part.loss is not None]
+        return all(loss.loss.reduction in means for loss in losses)
+
     def loss_name(self, output: int) -> str | None:
         """The name of an output's loss."""
         part = self.parts[output]

@@ -12,7 +12,7 @@ from converter.refusal import Refusal
 
 MAX_BYTES = 1 << 18
 MAX_BATCH = 4096
-MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "loss_weights", "metrics", "optimizer"}
+MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "loss_weights", "metrics", "optimizer", "slice"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class ConversionTask:
     optimizer: dict[str, Any] | None = None
     preprocess: dict[str, float] = field(default_factory=dict)
     loss_weights: Any = None
+    slice: int | None = None
 
 
 def read_task(path: Path) -> ConversionTask:
@@ -76,7 +77,14 @@ def _task(table: dict[str, Any]) -> ConversionTask:
         _optimizer(model),
         _preprocess(_table(table, "data")),
         _weights(model.get("loss_weights")),
+        _slice(model.get("slice")),
     )
+
+
+def _slice(value: Any) -> int | None:
+    if value is not None and (type(value) is not int or value < 1):
+        raise _bad("[model] `slice` must be a whole number of rows that divides `batch_size`.")
+    return value
 
 
 def _names(value: Any) -> bool:

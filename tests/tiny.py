@@ -94,6 +94,7 @@ def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
             "schedule": None,
         },
         "preprocess": {},
+        "slice": None,
         "random": [],
         "signatures": {name: {"inputs": [], "outputs": []} for name in SIGNATURES},
         "ops": {name: list(OPS) for name in SIGNATURES},

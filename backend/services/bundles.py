@@ -10,7 +10,7 @@ from backend.errors import BundleError
 from backend.numerics.checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.services.allowlist import check_native, check_tfjs
-from backend.services.manifest import SIGNATURES, Manifest, parse_manifest
+from backend.services.manifest import Manifest, parse_manifest
 from backend.stores.blobs import file_sha256
 from backend.stores.contracts import Blobs
 
@@ -52,7 +52,7 @@ def check_bundle(folder: Path, allowed: frozenset[str]) -> Manifest:
         manifest = parse_manifest((folder / "bundle.json").read_bytes())
         for name, file in manifest.files.items():
             _check_file(folder / name, file.sha256, file.bytes)
-        for signature in SIGNATURES:
+        for signature in manifest.graphs:
             native, browser = f"native/{signature}.pb", f"{signature}/model.json"
             check_native(native, (folder / native).read_bytes(), allowed)
             check_tfjs(browser, (folder / browser).read_bytes(), allowed, manifest.files)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -15,8 +15,9 @@ from msgspec import Meta, Struct
 from backend.errors import BundleError
 from backend.services.work import Flops, Layer, Step
 
-SignatureName = Literal["train", "apply", "evaluate", "predict"]
-SIGNATURES: tuple[SignatureName, ...] = get_args(SignatureName)
+SignatureName = Literal["train", "apply", "evaluate", "predict", "train_slice"]
+# Every bundle has these; `train_slice` is there where a step may be taken in slices.
+SIGNATURES: tuple[SignatureName, ...] = ("train", "apply", "evaluate", "predict")
 MAX_PARAMETERS = 500_000_000
 
 Size = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -119,6 +120,12 @@ class RandomInput(Struct, frozen=True):
     kind: Literal["uniform"]
 
 
+class Slice(Struct, frozen=True):
+    """The graph `train_slice` takes so many rows of a batch."""
+
+    batch_size: Annotated[int, Meta(ge=1)]
+
+
 class Preprocess(Struct, frozen=True):
     """Raw values of a shard are multiplied by `scale` in float32."""
 
@@ -152,6 +159,12 @@ class Manifest(Struct, frozen=True):
     step: Step
     files: dict[str, BundleFile]
     preprocess: Preprocess = msgspec.field(default_factory=Preprocess)
+    slice: Slice | None = None
+
+    @property
+    def graphs(self) -> tuple[SignatureName, ...]:
+        """The signatures that this bundle has."""
+        return SIGNATURES if self.slice is None else (*SIGNATURES, "train_slice")
 
 
 def parse_manifest(text: bytes) -> Manifest:
@@ -186,8 +199,8 @@ def _check_layout(manifest: Manifest) -> None:
 
 def _check_files(manifest: Manifest) -> None:
     needed = {"weights.bin"}
-    needed |= {f"{signature}/model.json" for signature in SIGNATURES}
-    needed |= {f"native/{signature}.pb" for signature in SIGNATURES}
+    needed |= {f"{signature}/model.json" for signature in manifest.graphs}
+    needed |= {f"native/{signature}.pb" for signature in manifest.graphs}
     missing = sorted(needed - manifest.files.keys())
     if missing:
         raise BundleError(f"The bundle lacks {', '.join(missing)}; convert the model again.")

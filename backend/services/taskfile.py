@@ -98,6 +98,7 @@ class Model(Part, frozen=True):
     file: str
     bundle: str
     batch_size: Number
+    slice: Number | None = None
     loss: str | None = None
     metrics: list[str] | None = None
     optimizer: Optimizer | None = None
