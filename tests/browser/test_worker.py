@@ -83,7 +83,14 @@ def tell(tab: Tab, **message: Any) -> list[dict[str, Any]]:
 
 
 def load(tab: Tab, origin: str, task: Task, backend: str | None) -> dict[str, Any]:
-    return tell(tab, type="load", id=1, origin=origin, bundle=task.bundle, backend=backend)[-1]
+    return tell(
+        tab,
+        type="load",
+        id=1,
+        origin=origin,
+        bundle=task.bundle,
+        setup={"backend": backend, "avoid": [], "sliced": None},
+    )[-1]
 
 
 @pytest.fixture(scope="module")
@@ -119,12 +126,12 @@ def test_a_plan_ends_in_the_update_of_the_tensorflow_peer(
 def test_predicting_gives_keras_output(fresh: Tab, origin: str, task: Task) -> None:
     load(fresh, origin, task, "wasm")
     reference = task.folder / "reference"
-    first = json.loads((reference / "inputs.json").read_text("utf-8"))["batches"][0]["x"]
+    first = json.loads((reference / "inputs.json").read_text("utf-8"))["batches"][0]["x_0"]
     width = int(np.prod(first["shape"][1:]))
     x = np.frombuffer((reference / "inputs.bin").read_bytes(), "<f4", width, first["offset"])
     answer = tell(fresh, type="predict", id=2, weights=task.weights, input=x.tolist())[-1]
     assert answer["type"] == "predicted", answer
-    expected = np.fromfile(reference / "output.bin", "<f4")[: len(answer["output"])]
+    expected = np.fromfile(reference / "output_0.bin", "<f4")[: len(answer["output"])]
     assert relative_error(answer["output"], expected) < 1e-5
 
 
@@ -186,3 +193,45 @@ def test_training_before_loading_fails_with_a_sentence(fresh: Tab, task: Task) -
     failed = tell(fresh, type="train", id=2, weights=task.weights, plan=plan)[-1]
     assert failed["type"] == "failed"
     assert "not loaded" in failed["message"]
+
+
+def test_feeders_prepare_the_same_batches_in_the_same_order(fresh: Tab) -> None:
+    on_the_spot, one, three = fresh.call("feeds", {"feeders": [0, 1, 3]})
+    assert on_the_spot == one == three
+    assert len(json.loads(on_the_spot)) == 15
+
+
+def train_fragile(tab: Tab, origin: str, task: Task, backend: str, lose_at: list[int], **plan: Any) -> Any:
+    wanted = {
+        "origin": origin,
+        "bundle": task.bundle,
+        "backend": backend,
+        "weights": task.weights,
+        "plan": {**PLAN, "shards": task.shards, **plan},
+        "loseAt": lose_at,
+    }
+    return tab.evaluate("wanted => window.trainFragile(wanted)", wanted)
+
+
+def test_a_lost_gpu_costs_the_round_nothing_but_time(
+    fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]
+) -> None:
+    answer = train_fragile(fresh, origin, task, "webgl", [4])
+    assert [notice["next"] for notice in answer["notices"]] == ["webgl"]
+    assert "graphics card was taken away" in answer["notices"][0]["reason"]
+    assert relative_error(answer["trained"]["update"], peers_own["update"]) < 1e-3
+
+
+def test_a_gpu_that_is_lost_again_and_again_is_left(
+    fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]
+) -> None:
+    answer = train_fragile(fresh, origin, task, "webgl", [3, 2])
+    assert [notice["next"] for notice in answer["notices"]] == ["webgl", "wasm"]
+    assert answer["trained"]["examples"] == 70
+    assert relative_error(answer["trained"]["update"], peers_own["update"]) < 1e-3
+
+
+def test_a_loss_that_is_no_number_is_told_and_sends_no_update(fresh: Tab, origin: str, task: Task) -> None:
+    answer = train_fragile(fresh, origin, task, "webgl", [], learningRate=1e30)
+    assert [notice["next"] for notice in answer["notices"]] == ["wasm"]
+    assert "no longer a number" in answer["problem"]

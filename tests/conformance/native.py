@@ -12,7 +12,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from backend.peer.graphs import import_graphs, open_bundle
-from backend.services.manifest import SIGNATURES, SignatureName
+from backend.services.manifest import SignatureName
 from tests.conformance.reference import uniform_input
 
 Vector = NDArray[np.float32]
@@ -24,7 +24,7 @@ class NativeBundle:
     def __init__(self, directory: Path) -> None:
         self.manifest = json.loads((directory / "bundle.json").read_text("utf-8"))
         self.weights = np.fromfile(directory / "weights.bin", "<f4")
-        self._graphs = import_graphs(open_bundle(directory, SIGNATURES), "cpu")
+        self._graphs = import_graphs(open_bundle(directory, self.manifest["signatures"]), "cpu")
 
     def run(self, signature: SignatureName, inputs: dict[str, Any]) -> dict[str, Any]:
         """One run of a graph. Inputs that the signature does not have are left out."""

@@ -3,8 +3,18 @@
  * of the training worker; `window.tell(message)` talks to the training worker itself, as pages do.
  */
 
-import type { FromWorker, ToWorker } from "../../../webapp/static/src/shared/worker-messages";
+import { Trainer } from "../../../webapp/static/src/network/trainer";
+import type { Backend, FromWorker, Plan, ToWorker } from "../../../webapp/static/src/shared/worker-messages";
 import type { Answer, Call } from "./messages";
+
+interface Fragile {
+  readonly origin: string;
+  readonly bundle: string;
+  readonly backend: Backend | null;
+  readonly weights: string;
+  readonly plan: Plan;
+  readonly loseAt: readonly number[];
+}
 
 declare global {
   interface Window {
@@ -14,6 +24,8 @@ declare global {
     /** All answers to a message, up to the one that ends its work; vectors as plain arrays. */
     tell: (message: Exclude<ToWorker, { type: "stop" }>) => Promise<unknown[]>;
     stop: () => void;
+    /** Trains as pages do, and takes the graphics card away at the given steps of one attempt after the other. */
+    trainFragile: (wanted: Fragile) => Promise<unknown>;
   }
 }
 
@@ -46,6 +58,34 @@ let layers: ((method: string, argument: unknown) => Promise<unknown>) | null = n
 window.callLayers = (argument) => {
   layers ??= caller(new Worker(new URL("./layers.ts", import.meta.url), { type: "module" }));
   return layers("times", argument);
+};
+
+window.trainFragile = async ({ origin, bundle, backend, weights, plan, loseAt }) => {
+  const notices: unknown[] = [];
+  const workers: Worker[] = [];
+  const spawn = () => {
+    const worker = new Worker(new URL("./fragile.ts", import.meta.url), { type: "module" });
+    workers.push(worker);
+    return worker;
+  };
+  const fragile = new Trainer(
+    (reason, { backend: next, sliced }) => notices.push({ reason, next, sliced }),
+    spawn,
+  );
+  const losses = [...loseAt];
+  try {
+    const loaded = await fragile.load(origin, bundle, backend);
+    const trained = await fragile.train(weights, plan, ({ step }) => {
+      if (step !== losses[0]) return;
+      losses.shift();
+      workers.at(-1)?.postMessage({ type: "lose" });
+    });
+    return { loaded, trained: plain(trained), notices };
+  } catch (error) {
+    return { problem: String(error), notices };
+  } finally {
+    fragile.terminate();
+  }
 };
 
 const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "predicted", "failed"]);

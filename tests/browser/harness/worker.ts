@@ -1,6 +1,7 @@
 /** Runs the training worker's own modules at the tests' request. */
 
 import { conformance } from "./conformance";
+import { feeds } from "./feeds";
 import type { Answer, Call } from "./messages";
 import { runOps } from "./op";
 import { stepTimes } from "./speed";
@@ -8,6 +9,7 @@ import { steady } from "./steady";
 
 const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> = {
   conformance,
+  feeds,
   runOps,
   steady,
   stepTimes,

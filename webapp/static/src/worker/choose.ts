@@ -49,8 +49,7 @@ export async function timeStep(bundle: Bundle, step: TrainingStep): Promise<numb
     const begin = performance.now();
     const result = step.run(variables, batch, { step: number, pastSteps: 0, learningRate: 0.001 });
     variables = result.variables;
-    await result.report.data();
-    watch.check();
+    await watch.read(result.report.data());
     spent = performance.now() - begin;
     result.report.dispose();
   }

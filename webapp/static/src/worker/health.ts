@@ -33,35 +33,45 @@ export function failureOf(error: unknown): BackendFailure | null {
 
 /** The parts of TF.js' GPU backends that are asked here. */
 interface GpuBackend {
-  readonly gpgpu?: { readonly gl: WebGL2RenderingContext };
+  readonly gpgpu?: { readonly gl: WebGL2RenderingContext & { readonly canvas: EventTarget } };
   readonly device?: EventTarget & { readonly lost: Promise<{ readonly reason?: string }> };
 }
 
-/** Watches the current backend. A GPU says nothing when it is lost: reading it gives zeros. */
+/** Watches the current backend. A GPU says nothing when it is lost: reading it waits for ever or gives zeros. */
 export class Watch {
   #failure: BackendFailure | null = null;
-  readonly #gl: WebGL2RenderingContext | undefined;
+  readonly #failed: Promise<never>;
 
   constructor() {
     const { gpgpu, device } = backend() as unknown as GpuBackend;
-    this.#gl = gpgpu?.gl;
-    device?.lost.then(({ reason }) => {
-      if (reason !== "destroyed") this.#failure ??= new BackendFailure("lost");
+    this.#failed = new Promise((_, reject) => {
+      const fail = (failure: BackendFailure | null) => {
+        if (failure === null) return;
+        this.#failure ??= failure;
+        reject(failure);
+      };
+      gpgpu?.gl.canvas.addEventListener("webglcontextlost", () => fail(new BackendFailure("lost")));
+      if (gpgpu?.gl.isContextLost()) fail(new BackendFailure("lost"));
+      device?.lost.then(({ reason }) => {
+        if (reason !== "destroyed") fail(new BackendFailure("lost"));
+      });
+      device?.addEventListener("uncapturederror", (event) => {
+        fail(failureOf((event as Event & { error?: unknown }).error));
+      });
     });
-    device?.addEventListener("uncapturederror", (event) => {
-      this.#failure ??= failureOf((event as Event & { error?: unknown }).error);
-    });
+    // Most trainings end without anybody waiting at that moment.
+    this.#failed.catch(() => undefined);
   }
 
-  /** Throws a BackendFailure if what was computed since the last check cannot be trusted. */
-  check(): void {
+  /** What is read from the backend. Rejects with a BackendFailure if it is lost meanwhile. */
+  async read<T>(reading: Promise<T>): Promise<T> {
+    const value = await Promise.race([reading, this.#failed]);
     if (this.#failure !== null) throw this.#failure;
-    if (this.#gl?.isContextLost()) throw new BackendFailure("lost");
+    return value;
   }
 
-  /** Likewise, if one of the numbers is none. */
+  /** Throws a BackendFailure if one of the numbers is none. */
   checkNumbers(values: ArrayLike<number>): void {
-    this.check();
     for (let i = 0; i < values.length; i++) {
       if (!Number.isFinite(values[i])) throw new BackendFailure("not-a-number");
     }

@@ -86,20 +86,24 @@ function yieldToMessages(): Promise<void> {
 }
 
 /** Reads a small tensor without blocking, and disposes it. */
-async function take(report: Tensor1D): Promise<Float32Array> {
+async function take(watch: Watch, report: Tensor1D): Promise<Float32Array> {
   try {
-    return (await report.data()) as Float32Array;
+    return (await watch.read(report.data())) as Float32Array;
   } finally {
     report.dispose();
   }
 }
 
 /** Local minus global in one readback. Disposes the variables. */
-async function readUpdate(variables: Variables, weights: Float32Array): Promise<Float32Array<ArrayBuffer>> {
+async function readUpdate(
+  watch: Watch,
+  variables: Variables,
+  weights: Float32Array,
+): Promise<Float32Array<ArrayBuffer>> {
   const parts = [variables.trainable, ...(variables.state ? [variables.state] : [])] as Tensor1D[];
   const vector = parts.length === 1 ? (parts[0] as Tensor1D).clone() : concat1d(parts);
   disposeVariables(variables);
-  const local = await take(vector);
+  const local = await take(watch, vector);
   return Float32Array.from(local, (value, i) => value - (weights[i] as number));
 }
 
@@ -124,7 +128,7 @@ async function trainOn(training: Training, feed: Feed): Promise<Outcome> {
   const begin = performance.now();
   const stepMs = () => (performance.now() - begin) / Math.max(tally.steps, 1);
   const record = async (report: Tensor1D, count: number): Promise<void> => {
-    const [loss = 0, ...pairs] = await take(report);
+    const [loss = 0, ...pairs] = await take(watch, report);
     watch.checkNumbers([loss]);
     tally.add(loss, pairs, count);
     const metrics = metricValues(bundle.metrics, pairs);
@@ -141,7 +145,7 @@ async function trainOn(training: Training, feed: Feed): Promise<Outcome> {
   }
   await reading;
   const spent = stepMs();
-  const update = await readUpdate(variables, weights);
+  const update = await readUpdate(watch, variables, weights);
   watch.checkNumbers(update);
   const values = tally.metrics(bundle.metrics);
   const metrics = Object.fromEntries(bundle.metrics.map(({ name }, i) => [name, values[i] as number]));
