@@ -100,6 +100,9 @@ def _tidy(graph_def: Any, traced: Traced, inputs: list[str], outputs: list[str])
     tidy.node.extend(node for node in graph_def.node if node.name in needed and node.name not in inputs)
     for node in tidy.node:
         node.device = ""
+        if node.op == "Add":
+            # Grappler writes the older name into some of its rewrites; on numbers they are the same op.
+            node.op = "AddV2"
         for key in [key for key in node.attr if key.startswith("_")]:
             del node.attr[key]
     return tidy

@@ -14,8 +14,9 @@ from keras.src.utils.naming import to_snake_case
 
 from converter.borders import Port
 from converter.mixing import circle_rows, overlap_of_rows
+from converter.plain import plain_ops
 from converter.refusal import Refusal
-from converter.rows import Rows, reduce_rows
+from converter.rows import Rows, reduce_rows, to_rank
 
 # Their labels are class numbers, one axis fewer than the outputs have.
 SPARSE = ("sparse_categorical_crossentropy", "categorical_generalized_cross_entropy")
@@ -69,7 +70,12 @@ class OutputLoss:
             return Port(output.name, (), "int32")
         if not self.sparse:
             return Port(output.name, output.shape, "float32")
-        return Port(output.name, output.shape[:-1], "int32", output.shape[-1])
+        classes: int | None = output.shape[-1]
+        ignored = getattr(self.loss, "ignore_class", None)
+        if ignored is not None and not 0 <= ignored < output.shape[-1]:
+            # Labels beyond the classes are meant, so nobody may check them.
+            classes = None
+        return Port(output.name, output.shape[:-1], "int32", classes)
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
         """Scalar: Keras' loss of the rows that exist."""
@@ -78,11 +84,16 @@ class OutputLoss:
         if self.name in ("dice", "tversky") and _mixes_rows(self.loss.axis, len(output.shape)):
             return overlap_of_rows(self.loss, y, output, rows)
         mask = getattr(output, "_keras_mask", None)
-        values = self.loss.call(y, output)
+        with plain_ops():
+            values = self.loss.call(self._labels(y, rows), output)
         own = getattr(values, "_keras_mask", None)
         if own is not None:
             mask = own if mask is None else tf.logical_and(mask, own)
         return reduce_rows(values, mask, rows, self.loss.reduction)
+
+    def _labels(self, y: Any, rows: Rows) -> Any:
+        # Whether the labels of hinge losses are 0 and 1 or -1 and 1, Keras reads off the whole batch.
+        return y * to_rank(rows.exists, len(y.shape)) if self.name in ("hinge", "squared_hinge") else y
 
 
 def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
@@ -133,7 +144,7 @@ def _checked(name: str, loss: Any) -> OutputLoss:
         raise _bad(
             f"The loss {name} is not reduced to one number; use the reduction {', '.join(REDUCTIONS)}."
         )
-    if name not in ("dice", "tversky") and getattr(loss, "axis", -1) == 0:
+    if name not in ("dice", "tversky") and getattr(loss, "_fn_kwargs", {}).get("axis") == 0:
         raise _bad(
             f"The loss {name} works across the examples of a batch (axis 0), which padding would change; "
             "use another axis."

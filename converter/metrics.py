@@ -3,49 +3,74 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import keras
 import tensorflow as tf
-from keras.src.backend.tensorflow import numpy as keras_numpy
 from keras.src.metrics import ALL_OBJECTS_DICT
 from keras.src.trainers.compile_utils import get_metric
 
 from converter.borders import Port
+from converter.counting import Counting, counting
 from converter.patching import replaced
+from converter.plain import plain_ops
 from converter.refusal import Refusal
 from converter.rows import Rows, to_rank
 
 _m = keras.metrics
 SPARSE = (_m.SparseCategoricalAccuracy, _m.SparseTopKCategoricalAccuracy, _m.SparseCategoricalCrossentropy)
-KINDS = {_m.RootMeanSquaredError: "root"}
+HINGES = (_m.Hinge, _m.SquaredHinge)
+CORRELATIONS = (_m.PearsonCorrelation, _m.ConcordanceCorrelation)
+# Keras writes some names otherwise than it reads them.
+NAMES = ALL_OBJECTS_DICT | {"fbeta_score": _m.FBetaScore, "logcosh": _m.LogCoshError}
 
 
 @dataclass(frozen=True)
 class OutputMetric:
-    """A Keras metric of one output. `kind` says what is made of numerator and denominator (bundle.md)."""
+    """A Keras metric of one output, with its own count of rows in the bundle's `metrics`."""
 
     name: str
-    kind: str
     metric: Any
+    counting: Counting
     weighted: bool = False
 
     @property
     def sparse(self) -> bool:
         """Whether the labels are class numbers."""
-        return isinstance(self.metric, SPARSE)
+        return takes_class_numbers(self.metric)
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
-        """[2]: numerator and denominator of the rows that exist."""
-        weight = rows.weight if self.weighted else rows.exists
-        mask = getattr(output, "_keras_mask", None)
-        if mask is not None and isinstance(self.metric, _m.MeanMetricWrapper):
-            weight = to_rank(weight, len(mask.shape))
-        zeros = [tf.zeros(v.shape) for v in self.metric.variables]
-        with replaced(keras_numpy, {"argmax": _argmax}):
-            total, count = self.metric.stateless_update_state(zeros, y, output, sample_weight=weight)
-        return tf.stack([total, count])
+        """[n, 2]: numerators and denominators of the rows that exist."""
+        if isinstance(self.metric, HINGES):
+            # Whether their labels are 0 and 1 or -1 and 1, Keras reads off the whole batch.
+            y = y * to_rank(rows.exists, len(y.shape))
+        weight = self.counting.weights(rows.weight if self.weighted else rows.exists, y, output)
+        zeros = [tf.zeros(v.shape, v.dtype) for v in self.metric.variables]
+        with plain_ops(), self._finite(rows):
+            counted = self.metric.stateless_update_state(zeros, y, output, sample_weight=weight)
+        names = [variable.name for variable in self.metric.variables]
+        return self.counting.rows(dict(zip(names, counted, strict=True)))
+
+    def _finite(self, rows: Rows) -> AbstractContextManager[None]:
+        """A correlation of constant rows, as padding may be, is 0 / 0; weight 0 would leave it so."""
+        if not isinstance(self.metric, CORRELATIONS):
+            return nullcontext()
+        correlate = self.metric._fn
+
+        def of_rows(y: Any, output: Any, **settings: Any) -> Any:
+            values = correlate(y, output, **settings)
+            return tf.where(to_rank(rows.exists, len(values.shape)) > 0.0, values, 0.0)
+
+        return replaced(self.metric, {"_fn": of_rows})
+
+
+def takes_class_numbers(metric: Any) -> bool:
+    """Whether a metric's labels are class numbers instead of arrays of the output's shape."""
+    if isinstance(metric, _m.IoU) and not isinstance(metric, _m.BinaryIoU):
+        return bool(metric.sparse_y_true)
+    return isinstance(metric, SPARSE)
 
 
 def make_metric(wanted: Any, label: Port, output: Port, weighted: bool) -> OutputMetric:
@@ -54,9 +79,9 @@ def make_metric(wanted: Any, label: Port, output: Port, weighted: bool) -> Outpu
     Raises Refusal where Keras has no such metric or it does not fit the labels.
     """
     metric = _named_metric(wanted) or _compiled_metric(wanted, label, output)
-    if not isinstance(metric, _m.Mean):
-        raise _refused(metric.name)
-    made = OutputMetric(metric.name, KINDS.get(type(metric), "ratio"), metric, weighted)
+    if isinstance(metric, _m.FBetaScore):
+        metric._build((1, *label.shape), (1, *output.shape))
+    made = OutputMetric(metric.name, metric, counting(metric, output.shape[-1]), weighted)
     if made.sparse != (label.dtype == "int32"):
         kind = "class numbers" if label.dtype == "int32" else "labels of the output's own shape"
         raise _bad(f"The metric {made.name} does not fit {kind}, which the loss of {output.name} needs.")
@@ -66,7 +91,7 @@ def make_metric(wanted: Any, label: Port, output: Port, weighted: bool) -> Outpu
 def label_of_metric(wanted: Any, output: Port) -> Port:
     """The labels of an output that has no loss, only metrics."""
     metric = _named_metric(wanted) or wanted
-    if isinstance(metric, SPARSE):
+    if takes_class_numbers(metric):
         return Port(output.name, output.shape[:-1], "int32", output.shape[-1])
     return Port(output.name, output.shape, "float32")
 
@@ -74,9 +99,9 @@ def label_of_metric(wanted: Any, output: Port) -> Port:
 def _named_metric(wanted: Any) -> Any:
     """The metric of a name or of a table with a name and settings; None for anything else."""
     name = wanted.get("name") if isinstance(wanted, dict) else wanted
-    if not isinstance(name, str) or name in ("accuracy", "acc"):
+    if not isinstance(name, str) or name.lower() in ("accuracy", "acc"):
         return None
-    kind = ALL_OBJECTS_DICT.get(name)
+    kind = NAMES.get(name)
     if kind is None:
         raise _refused(name)
     settings = {key: v for key, v in wanted.items() if key != "name"} if isinstance(wanted, dict) else {}
@@ -97,14 +122,6 @@ def _compiled_metric(wanted: Any, label: Port, output: Port) -> Any:
         return get_metric(wanted, y, y_pred)
     except ValueError as error:
         raise _refused(str(wanted)) from error
-
-
-def _argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Without the bit operations by which Keras tells -0.0 from 0.0."""
-    if axis is None:
-        x, axis = tf.reshape(x, [-1]), 0
-    found = tf.argmax(x, axis, tf.int32)
-    return tf.expand_dims(found, axis) if keepdims else found
 
 
 def _refused(name: str) -> Refusal:

@@ -39,16 +39,19 @@ class Objectives:
         return tuple(part.label for part in self.parts if part is not None)
 
     @property
-    def metrics(self) -> list[dict[str, str]]:
-        """Name and kind of each row of `measure`'s metrics."""
-        several = len(self.parts) > 1
-        named = []
+    def metrics(self) -> list[dict[str, Any]]:
+        """Name, kind and number of rows (1 where it is not said) of each of `measure`'s metrics."""
+        taken: set[str] = set()
+        described: list[dict[str, Any]] = []
         for part in self._parts_with_labels():
-            prefix = f"{part.output.name}_" if several else ""
-            if several and part.loss is not None:
-                named.append({"name": f"{prefix}loss", "kind": "ratio"})
-            named += [{"name": prefix + m.name, "kind": m.kind} for m in part.metrics]
-        return named
+            prefix = f"{part.output.name}_" if len(self.parts) > 1 else ""
+            if prefix and part.loss is not None:
+                described.append({"name": f"{prefix}loss", "kind": "ratio"})
+            for metric in part.metrics:
+                name = _free_name(prefix, metric, taken)
+                entry = {"name": name, "kind": metric.counting.kind, "rows": metric.counting.count}
+                described.append({k: v for k, v in entry.items() if (k, v) != ("rows", 1)})
+        return described
 
     @property
     def mean_over_rows(self) -> bool:
@@ -71,9 +74,9 @@ class Objectives:
                 own = part.loss.of(y, output, rows)
                 loss += own if part.weight == 1.0 else own * part.weight
                 if len(self.parts) > 1:
-                    metrics.append(tf.stack([own * rows.count, rows.count]))
+                    metrics.append(tf.stack([own * rows.count, rows.count])[None])
             metrics += [metric.of(y, output, rows) for metric in part.metrics]
-        return loss, tf.stack(metrics) if metrics else None
+        return loss, tf.concat(metrics, 0) if metrics else None
 
     def _parts_with_labels(self) -> list[Objective]:
         return [part for part in self.parts if part is not None]
@@ -154,6 +157,18 @@ def _objective(
     made = [make_metric(m, label, output, weighted=False) for m in metrics]
     made += [make_metric(m, label, output, weighted=True) for m in weighted]
     return Objective(output, label, loss, weight, tuple(made))
+
+
+def _free_name(prefix: str, metric: OutputMetric, taken: set[str]) -> str:
+    """Keras' name of a metric: numbered, or for weighted metrics with a word, where it would come twice."""
+    name = prefix + metric.name
+    if name in taken and metric.weighted:
+        name = f"{prefix}weighted_{metric.name}"
+    stem, number = name, 1
+    while name in taken:
+        name, number = f"{stem}_{number}", number + 1
+    taken.add(name)
+    return name
 
 
 def _compiled(model: Any, part: str, attribute: str) -> Any:

@@ -50,4 +50,4 @@ def reduce_rows(values: Any, mask: Any, rows: Rows, reduction: str) -> Any:
     counted = weights if reduction == "mean_with_sample_weight" else counted
     positions = math.prod(values.shape) // math.prod(counted.shape)
     number = tf.reduce_sum(counted) * float(positions)
-    return total / number if mask is None else tf.math.divide_no_nan(total, number)
+    return tf.math.divide_no_nan(total, number)

@@ -26,7 +26,7 @@ from backend.peer.graphs import (
     open_bundle,
 )
 from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.trainer import Vector, means, totals
+from backend.peer.trainer import Vector, means, totals, totals_size
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +84,7 @@ class Evaluator:
             "trainable": self._tf.constant(weights[: sizes.trainable]),
             "state": self._tf.constant(weights[sizes.trainable :]),
         }
-        summed = np.zeros(2 + 2 * len(manifest.metrics), np.float64)
+        summed = np.zeros(totals_size(manifest.metrics), np.float64)
         for start in range(0, len(examples), step):
             rows = slice(start, start + step)
             summed += self._measure(parts, examples.batch(rows, step)).numpy()

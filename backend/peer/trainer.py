@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ class Trainer:
             "trainable": tf.constant(weights[: sizes.trainable]),
             "state": tf.constant(weights[sizes.trainable :]),
             "slots": tf.zeros([self._manifest.optimizer.slots, sizes.trainable], tf.float32),
-            "totals": tf.zeros([2 + 2 * len(self._manifest.metrics)], tf.float64),
+            "totals": tf.zeros([totals_size(self._manifest.metrics)], tf.float64),
         }
 
     def _end(self, carry: Carry) -> Vector:
@@ -207,6 +208,15 @@ def means(
 ) -> tuple[float, float, dict[str, float]]:
     """Examples, mean loss and metrics of `totals` added up over some batches."""
     count, loss, *sums = summed.tolist()
-    pairs = zip(metrics, sums[::2], sums[1::2], strict=True)
-    values = {spec.name: spec.value(numerator, denominator) for spec, numerator, denominator in pairs}
+    pairs = list(zip(sums[::2], sums[1::2], strict=True))
+    starts = accumulate((spec.rows for spec in metrics), initial=0)
+    values = {
+        spec.name: spec.value(pairs[start : start + spec.rows])
+        for spec, start in zip(metrics, starts, strict=False)
+    }
     return count, loss / max(count, 1.0), values
+
+
+def totals_size(metrics: Sequence[MetricSpec]) -> int:
+    """The length of `totals`."""
+    return 2 + 2 * sum(spec.rows for spec in metrics)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backend.errors import BundleError
+from backend.numerics.metrics import METRICS, Pairs
 from backend.services.work import Flops, Layer, Step
 
 SignatureName = Literal["train", "apply", "evaluate", "predict", "train_slice"]
@@ -74,17 +75,15 @@ class OutputSpec(Struct, frozen=True):
 
 
 class MetricSpec(Struct, frozen=True):
-    """A metric: numerator / denominator over all batches, or the square root of that."""
+    """A metric and how many rows of a graph's `metrics` it counts in."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
-    kind: Literal["ratio", "root"] = "ratio"
+    kind: Literal["ratio", "root", "sum", "mean", "auc"] = "ratio"
+    rows: Annotated[int, Meta(ge=1, le=1024)] = 1
 
-    def value(self, numerator: float, denominator: float) -> float:
-        """The metric of the sums over some batches; 0 where the denominator is 0."""
-        if denominator == 0.0:
-            return 0.0
-        ratio = numerator / denominator
-        return math.sqrt(max(ratio, 0.0)) if self.kind == "root" else ratio
+    def value(self, pairs: Pairs) -> float:
+        """The metric of its rows' numerators and denominators, added up over some batches."""
+        return METRICS[self.kind](pairs)
 
 
 class NamedTensor(Struct, frozen=True):

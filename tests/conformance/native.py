@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from backend.numerics.metrics import METRICS
 from backend.peer.graphs import import_graphs, open_bundle
 from backend.services.manifest import SignatureName
 from tests.conformance.reference import uniform_input
@@ -58,10 +59,12 @@ def read_batches(reference: Path) -> list[dict[str, Any]]:
 
 def metric_values(manifest: dict[str, Any], outputs: dict[str, Any]) -> dict[str, float]:
     """The metrics of one run by name; {} where a bundle has none."""
-    values = {}
-    for spec, (numerator, denominator) in zip(manifest["metrics"], outputs.get("metrics", ()), strict=True):
-        ratio = numerator / denominator if denominator else 0.0
-        values[spec["name"]] = float(np.sqrt(ratio) if spec["kind"] == "root" else ratio)
+    values, pairs = {}, np.asarray(outputs.get("metrics", np.zeros((0, 2))), np.float64)
+    for spec in manifest["metrics"]:
+        count = spec.get("rows", 1)
+        values[spec["name"]] = METRICS[spec["kind"]](pairs[:count].tolist())
+        pairs = pairs[count:]
+    assert not len(pairs)
     return values
 
 

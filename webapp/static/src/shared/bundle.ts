@@ -17,10 +17,11 @@ export interface LabelSpec extends PartSpec {
   readonly classes?: number | null;
 }
 
-/** Numerator / denominator over all batches, or the square root of that. */
+/** A metric and how many rows of a graph's `metrics` it counts in (1 where it is not said). */
 export interface MetricSpec {
   readonly name: string;
-  readonly kind: "ratio" | "root";
+  readonly kind: "ratio" | "root" | "sum" | "mean" | "auc";
+  readonly rows?: number;
 }
 
 export interface NamedTensor extends PartSpec {

@@ -2,6 +2,7 @@
 
 import { concat1d, type Tensor1D } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
+import { metricValues } from "../shared/metrics";
 import { joinShards } from "../shared/preprocess";
 import type { Shard } from "../shared/shard";
 import type { Plan } from "../shared/worker-messages";
@@ -63,16 +64,6 @@ class Tally {
   metrics(specs: Bundle["metrics"]): number[] {
     return metricValues(specs, this.#pairs);
   }
-}
-
-/** Metrics of numerators and denominators in turn. */
-export function metricValues(specs: Bundle["metrics"], pairs: ArrayLike<number>): number[] {
-  return specs.map(({ kind }, i) => {
-    const [numerator = 0, denominator = 0] = [pairs[2 * i], pairs[2 * i + 1]];
-    if (denominator === 0) return 0;
-    const ratio = numerator / denominator;
-    return kind === "root" ? Math.sqrt(Math.max(ratio, 0)) : ratio;
-  });
 }
 
 const channel = new MessageChannel();
