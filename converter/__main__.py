@@ -1,4 +1,4 @@
-"""`python -m converter MODEL.keras --task task.toml -o DIR`: the conversion as its own, limited process.
+"""`python -m converter MODEL --task task.toml -o DIR`: the conversion as its own, limited process.
 
 The last line on standard output is JSON, `{"ok": true, "message": ...}`, or with `"code"` and false where the
 model or the task file was refused. Exit code 0: the bundle is in DIR; 1: refused; 2: wrong arguments.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
 
 from converter.limits import Limits, apply_limits, quiet_tensorflow
 from converter.refusal import Refusal
+from converter.sandbox import confine
 from converter.task import read_task
 
 
@@ -24,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     apply_limits(limits)
     quiet_tensorflow()
     try:
-        message = _convert(args.model, args.task, args.output, limits)
+        message = _convert(args, limits)
     except Refusal as refusal:
         return _answer(False, str(refusal), refusal.code)
     except MemoryError:
@@ -36,36 +38,53 @@ def main(arguments: list[str] | None = None) -> int:
     return _answer(True, message)
 
 
-def _convert(model: Path, task_file: Path, output: Path, limits: Limits) -> str:
-    task = read_task(task_file)
+def _convert(args: argparse.Namespace, limits: Limits) -> str:
+    output: Path = args.output
+    model: Path = args.model.resolve()
+    task = read_task(args.task)
     if output.exists():
         raise Refusal(f"{output} exists already; choose another folder or remove it first.")
-    # TensorFlow is imported only now: after the limits, and after cheap mistakes were told.
-    try:
-        from converter.bundle import write_bundle
-    except ImportError as error:
-        raise Refusal(
-            f"TensorFlow cannot be loaded ({error}); allow more memory or install minga[convert]."
-        ) from error
-
+    if not model.exists():
+        raise Refusal(f"{args.model} cannot be read (No such file or directory); check the path.")
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundle-", dir=output.parent) as temporary:
+        _shut_in(model, args.custom, output.parent, temporary)
+        # TensorFlow is imported only now: shut in, within limits, and after cheap mistakes were told.
+        try:
+            from converter.bundle import write_bundle
+        except ImportError as error:
+            raise Refusal(
+                f"TensorFlow cannot be loaded ({error}); allow more memory or install minga[convert]."
+            ) from error
         draft = Path(temporary) / "bundle"
         draft.mkdir()
-        manifest = write_bundle(model, task, draft, limits)
+        manifest = write_bundle(model, task, draft, limits, args.custom)
         draft.rename(output)
     parameters = manifest["parameters"]["trainable"] + manifest["parameters"]["state"]
     return f"{parameters} parameters, {len(manifest['files'])} files."
+
+
+def _shut_in(model: Path, custom: Path | None, folder: Path, temporary: str) -> None:
+    tempfile.tempdir = os.environ["KERAS_HOME"] = temporary
+    # The weights of a TF.js model lie beside its model.json.
+    readable = [model.parent if model.suffix.lower() == ".json" else model]
+    if custom:
+        readable.append(custom.resolve().parent)
+    for sentence in confine(readable, [folder]):
+        print(f"sandbox: {sentence}.", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m converter", description=__doc__.splitlines()[0] if __doc__ else None
     )
-    parser.add_argument("model", type=Path, help="a .keras file")
+    parser.add_argument("model", type=Path, help="a .keras, .h5, SavedModel, TF.js model.json, or zip of one")
     parser.add_argument("--task", type=Path, required=True, help="the task file")
     parser.add_argument(
         "-o", "--output", type=Path, required=True, help="folder of the bundle; must not exist"
+    )
+    parser.add_argument(
+        "--custom", type=Path, help="a Python file of your own that defines the model's layers; it is run"
     )
     defaults = Limits()
     parser.add_argument("--cpu-seconds", type=int, default=defaults.cpu_seconds)

@@ -1,10 +1,9 @@
-"""The whole road from a .keras file to a bundle directory (docs/reference/bundle.md)."""
+"""The whole road from a model's file to a bundle directory (docs/reference/bundle.md)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from converter.limits import Limits
 from converter.loading import load_model
 from converter.objectives import Objectives, choose_objectives
 from converter.optimizers import Optimizer, compiled_optimizer, make_optimizer
+from converter.saving import save_model
 from converter.slices import SIGNATURE as SLICE
 from converter.slices import adds_up, slice_size, trace_slice
 from converter.summary import summarize
@@ -26,9 +26,14 @@ from converter.tracing import Traced, Tracer
 FORMAT = "minga-bundle/2"
 
 
-def write_bundle(model_file: Path, task: ConversionTask, directory: Path, limits: Limits) -> dict[str, Any]:
-    """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal."""
-    model = load_model(model_file, limits)
+def write_bundle(
+    model_file: Path, task: ConversionTask, directory: Path, limits: Limits, custom: Path | None = None
+) -> dict[str, Any]:
+    """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal.
+
+    `custom` is a Python file of the owner's with the model's own layers; it is run.
+    """
+    model = load_model(model_file, limits, custom)
     borders = find_borders(model)
     objectives = choose_objectives(model, task, borders)
     optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
@@ -54,7 +59,7 @@ def write_bundle(model_file: Path, task: ConversionTask, directory: Path, limits
 
     _write_graphs(graphs, directory)
     (directory / "weights.bin").write_bytes(layout.values().tobytes())
-    shutil.copyfile(model_file, directory / "model.keras")
+    save_model(model, model_file, directory / "model.keras")
 
     manifest = _manifest(task, tracer, objectives, optimizer, traces)
     manifest["slice"] = {"batch_size": rows} if SLICE in graphs else None

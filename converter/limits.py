@@ -40,6 +40,7 @@ def quiet_tensorflow() -> None:
     """
     os.environ.update(
         CUDA_VISIBLE_DEVICES="-1",
+        JOBLIB_MULTIPROCESSING="0",
         KERAS_BACKEND="tensorflow",
         TF_CPP_MIN_LOG_LEVEL="3",
         TF_ENABLE_ONEDNN_OPTS="0",

@@ -1,68 +1,99 @@
-"""Load a .keras file safely and refuse, with a sentence, what cannot become a bundle."""
+"""Load a model of any format safely and refuse, with a sentence, what cannot become a bundle."""
 
 from __future__ import annotations
 
+import copy
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 
-from converter.archive import check_archive
+from converter.checks import check_built, check_count, check_model
+from converter.custom import import_custom
+from converter.inputs.config import check_config
+from converter.inputs.hard_sigmoid import keep_hard_sigmoid
+from converter.inputs.kinds import read_source
+from converter.inputs.source import Source
 from converter.limits import Limits
 from converter.refusal import Refusal
 
+# What Keras and TensorFlow raise at a configuration or at weights that do not fit.
+_FAULTS = (TypeError, ValueError, KeyError, AttributeError, ImportError, OSError, IndexError, RuntimeError,
+           ArithmeticError, NotImplementedError, AssertionError)  # fmt: skip
 
-def load_model(path: Path, limits: Limits) -> Any:
-    """The model, its recurrent layers set to unroll. Raises Refusal."""
-    check_archive(path, limits.file_bytes)
-    try:
-        model = keras.saving.load_model(path, compile=True, safe_mode=True)
-    except (TypeError, ValueError, KeyError, AttributeError, ImportError, OSError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise Refusal(f"Keras cannot load {path.name}: {reason}") from error
-    _check_borders(model)
-    _check_layers(model)
-    _check_values(model, limits)
+
+def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
+    """The model, its recurrent layers set to unroll. Raises Refusal.
+
+    `path` is a `.keras`, `.h5`, a SavedModel folder, a TF.js model.json, or a zip of a folder. `custom` is a
+    Python file of the owner's own, run before loading; it makes custom layers and Lambda known.
+    """
+    objects = import_custom(custom) if custom else {}
+    with tempfile.TemporaryDirectory() as folder, keras.saving.custom_object_scope(objects):
+        source = read_source(path, Path(folder), limits.file_bytes)
+        check_config([source.config, source.compiled], objects if custom else None)
+        model = _build(source, path.name, limits, safe=custom is None)
+        _fill(model, source, path.name)
+    model.minga_own_file, model.minga_unrolled = source.own, []
+    check_model(model)
+    _unroll(model)
     return model
 
 
-def _check_borders(model: Any) -> None:
-    if not isinstance(model, keras.Model) or not getattr(model, "inputs", None):
-        raise Refusal("The model has no fixed input; build it with keras.Input or as a functional model.")
-    for word, tensors in (("input", model.inputs), ("output", model.outputs)):
-        for tensor in tensors:
-            if any(n is None for n in tensor.shape[1:]):
-                raise Refusal(
-                    f"The {word} {tensor.name} has the open shape {tuple(tensor.shape)}; "
-                    "give every dimension but the batch a number."
-                )
+def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
+    """The model, counted before its variables get memory: a stateless scope keeps them empty."""
+    scope = keras.StatelessScope()
+    with scope:
+        try:
+            model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
+            check_built(model, name)
+            check_count(model, limits)
+        except BaseException as error:
+            scope.initialize_variables = False
+            keras.backend.clear_session()
+            if isinstance(error, RecursionError):
+                raise Refusal(f"{name} is nested too deeply; use fewer nested models.") from error
+            if isinstance(error, _FAULTS):
+                raise _cannot_load(name, error) from error
+            raise
+    return model
 
 
-def _check_layers(model: Any) -> None:
+def _fill(model: Any, source: Source, name: str) -> None:
+    try:
+        source.fill(model)
+        if source.old_sigmoid:
+            keep_hard_sigmoid(model)
+        if source.compiled:
+            model.compile_from_config(source.compiled)
+    except _FAULTS as error:
+        raise _cannot_load(name, error) from error
+
+
+def _cannot_load(name: str, error: BaseException) -> Refusal:
+    # Keras puts the whole configuration before the cause.
+    reason = " ".join(str(error).rpartition("Exception encountered: ")[2].split())[:300].rstrip(".")
+    return Refusal(
+        f"Keras cannot load {name}: {reason}. Save it again with model.save(), from a current Keras."
+    )
+
+
+def _free_batch(config: Mapping[str, Any]) -> dict[str, Any]:
+    # A Sequential that was first built by calling it remembers that one batch's size.
+    # Copied because Keras takes configurations apart while it reads them.
+    own = copy.deepcopy(dict(config))
+    settings = own.get("config")
+    shape = settings.get("build_input_shape") if isinstance(settings, dict) else None
+    if isinstance(settings, dict) and isinstance(shape, list) and shape:
+        settings["build_input_shape"] = [None, *shape[1:]]
+    return own
+
+
+def _unroll(model: Any) -> None:
+    # Loops over TensorLists have no gradient in TF.js.
     for layer in model._flatten_layers():
-        if getattr(layer, "activity_regularizer", None) is not None:
-            raise Refusal(
-                f"The layer {layer.name} has an activity regularizer, which padding would change; remove it."
-            )
-        if getattr(layer, "stateful", False):
-            raise Refusal(f"The layer {layer.name} is stateful; set stateful=False, batches are independent.")
-        if isinstance(layer, keras.layers.RNN):
-            # Loops over TensorLists have no gradient in TF.js.
+        if isinstance(layer, keras.layers.RNN) and not layer.unroll:
             layer.unroll = True
-
-
-def _check_values(model: Any, limits: Limits) -> None:
-    count = model.count_params()
-    if count > limits.parameters:
-        raise Refusal(f"The model has {count} parameters; at most {limits.parameters} are allowed.")
-    if not model.trainable_variables:
-        raise Refusal(
-            "The model has no trainable variables; set layer.trainable = True where it should learn."
-        )
-    for variable in model.variables:
-        values = np.asarray(variable)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise Refusal(
-                f"The variable {variable.path} holds NaN or infinity; save a model with finite weights."
-            )
+            model.minga_unrolled.append(layer)

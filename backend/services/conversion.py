@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -12,10 +14,11 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from backend.errors import BundleError, SettingsError, TaskFileError
 
+TEXT_BYTES = 1 << 16
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
@@ -30,11 +33,18 @@ class ConversionLimits:
     parameters: int = 50_000_000
 
 
-def convert(model: Path, task_file: Path, output: Path, limits: ConversionLimits | None = None) -> str:
+def convert(
+    model: Path,
+    task_file: Path,
+    output: Path,
+    limits: ConversionLimits | None = None,
+    custom: Path | None = None,
+) -> str:
     """Make the bundle of `model` in the folder `output`, which must not exist; returns a sentence about it.
 
-    The folder appears complete or not at all. Raises BundleError or TaskFileError with the converter's
-    sentence, and SettingsError where the converter is not installed.
+    The folder appears complete or not at all. `custom` is a Python file that is run: only for an owner's own
+    model on the owner's own machine, never for an upload. Raises BundleError or TaskFileError with the
+    converter's sentence, and SettingsError where the converter is not installed.
     """
     limits = limits or ConversionLimits()
     root = converter_folder().parent
@@ -45,6 +55,8 @@ def convert(model: Path, task_file: Path, output: Path, limits: ConversionLimits
     with tempfile.TemporaryDirectory(prefix=".convert-", dir=output.parent) as folder:
         draft = Path(folder) / "bundle"
         command = _command(model.resolve(), task_file.resolve(), draft, limits)
+        if custom:
+            command += ["--custom", str(custom.resolve())]
         done = _run(command, Path(folder), root, limits)
         message = _message(done, limits)
         draft.rename(output)
@@ -81,22 +93,41 @@ def _command(model: Path, task_file: Path, draft: Path, limits: ConversionLimits
 def _run(
     command: list[str], folder: Path, root: Path, limits: ConversionLimits
 ) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
-            command,
-            cwd=folder,
-            env=_environment(folder, root, os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limits.wall_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BundleError(
-            f"The conversion took longer than {limits.wall_seconds:g} seconds; use a smaller model or batch."
-        ) from error
+    # Into files, which the limit on files bounds: a hostile model could print until this process is full.
+    with (folder / "said").open("w+b") as said, (folder / "log").open("w+b") as log:
+        try:
+            done = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
+                command,
+                cwd=folder,
+                env=_environment(folder, root, os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=log,
+                timeout=limits.wall_seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise BundleError(
+                f"The conversion took longer than {limits.wall_seconds:g} seconds; "
+                "use a smaller model or batch."
+            ) from error
+        head, output, errors = _text(log, 0), _text(said, TEXT_BYTES), _text(log, TEXT_BYTES)
+    for line in head.splitlines():
+        if line.startswith("sandbox: "):
+            _warn_once(line.removeprefix("sandbox: "))
+    return subprocess.CompletedProcess(command, done.returncode, output, errors)
+
+
+def _text(file: IO[bytes], last: int) -> str:
+    """The last `last` bytes of a file, or its first TEXT_BYTES if 0, as text."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - last) if last else 0)
+    return file.read(TEXT_BYTES).decode("utf-8", "replace")
+
+
+@functools.cache
+def _warn_once(sentence: str) -> None:
+    logging.getLogger(__name__).warning("Conversions are less shut in than they could be: %s", sentence)
 
 
 def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, str]:

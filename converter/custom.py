@@ -1,0 +1,37 @@
+"""`--custom layers.py`: the owner's own layers, on the owner's machine. Never used for what others send."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from converter.refusal import Refusal
+
+
+def import_custom(path: Path) -> dict[str, Any]:
+    """Run the Python file and return its layers, losses and functions by name, as Keras wants them.
+
+    Raises Refusal where the file cannot be run.
+    """
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise Refusal(f"{path} is no Python file; --custom wants the file that defines the model's layers.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise Refusal(
+            f"{path.name} cannot be run ({type(error).__name__}: {error}); mend it and convert again."
+        ) from error
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", None) == module.__name__
+    }
+    return {**keras.saving.get_custom_objects(), **own}

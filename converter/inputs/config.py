@@ -1,0 +1,93 @@
+"""What a configuration may name: Keras' own layers, losses and so on, nothing else that can be imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+import keras
+
+from converter.refusal import Refusal
+
+# Layers that run code of their own or read files named in the model.
+REFUSED_LAYERS = {
+    "Lambda": "it carries Python code",
+    "TFSMLayer": "it loads a SavedModel from a path",
+    "JaxLayer": "it carries JAX code",
+    "FlaxLayer": "it carries Flax code",
+    "TorchModuleWrapper": "it carries PyTorch code",
+    "StringLookup": "it works on strings and may read files",
+    "IntegerLookup": "it is a lookup table and may read files",
+    "TextVectorization": "it works on strings and may read files",
+    "Hashing": "it works on strings",
+    "HashedCrossing": "it works on strings",
+    "FeatureSpace": "it works on strings and may read files",
+}
+_PARTS = (
+    "activations|constraints|dtype_policies|initializers|layers|losses|metrics|models|ops|optimizers|quantizers|"
+    "random|regularizers"
+)
+_MODULES = re.compile(rf"keras|keras\.({_PARTS}|optimizers\.schedules)|keras\.src\.({_PARTS})(\.\w+)*")
+_PLAIN = {
+    "__tensor__",
+    "__numpy__",
+    "__bytes__",
+    "__ellipsis__",
+    "__slice__",
+    "__keras_tensor__",
+    "__tuple__",
+}
+_FUNCTIONS = (keras.activations, keras.losses, keras.metrics, keras.initializers, keras.regularizers)
+_NO_FUNCTIONS = {"get", "serialize", "deserialize"}
+CUSTOM = (
+    "its code is not in the file. On your own machine, convert it with `minga convert ... --custom "
+    "layers.py`, the file that defines it; otherwise use Keras' own layers"
+)
+
+
+def check_config(config: Any, custom: Collection[str] | None = None) -> None:
+    """Refuse a configuration that names code not Keras' own.
+
+    `custom` are the names that the owner's own file brings along; with it Lambda layers are allowed too.
+    Raises Refusal.
+    """
+    waiting = [config]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting.extend(node)
+        elif isinstance(node, dict):
+            waiting.extend(node.values())
+            if "class_name" in node:
+                _check_class(node, custom)
+
+
+def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
+    kind, module, settings = str(node["class_name"]), node.get("module"), node.get("config")
+    name = settings.get("name", kind) if isinstance(settings, dict) else settings or kind
+    registered = node.get("registered_name")
+    if custom is not None and ({kind, str(settings), str(registered)} & set(custom) or kind == "Lambda"):
+        return
+    if kind == "__lambda__":
+        if custom is None:
+            raise Refusal("The model holds a Python lambda; use Keras' own layers and activations instead.")
+    elif kind in REFUSED_LAYERS:
+        raise Refusal(f"The layer {name} is a {kind}: {REFUSED_LAYERS[kind]}; use Keras' own layers instead.")
+    elif kind == "function":
+        if not _is_function(module, settings):
+            raise Refusal(f"The function {_short(settings)} is custom code from {_short(module)}: {CUSTOM}.")
+    elif kind not in _PLAIN and not (isinstance(module, str) and _MODULES.fullmatch(module)):
+        raise Refusal(f"{_short(name)} is a custom {_short(kind)} from {_short(module)}: {CUSTOM}.")
+    elif kind in _PLAIN and module is not None:
+        raise Refusal(f"{_short(name)} is no plain value, it names {_short(module)}; save the model again.")
+
+
+def _is_function(module: Any, name: Any) -> bool:
+    known = isinstance(name, str) and name.isidentifier() and name not in _NO_FUNCTIONS
+    place = module == "builtins" or (isinstance(module, str) and _MODULES.fullmatch(module))
+    return bool(known and place and any(callable(vars(space).get(name)) for space in _FUNCTIONS))
+
+
+def _short(value: Any) -> str:
+    return str(value)[:60]

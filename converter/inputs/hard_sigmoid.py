@@ -1,0 +1,61 @@
+"""Keras 2's and TF.js' hard_sigmoid, clip(0.2 x + 0.5, 0, 1), in Keras 3, where x / 6 is taken.
+
+The old function of x is the new one of 1.2 x. What computes x is linear in a layer's last weights, so that
+weights times 1.2 give the same predictions with Keras 3's own layers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+
+from converter.refusal import Refusal
+
+_SCALE = np.float32(1.2)
+_LINEAR = (
+    keras.layers.Dense,
+    keras.layers.EinsumDense,
+    keras.layers.Conv1D,
+    keras.layers.Conv2D,
+    keras.layers.Conv3D,
+    keras.layers.Conv1DTranspose,
+    keras.layers.Conv2DTranspose,
+    keras.layers.Conv3DTranspose,
+)
+# Which of the blocks of `units` columns are gates: LSTM's are i, f, c, o and GRU's z, r, h.
+_GATES = ((keras.layers.LSTMCell, (0, 1, 3)), (keras.layers.GRUCell, (0, 1)))
+
+
+def keep_hard_sigmoid(model: Any) -> None:
+    """Scale the weights of all layers that use hard_sigmoid. Raises Refusal where one has none to scale."""
+    for layer in model._flatten_layers():
+        hard = getattr(layer, "activation", None) is keras.activations.hard_sigmoid
+        if getattr(layer, "recurrent_activation", None) is keras.activations.hard_sigmoid:
+            _scale_gates(layer)
+        if hard and isinstance(layer, _LINEAR):
+            for variable in layer.weights:
+                variable.assign(np.asarray(variable) * _SCALE)
+        elif hard and not isinstance(layer, keras.layers.RNN):
+            raise Refusal(
+                f"The layer {layer.name} uses hard_sigmoid, which Keras 3 computes differently from the "
+                "model's own program; use sigmoid there."
+            )
+
+
+def _scale_gates(layer: Any) -> None:
+    if isinstance(layer, keras.layers.RNN):
+        return  # its cell is among the layers too
+    for kind, gates in _GATES:
+        if isinstance(layer, kind):
+            for variable in layer.weights:
+                values = np.array(variable)
+                for gate in gates:
+                    values[..., gate * layer.units : (gate + 1) * layer.units] *= _SCALE
+                variable.assign(values)
+            return
+    raise Refusal(
+        f"The layer {layer.name} uses hard_sigmoid, which Keras 3 computes differently from the model's own "
+        "program; use sigmoid there."
+    )

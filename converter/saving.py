@@ -1,0 +1,33 @@
+"""The bundle's model.keras: the owner's own file, or Keras 3's of a model that came in another format."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+# The earliest moment that a zip file can name: the same model gives the same bytes on every day.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def save_model(model: Any, source: Path, target: Path) -> None:
+    """Copy `source` to `target` where Keras 3 wrote it, else save `model`, which was loaded from it."""
+    if model.minga_own_file:
+        shutil.copyfile(source, target)
+        return
+    draft = target.with_suffix(".draft.keras")
+    for layer in model.minga_unrolled:
+        layer.unroll = False
+    model.save(draft)
+    for layer in model.minga_unrolled:
+        layer.unroll = True
+    with zipfile.ZipFile(draft) as old, zipfile.ZipFile(target, "w") as new:
+        for name in sorted(old.namelist()):
+            content = old.read(name)
+            if name == "metadata.json":
+                metadata = {k: v for k, v in json.loads(content).items() if k != "date_saved"}
+                content = json.dumps(metadata).encode()
+            new.writestr(zipfile.ZipInfo(name, _EPOCH), content)
+    draft.unlink()
