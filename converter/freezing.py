@@ -8,6 +8,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.grappler import tf_optimizer
 
+from converter.graph import simplify
 from converter.refusal import Refusal
 from converter.tracing import Traced
 
@@ -22,7 +23,7 @@ def freeze(traced: Traced) -> Any:
     inputs = [tensor.op.name for tensor in traced.inputs]
     graph_def = _optimize(_constant_captures(traced.graph), outputs)
     graph_def = _optimize(_constant_shapes(graph_def), outputs)
-    return _tidy(graph_def, traced, inputs, outputs)
+    return simplify(_tidy(graph_def, traced, inputs, outputs), outputs)
 
 
 def _constant_captures(graph: Any) -> Any:

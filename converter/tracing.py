@@ -10,6 +10,7 @@ from keras import tree
 
 from converter.borders import Borders, Port
 from converter.draws import captured_draws
+from converter.expressing import expressible
 from converter.layout import Layout, join
 from converter.objectives import Objectives
 from converter.optimizers import Optimizer
@@ -143,13 +144,14 @@ class Tracer:
     def _forward(
         self, variables: list[Any], batch: Batch, training: bool
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        packed, new_state, losses = self.model.stateless_call(
-            variables,
-            self.layout.split_state(batch.state),
-            self.borders.pack(batch.x),
-            training=training,
-            return_losses=True,
-        )
+        with expressible():
+            packed, new_state, losses = self.model.stateless_call(
+                variables,
+                self.layout.split_state(batch.state),
+                self.borders.pack(batch.x),
+                training=training,
+                return_losses=True,
+            )
         outputs = tree.flatten(packed)
         for port, output in zip(self.borders.outputs, outputs, strict=True):
             if output.shape != (self.batch_size, *port.shape):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converter.padding import masked_moments
+from converter.padding import ExactPadding
 from converter.refusal import Refusal
 from converter.rows import Rows
 from tests.conformance.native import metric_values, relative_error
@@ -70,14 +70,14 @@ def test_rows_folded_into_the_batch_keep_their_weight() -> None:
     layer = layers.BatchNormalization()
     weight = np.array([1.0, 0.0, 1.0], np.float32)
     x = np.random.default_rng(4).normal(0.0, 1.0, (3, 2, 5)).astype(np.float32)
-    mean, variance = masked_moments(Rows.of(tf.constant(weight)))(layer, tf.reshape(x, (6, 5)), None)
+    mean, variance = ExactPadding(Rows.of(tf.constant(weight))).moments(layer, tf.reshape(x, (6, 5)), None)
     kept = x[[0, 2]].reshape(4, 5)
     np.testing.assert_allclose(mean, kept.mean(0), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(variance, kept.var(0), rtol=1e-5, atol=1e-6)
 
 
 def test_batch_statistics_over_other_rows_are_refused() -> None:
-    moments = masked_moments(Rows.of(tf.ones(4)))
+    moments = ExactPadding(Rows.of(tf.ones(4))).moments
     with pytest.raises(Refusal, match="padding"):
         moments(layers.BatchNormalization(), tf.ones((6, 3)), None)
 

@@ -1,0 +1,16 @@
+"""The class with the largest probability is the one with the largest logit."""
+
+from __future__ import annotations
+
+from converter.graph.view import View
+
+_MONOTONE = ("Softmax", "LogSoftmax")
+
+
+def skip_softmax(view: View) -> None:
+    """ArgMax of a softmax over the same axis reads the logits: metrics need no softmax of their own."""
+    for node in view.all("ArgMax"):
+        axis, source = view.value(node.input[1]), view.maker(node.input[0])
+        rank = len(view.shape(node.input[0]))
+        if source.op in _MONOTONE and axis is not None and int(axis) % rank == rank - 1:
+            view.rewire(node, 0, str(source.input[0]))
