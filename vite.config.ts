@@ -1,4 +1,5 @@
 import { defineConfig, type Plugin } from "vite";
+import { wasmKernels } from "./vite.kernels";
 
 /** One entry a page; templates find the hashed names in manifest.json. */
 const PAGES = ["gallery", "task", "train"];
@@ -10,7 +11,7 @@ const THREAD_SCRIPT =
  * TF.js starts WASM threads from a script it prints into a blob, which a strict content security policy refuses to
  * import. They start from an emitted file instead.
  */
-export function wasmThreads(): Plugin {
+function wasmThreads(): Plugin {
   return {
     name: "minga:wasm-threads",
     transform(code, id) {
@@ -24,6 +25,9 @@ export function wasmThreads(): Plugin {
     },
   };
 }
+
+/** Plugins of everything that runs in a worker. */
+export const workerPlugins = () => [wasmThreads(), wasmKernels()];
 
 export default defineConfig({
   base: "/static/dist/",
@@ -42,5 +46,5 @@ export default defineConfig({
       input: Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/page/${name}.ts`])),
     },
   },
-  worker: { format: "es", plugins: () => [wasmThreads()] },
+  worker: { format: "es", plugins: workerPlugins },
 });

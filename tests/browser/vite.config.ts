@@ -1,5 +1,5 @@
 import { defineConfig } from "vite";
-import { wasmThreads } from "../../vite.config";
+import { workerPlugins } from "../../vite.config";
 
 /** The harness, built like the web app: the same modules, the same kind of worker. */
 export default defineConfig({
@@ -14,5 +14,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 2000,
   },
-  worker: { format: "es", plugins: () => [wasmThreads()] },
+  worker: { format: "es", plugins: workerPlugins },
 });

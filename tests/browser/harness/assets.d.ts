@@ -3,3 +3,9 @@ declare module "*.wasm?url" {
   const address: string;
   export default address;
 }
+
+/** Our own kernels, compiled by vite.kernels.ts. */
+declare module "minga:kernels/*" {
+  const address: string;
+  export default address;
+}

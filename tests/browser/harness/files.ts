@@ -3,7 +3,7 @@
 import type { Bundle } from "../../../webapp/static/src/shared/bundle";
 import { randomInputs } from "../../../webapp/static/src/shared/draws";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
-import { startBackend } from "../../../webapp/static/src/worker/backends";
+import { type StartOptions, startBackend } from "../../../webapp/static/src/worker/backends";
 import { type BundleSource, readGraphFiles } from "../../../webapp/static/src/worker/bundles";
 import type { PreparedBatch } from "../../../webapp/static/src/worker/input/order";
 import { registerOps } from "../../../webapp/static/src/worker/ops";
@@ -60,8 +60,9 @@ export async function fetchInputs(base: string, bundle: Bundle): Promise<readonl
 let registered = false;
 
 /** Makes `backend` current, with our ops known to the executor. */
-export async function prepare(backend: Backend): Promise<void> {
+export async function prepare(backend: Backend, options: StartOptions = {}): Promise<void> {
   if (!registered) registerOps();
   registered = true;
-  if (!(await startBackend(backend))) throw new Error(`Backend ${backend} does not work in this browser.`);
+  if (!(await startBackend(backend, options)))
+    throw new Error(`Backend ${backend} does not work in this browser.`);
 }

@@ -5,11 +5,12 @@ import type { Bundle, TensorSpec } from "../../../webapp/static/src/shared/bundl
 import { randomInputs } from "../../../webapp/static/src/shared/draws";
 import { uniform } from "../../../webapp/static/src/shared/philox";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
+import type { StartOptions } from "../../../webapp/static/src/worker/backends";
 import type { PreparedBatch } from "../../../webapp/static/src/worker/input/order";
 import { disposeVariables, startVariables, TrainingStep } from "../../../webapp/static/src/worker/step";
 import { fetchFloats, openFolder, prepare } from "./files";
 
-export interface Wanted {
+export interface Wanted extends StartOptions {
   readonly base: string;
   readonly backend: Backend;
   readonly steps: number;
@@ -33,8 +34,8 @@ export function noiseBatch(bundle: Bundle): PreparedBatch {
 }
 
 /** Milliseconds of each of `steps` steps after two to warm up; a step ends when its loss is here. */
-export async function stepTimes({ base, backend, steps }: Wanted) {
-  await prepare(backend);
+export async function stepTimes({ base, backend, steps, ...options }: Wanted) {
+  await prepare(backend, options);
   const source = await openFolder(base);
   const step = await TrainingStep.load(source);
   const batch = noiseBatch(source.bundle);

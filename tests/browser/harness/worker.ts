@@ -2,6 +2,7 @@
 
 import { conformance } from "./conformance";
 import { feeds } from "./feeds";
+import { kernelTimes } from "./kernels";
 import type { Answer, Call } from "./messages";
 import { runOps } from "./op";
 import { stepTimes } from "./speed";
@@ -10,6 +11,7 @@ import { steady } from "./steady";
 const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> = {
   conformance,
   feeds,
+  kernelTimes,
   runOps,
   steady,
   stepTimes,

@@ -12,7 +12,19 @@ import type { Backend } from "../shared/worker-messages";
  */
 const MAX_THREADS = 4;
 
-async function importWasm(): Promise<void> {
+/** How a backend starts; what is left out is chosen for this device. Only the first start of a backend counts. */
+export interface StartOptions {
+  /** Threads of the WASM backend. */
+  readonly threads?: number;
+  /** False runs WASM without SIMD, and so without threads. */
+  readonly simd?: boolean;
+}
+
+function defaultThreads(): number {
+  return Math.max(1, Math.min(Math.floor(navigator.hardwareConcurrency / 2), MAX_THREADS));
+}
+
+async function importWasm({ simd = true }: StartOptions): Promise<void> {
   const { setThreadsCount, setWasmPaths } = await import("@tensorflow/tfjs-backend-wasm");
   const { installKernels } = await import("./wasm");
   setWasmPaths({
@@ -20,11 +32,13 @@ async function importWasm(): Promise<void> {
     "tfjs-backend-wasm-simd.wasm": simdAddress,
     "tfjs-backend-wasm-threaded-simd.wasm": threadedAddress,
   });
-  setThreadsCount(Math.max(1, Math.min(Math.floor(navigator.hardwareConcurrency / 2), MAX_THREADS)));
+  if (!simd) env().set("WASM_HAS_SIMD_SUPPORT", false);
+  // Ours do the work: TF.js' own would only spin beside them.
+  setThreadsCount(1);
   installKernels();
 }
 
-const imports: Readonly<Record<Backend, () => Promise<unknown>>> = {
+const imports: Readonly<Record<Backend, (options: StartOptions) => Promise<unknown>>> = {
   webgpu: () => import("@tensorflow/tfjs-backend-webgpu"),
   webgl: () => import("@tensorflow/tfjs-backend-webgl"),
   wasm: importWasm,
@@ -33,13 +47,14 @@ const imports: Readonly<Record<Backend, () => Promise<unknown>>> = {
 const imported = new Map<Backend, Promise<unknown>>();
 
 /** Makes `backend` the current one. Returns whether it works here. */
-export async function startBackend(backend: Backend): Promise<boolean> {
-  const loading = imported.get(backend) ?? imports[backend]();
+export async function startBackend(backend: Backend, options: StartOptions = {}): Promise<boolean> {
+  const loading = imported.get(backend) ?? imports[backend](options);
   imported.set(backend, loading);
   await loading;
   try {
     if (!(await setBackend(backend))) return false;
     await ready();
+    if (backend === "wasm") await (await import("./wasm")).startSimd(options.threads ?? defaultThreads());
   } catch {
     return false;
   }

@@ -14,6 +14,7 @@ export interface WasmBackend {
   makeOutput(shape: readonly number[], dtype: DataType): TensorInfo;
   typedArrayFromHeap(tensor: TensorInfo): Float32Array | Int32Array | Uint8Array;
   disposeData(dataId: object): boolean;
+  incRef(dataId: object): void;
 }
 
 export interface KernelCall {

@@ -45,3 +45,5 @@ export function installKernels(): void {
   const original = getKernel(BatchMatMul, "wasm");
   if (original !== undefined) installKernel(BatchMatMul, batchMatMul(original));
 }
+
+export { startSimd } from "./simd";

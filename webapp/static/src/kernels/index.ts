@@ -1,0 +1,12 @@
+/**
+ * Kernels of the WASM backend, compiled with AssemblyScript to WebAssembly with SIMD. They work in TF.js' own memory
+ * and have none of their own: addresses are arguments, scratch too. Each does a part [begin, end) of its work.
+ */
+
+export { convolve, filterGradient, fold } from "./convolution";
+export { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
+export { choose, combine, map } from "./map";
+export { maxPoolGradient } from "./pooling";
+export { multiplyBatch } from "./product";
+export { rearrange } from "./rearrange";
+export { sumMiddle } from "./reduction";
