@@ -57,7 +57,8 @@ test-py: setup ## Python's tests, browsers and conformance included
 	@echo "== Tests of everything else"
 	@$(BIN)/python -m pytest -q --ignore=tests/wire --ignore=tests/numerics --ignore=tests/protocols
 
-conformance: setup ## the table of backends against Keras, in docs/reference/conformance.md
+conformance: setup ## every op and model on every backend, into docs/reference/
+	@$(BIN)/python -m tests.browser.ops_report
 	@$(BIN)/python -m tests.browser.conformance
 
 bench: setup ## one training step on every backend, as JSON

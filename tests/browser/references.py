@@ -48,17 +48,6 @@ def native_results(folder: Path) -> str:
     return _run("tests.browser.native", str(folder))
 
 
-def op_graphs() -> str:
-    """Single ops with TensorFlow's results, as JSON; see tests/browser/op_graphs.py."""
-    sources = [Path(__file__).with_name(name) for name in ("op_cases.py", "op_graphs.py")]
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
-    cached = CACHE / f"ops-{digest[:16]}.json"
-    if not cached.exists():
-        CACHE.mkdir(exist_ok=True)
-        cached.write_text(_run("tests.browser.op_graphs"), "utf-8")
-    return cached.read_text("utf-8")
-
-
 def build_harness() -> Path:
     """Builds the harness page with Vite; returns its folder."""
     vite = ROOT / "node_modules" / ".bin" / "vite"

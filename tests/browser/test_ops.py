@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tests.browser.chromium import Tab
-from tests.browser.references import ROOT, op_graphs
+from tests.browser.ops.compare import VARIANTS, fast, run
+from tests.browser.ops.expected import ROOT, expected
+from tests.browser.ops.families import FAMILIES
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
 
-# erf is a polynomial on GPUs and in WASM, good to 5e-7 absolutely.
-TOLERANCE = 2e-5
-# GPUs promise sine and cosine to 2**-11 only.
-COARSE = {(op, backend): 5e-4 for op in ("Sin", "Cos") for backend in ("webgl", "webgpu")}
+# Emulated GPUs compile a program for most cases; `make conformance` runs them all on every backend.
+EVERY = {"webgl": 8, "webgpu": 8}
 
 
 @pytest.fixture(scope="session")
-def cases() -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads(op_graphs())
-    return loaded
+def cases() -> dict[str, list[dict[str, Any]]]:
+    return {family: expected(family) for family in FAMILIES}
 
 
-def _decode(array: dict[str, Any]) -> NDArray[Any]:
-    return np.frombuffer(base64.b64decode(array["data"]), array["dtype"]).reshape(array["shape"])
-
-
-def _fault(case: dict[str, Any], backend: str, answer: Any) -> str | None:
-    """What is wrong with a backend's answer; None if nothing is."""
-    if isinstance(answer, str):
-        return answer
-    for output, wanted in zip(answer, map(_decode, case["expected"]), strict=True):
-        if output["shape"] != list(wanted.shape):
-            return f"shape {output['shape']} instead of {list(wanted.shape)}"
-        if output["dtype"] != wanted.dtype.name:
-            return f"dtype {output['dtype']} instead of {wanted.dtype.name}"
-        values = np.array([np.nan if v is None else v for v in output["values"]], np.float64)
-        difference = np.abs(values - wanted.astype(np.float64).ravel())
-        tolerance = COARSE.get((case["op"], backend), TOLERANCE)
-        if not (difference <= tolerance * (1 + np.abs(wanted.ravel()))).all():
-            return f"values differ by {difference.max():.2g}"
-    return None
-
-
-@pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu", "cpu"])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_op_equals_tensorflow(
-    backend: str, cases: list[dict[str, Any]], tab_for: Callable[[str], Tab]
+    variant: str, family: str, cases: dict[str, list[dict[str, Any]]], tab_for: Callable[[str], Tab]
 ) -> None:
-    answers = tab_for(backend).call("runOps", {"cases": cases, "backend": backend}, seconds=500)
-    faults = {
-        case["label"]: fault
-        for case, answer in zip(cases, answers, strict=True)
-        if (fault := _fault(case, backend, answer)) is not None
-    }
-    assert faults == {}
+    chosen = fast(cases[family], EVERY.get(variant, 1))
+    verdicts = run(tab_for(variant), variant, chosen, seconds=500)
+    assert {verdict.label: verdict.fault for verdict in verdicts if verdict.fault is not None} == {}
 
 
-def test_every_op_of_the_allow_list_has_a_case(cases: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize(
+    ("variant", "module"),
+    [
+        ("wasm", "tfjs-backend-wasm-threaded-simd"),
+        ("wasm-simd", "tfjs-backend-wasm-simd"),
+        ("wasm-plain", "tfjs-backend-wasm"),
+    ],
+)
+def test_each_variant_of_wasm_runs_its_own_module(
+    variant: str, module: str, cases: dict[str, list[dict[str, Any]]], tab_for: Callable[[str], Tab]
+) -> None:
+    tab = tab_for(variant)
+    run(tab, variant, cases["elementwise"][:1], seconds=60)
+    assert set(tab.call("fetchedModules", None)) == {module}
+
+
+def test_every_op_of_the_allow_list_has_a_case(cases: dict[str, list[dict[str, Any]]]) -> None:
     allowed = set(json.loads((ROOT / "converter" / "ops.json").read_text("utf-8"))["ops"])
-    assert allowed - {"Const", "Placeholder"} <= {case["op"] for case in cases}
+    covered = {case["op"] for family in cases.values() for case in family}
+    assert allowed - {"Const", "Placeholder"} <= covered

@@ -1,6 +1,6 @@
 /** Single ops as graphs on one backend. */
 
-import { tensor } from "@tensorflow/tfjs-core";
+import { env, tensor } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
 import { Graph } from "../../../webapp/static/src/worker/graph";
 import { prepare } from "./files";
@@ -18,12 +18,49 @@ interface Case {
   readonly outputs: readonly string[];
 }
 
-function bytes(data: string): Uint8Array<ArrayBuffer> {
+/** Which of TF.js' WASM modules to take; the best one that works here if it is left out. */
+interface WasmModule {
+  readonly simd: boolean;
+  readonly threads: boolean;
+}
+
+interface Work {
+  readonly cases: readonly Case[];
+  readonly backend: Backend;
+  readonly wasm: WasmModule | null;
+}
+
+function decode(data: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
 }
 
+/** Some kernels of the CPU backend keep their values in arrays of another type than their dtype says. */
+const ARRAYS: Readonly<Record<string, { from(values: ArrayLike<number>): ArrayBufferView }>> = {
+  float32: Float32Array,
+  int32: Int32Array,
+  bool: Uint8Array,
+};
+
+function encode(values: ArrayLike<number>, dtype: string): string {
+  const raw = new Uint8Array((ARRAYS[dtype] ?? Float32Array).from(values).buffer);
+  let text = "";
+  for (const byte of raw) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** One file: TF.js 4.22 confuses files when one of them is empty, as that of a constant without values is. */
+function join(parts: readonly Uint8Array[]): ArrayBuffer {
+  const whole = new Uint8Array(parts.reduce((bytes, part) => bytes + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole.buffer;
+}
+
 function toTensor({ dtype, shape, data }: EncodedArray) {
-  const raw = bytes(data);
+  const raw = decode(data);
   const values = {
     float32: () => new Float32Array(raw.buffer),
     int32: () => new Int32Array(raw.buffer),
@@ -38,25 +75,48 @@ async function run({ topology, constants, inputs, outputs }: Case) {
   const graph = await Graph.load(signature, {
     topology,
     weightSpecs: constants.map(({ name, shape, dtype }) => ({ name, shape, dtype })),
-    weights: constants.map(({ data }) => bytes(data).buffer),
+    weights: [join(constants.map(({ data }) => decode(data)))],
   });
   const feeds = Object.fromEntries(Object.entries(inputs).map(([name, array]) => [name, toTensor(array)]));
-  const results = graph.run(feeds);
-  return Promise.all(
-    outputs.map(async (name) => ({
-      shape: results[name]?.shape,
-      dtype: results[name]?.dtype,
-      values: Array.from((await results[name]?.data()) ?? []),
-    })),
-  );
+  try {
+    const results = graph.run(feeds);
+    return await Promise.all(
+      outputs.map(async (name) => {
+        const result = results[name];
+        if (result === undefined) throw new Error(`The graph has no output ${name}.`);
+        const data = encode(await result.data(), result.dtype);
+        result.dispose();
+        return { shape: result.shape, dtype: result.dtype, data };
+      }),
+    );
+  } finally {
+    for (const feed of Object.values(feeds)) feed.dispose();
+    graph.dispose();
+  }
+}
+
+/** Flags of the WASM backend exist from its import on, and count when it starts. */
+async function chooseModule({ simd, threads }: WasmModule): Promise<void> {
+  await import("@tensorflow/tfjs-backend-wasm");
+  env().set("WASM_HAS_SIMD_SUPPORT", simd);
+  env().set("WASM_HAS_MULTITHREAD_SUPPORT", threads);
+  // Threads are counted in halves of the cores: let there be two of them on a small machine as well.
+  Object.defineProperty(navigator, "hardwareConcurrency", { value: 4 });
 }
 
 /** Outputs of each case, or the sentence of what went wrong. */
-export async function runOps({ cases, backend }: { cases: readonly Case[]; backend: Backend }) {
+export async function runOps({ cases, backend, wasm }: Work) {
+  if (wasm !== null) await chooseModule(wasm);
   await prepare(backend);
   const answers: unknown[] = [];
   for (const item of cases) {
     answers.push(await run(item).catch((error: unknown) => String(error)));
   }
   return answers;
+}
+
+/** Names of the WASM modules that this worker has fetched, without the hash of their contents. */
+export async function fetchedModules(): Promise<string[]> {
+  const names = performance.getEntriesByType("resource").map(({ name }) => name.split("/").at(-1) ?? "");
+  return names.filter((name) => name.endsWith(".wasm")).map((name) => name.replace(/-[\w-]{8}\.wasm$/, ""));
 }

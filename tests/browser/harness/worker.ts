@@ -4,13 +4,14 @@ import { conformance } from "./conformance";
 import { feeds } from "./feeds";
 import { kernelTimes } from "./kernels";
 import type { Answer, Call } from "./messages";
-import { runOps } from "./op";
+import { fetchedModules, runOps } from "./op";
 import { stepTimes } from "./speed";
 import { steady } from "./steady";
 
 const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> = {
   conformance,
   feeds,
+  fetchedModules,
   kernelTimes,
   runOps,
   steady,

@@ -5,11 +5,10 @@ import {
   add,
   div,
   erf,
-  floor,
-  floorDiv,
-  greater,
+  less,
   mul,
   neg,
+  reshape,
   scalar,
   sigmoid,
   square,
@@ -31,16 +30,24 @@ function ofGradientThenValue(gradient: (value: Tensor, dy: Tensor) => Tensor): O
   return (node) => gradient(input(node, 1), input(node, 0));
 }
 
+/**
+ * Runs an elementwise op on tensors of one shape as vectors: TF.js 4.22 selects (`where`) on WebGL and WebGPU up to four
+ * dimensions only.
+ */
+function flat(gradient: (value: Tensor, dy: Tensor) => Tensor): (value: Tensor, dy: Tensor) => Tensor {
+  return (value, dy) => reshape(gradient(reshape(value, [-1]), reshape(dy, [-1])), value.shape);
+}
+
 const SELU_ALPHA = 1.6732632423543772;
 const SELU_SCALE = 1.0507009873554805;
 
 function seluGrad(y: Tensor, dy: Tensor): Tensor {
   const negative = add(y, SELU_ALPHA * SELU_SCALE);
-  return mul(dy, where(greater(y, 0), scalar(SELU_SCALE), negative));
+  return mul(dy, where(less(y, 0), negative, scalar(SELU_SCALE)));
 }
 
 function eluGrad(y: Tensor, dy: Tensor): Tensor {
-  return mul(dy, where(greater(y, 0), scalar(1), add(y, 1)));
+  return mul(dy, where(less(y, 0), add(y, 1), scalar(1)));
 }
 
 export const activation: Family = {
@@ -52,8 +59,8 @@ export const activation: Family = {
     const slope = Number(node.attrs.alpha ?? 0.2);
     return mul(input(node, 0), step(input(node, 1), slope));
   },
-  EluGrad: ofGradientThenValue(eluGrad),
-  SeluGrad: ofGradientThenValue(seluGrad),
+  EluGrad: ofGradientThenValue(flat(eluGrad)),
+  SeluGrad: ofGradientThenValue(flat(seluGrad)),
   SoftplusGrad: ofGradientThenValue((x, dy) => mul(dy, sigmoid(x))),
   SoftsignGrad: ofGradientThenValue((x, dy) => div(dy, square(add(1, abs(x))))),
   SigmoidGrad: ofValueThenGradient((y, dy) => mul(dy, mul(y, sub(1, y)))),
@@ -61,11 +68,6 @@ export const activation: Family = {
   RsqrtGrad: ofValueThenGradient((y, dy) => mul(mul(dy, -0.5), mul(y, square(y)))),
   SqrtGrad: ofValueThenGradient((y, dy) => div(mul(dy, 0.5), y)),
   ReciprocalGrad: ofValueThenGradient((y, dy) => neg(mul(dy, square(y)))),
-  FloorDiv: (node) => {
-    const [x, y] = [input(node, 0), input(node, 1)];
-    // TF.js calls every result of this op an integer.
-    return x.dtype === "int32" ? floorDiv(x, y) : floor(div(x, y));
-  },
   Erfc: (node) => sub(1, erf(input(node, 0))),
   Softsign: (node) => div(input(node, 0), add(1, abs(input(node, 0)))),
 };

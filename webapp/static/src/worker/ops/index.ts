@@ -3,14 +3,30 @@
 import { registerOp } from "@tensorflow/tfjs-converter";
 import { tidy } from "@tensorflow/tfjs-core";
 import { activation } from "./activation";
+import { broadcast } from "./broadcast";
+import { conversion } from "./convert";
 import { convolution } from "./convolution";
 import { linear } from "./linear";
 import { loss } from "./loss";
 import { pooling } from "./pooling";
+import { reduction } from "./reduction";
 import { segment } from "./segment";
 import { shape } from "./shape";
+import { slicing } from "./slicing";
 
-const FAMILIES = [activation, convolution, linear, loss, pooling, segment, shape];
+const FAMILIES = [
+  activation,
+  broadcast,
+  conversion,
+  convolution,
+  linear,
+  loss,
+  pooling,
+  reduction,
+  segment,
+  shape,
+  slicing,
+];
 
 /** Makes every op known to the executor; once per worker, before the first graph is loaded. */
 export function registerOps(): void {

@@ -8,13 +8,15 @@ import {
   logSoftmax,
   mul,
   neg,
-  oneHot,
+  OneHot,
   sub,
   sum,
   type Tensor,
-  type Tensor1D,
+  transpose,
 } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
+import { runKernel } from "./attributes";
+import { convert, type Kind } from "./convert";
 import { type Family, input } from "./family";
 
 /** Loss [B] and gradient [B, C] for labels [B, C] that sum to one. */
@@ -24,26 +26,36 @@ function crossEntropy(logits: Tensor, labels: Tensor): [Tensor, Tensor] {
   return [loss, sub(exp(logProbabilities), labels)];
 }
 
+/** One row for each index: `off` but for `on` at the index. Core's own function refuses rows of one element. */
+function rowsOf(indices: Tensor, depth: number, onValue: number, offValue: number): Tensor {
+  const attrs = { depth, onValue, offValue, dtype: "int32" };
+  return runKernel(OneHot, { indices: cast(indices, "int32") }, attrs);
+}
+
 /**
  * One row of zeros and a one for each index. The WASM backend of TF.js 4.22 writes the bits of the integer 1 into a
  * float32 result, so the rows are made of integers first.
  */
 function oneHotFloats(indices: Tensor, depth: number): Tensor {
-  return cast(oneHot(cast(indices as Tensor1D, "int32"), depth), "float32");
+  return convert(rowsOf(indices, depth, 1, 0), "float32");
 }
 
-/** The graph's own OneHot, along the last axis. */
+/** The graph's own OneHot; TF.js knows the last axis only. */
 function oneHotOp(node: GraphNode): Tensor {
   const indices = input(node, 0);
   const [depth = 0] = constant(node.inputs[1]);
   const [on = 1] = constant(node.inputs[2]);
   const [off = 0] = constant(node.inputs[3]);
+  const rows = oneHotRows(indices, depth, on, off, input(node, 2).dtype as Kind);
   const axis = Number(node.attrs.axis ?? -1);
-  if (axis !== -1 && axis !== indices.rank) {
-    throw new Error("The graph makes one-hot vectors along an inner axis; use the last one.");
-  }
-  const dtype = input(node, 2).dtype;
-  if (dtype === "int32") return oneHot(cast(indices as Tensor1D, "int32"), depth, on, off);
+  if (axis === -1 || axis === indices.rank) return rows;
+  const order = indices.shape.map((_, i) => i);
+  order.splice(axis, 0, indices.rank);
+  return transpose(rows, order);
+}
+
+function oneHotRows(indices: Tensor, depth: number, on: number, off: number, dtype: Kind): Tensor {
+  if (dtype !== "float32") return convert(rowsOf(indices, depth, on, off), dtype);
   const rows = oneHotFloats(indices, depth);
   return on === 1 && off === 0 ? rows : add(mul(rows, on - off), off);
 }

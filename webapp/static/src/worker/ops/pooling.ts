@@ -5,6 +5,7 @@ import {
   AvgPoolGrad,
   backend_util,
   fill,
+  MaxPool,
   MaxPoolGrad,
   mul,
   type Tensor,
@@ -46,6 +47,8 @@ function avgPoolGrad(node: GraphNode): Tensor {
 }
 
 export const pooling: Family = {
+  // TF.js' executor doesn't know explicit paddings here.
+  MaxPool: (node) => runKernel(MaxPool, { x: input(node, 0) }, window(node)),
   MaxPoolGrad: (node) => {
     const [x, y, dy] = [input(node, 0), input(node, 1), input(node, 2)];
     return runKernel(MaxPoolGrad, { dy, input: x, output: y }, window(node));

@@ -3,6 +3,7 @@
 import { cast, reshape, type Tensor1D, UnsortedSegmentSum } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
 import { runKernel } from "./attributes";
+import { convert, type Kind } from "./convert";
 import { type Family, input } from "./family";
 
 export const segment: Family = {
@@ -12,6 +13,8 @@ export const segment: Family = {
     // TensorFlow allows ids of any rank, the kernels of TF.js those of one dimension.
     const rows = reshape(data, [ids.size, ...data.shape.slice(ids.rank)]);
     const segmentIds: Tensor1D = reshape(cast(ids, "int32"), [ids.size]);
-    return runKernel(UnsortedSegmentSum, { x: rows, segmentIds }, { numSegments });
+    // TF.js 4.22 sums floats only: whole numbers come back as floats, or as their bits on WebGPU.
+    const sums = runKernel(UnsortedSegmentSum, { x: convert(rows, "float32"), segmentIds }, { numSegments });
+    return convert(sums, data.dtype as Kind);
   },
 };

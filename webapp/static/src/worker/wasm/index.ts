@@ -2,12 +2,17 @@
 
 import {
   BatchMatMul,
+  Conv2D,
   Conv2DBackpropFilter,
   Conv2DBackpropInput,
+  DepthwiseConv2dNative,
   DepthwiseConv2dNativeBackpropFilter,
   DepthwiseConv2dNativeBackpropInput,
+  FusedConv2D,
+  FusedDepthwiseConv2D,
   GatherV2,
   getKernel,
+  type KernelConfig,
   MaxPoolGrad,
   Slice,
   SplitV,
@@ -19,6 +24,7 @@ import { conv2DBackpropFilter, conv2DBackpropInput } from "./convolution";
 import { depthwiseBackpropFilter, depthwiseBackpropInput } from "./depthwise";
 import { installKernel, type WasmKernel } from "./heap";
 import { batchMatMul } from "./matmul";
+import { exactPadding } from "./padding";
 import { maxPoolGrad } from "./pooling";
 import { biasAddGrad, gather, reluGrad, unsortedSegmentSum } from "./rows";
 import { slice, splitV, stridedSlice, unpack } from "./slicing";
@@ -39,11 +45,22 @@ const KERNELS: Readonly<Record<string, WasmKernel>> = {
   ReluGrad: reluGrad,
 };
 
+/** Kernels of the backend that are right once their arguments are. */
+const WRAPPERS: Readonly<Record<string, (original: KernelConfig) => WasmKernel>> = {
+  [BatchMatMul]: batchMatMul,
+  [Conv2D]: exactPadding,
+  [DepthwiseConv2dNative]: exactPadding,
+  [FusedConv2D]: exactPadding,
+  [FusedDepthwiseConv2D]: exactPadding,
+};
+
 /** After the backend's module is loaded, before the backend starts. */
 export function installKernels(): void {
   for (const [name, kernel] of Object.entries(KERNELS)) installKernel(name, kernel);
-  const original = getKernel(BatchMatMul, "wasm");
-  if (original !== undefined) installKernel(BatchMatMul, batchMatMul(original));
+  for (const [name, around] of Object.entries(WRAPPERS)) {
+    const original = getKernel(name, "wasm");
+    if (original !== undefined) installKernel(name, around(original));
+  }
 }
 
 export { startSimd } from "./simd";

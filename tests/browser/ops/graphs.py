@@ -1,26 +1,31 @@
-"""Single ops as graphs, with what TensorFlow computes: `python -m tests.browser.op_graphs` prints JSON."""
+"""Cases as graphs, with what TensorFlow computes: `python -m tests.browser.ops.graphs FAMILY` prints JSON."""
 
 from __future__ import annotations
 
 import base64
 import json
+import sys
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from google.protobuf.json_format import MessageToDict
 
-from tests.browser.op_cases import FAMILIES, Array, Fixed
+from tests.browser.ops.case import Array, Case, Cast, Fixed
+from tests.browser.ops.families import cases
 
 
-def encode(array: Array) -> dict[str, Any]:
-    """An array as the harness reads it."""
+def _encode(array: Array) -> dict[str, Any]:
+    """An array as the harness reads it; browsers have no 64-bit integers."""
+    if array.dtype == np.int64:
+        array = array.astype(np.int32)
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
-def write_case(index: int, op: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def write_case(case: Case) -> dict[str, Any]:
     """Graph of one op, its inputs, and TensorFlow's outputs."""
+    op, arguments = case
     feeds: dict[str, Array] = {}
     constants: list[tuple[str, Array]] = []
 
@@ -28,32 +33,53 @@ def write_case(index: int, op: str, arguments: dict[str, Any]) -> dict[str, Any]
         if isinstance(value, Fixed):
             constants.append((name, value.array))
             return tf.constant(value.array, name=name)
+        if isinstance(value, Cast):
+            return tf.cast(place(f"{name}_given", value.array), tf.float32, name=name)
         feeds[name] = value
         return tf.compat.v1.placeholder(value.dtype, value.shape, name=name)
 
     graph = tf.Graph()
     with graph.as_default():
         placed: dict[str, Any] = {}
-        for name, value in arguments.items():
-            if isinstance(value, list) and isinstance(value[0], np.ndarray):
+        for name, given in arguments.items():
+            # Arithmetic on arrays without axes gives NumPy's scalars.
+            value = np.asarray(given) if isinstance(given, np.generic) else given
+            if isinstance(value, list) and value and isinstance(value[0], (np.ndarray, Cast)):
                 placed[name] = [place(f"in_{name}_{i}", part) for i, part in enumerate(value)]
-            elif isinstance(value, (Fixed, np.ndarray)):
+            elif isinstance(value, (Cast, Fixed, np.ndarray)):
                 placed[name] = place(f"in_{name}", value)
             else:
                 placed[name] = value
-        node = _create(graph, op, placed)
-        outputs = list(node.outputs)
+        outputs = list(_create(graph, op, placed).outputs)
     with tf.compat.v1.Session(graph=graph) as session:
         expected = session.run(outputs, {f"{name}:0": value for name, value in feeds.items()})
     return {
-        "label": f"{index} {op}",
+        "label": _label(case),
         "op": op,
         "topology": MessageToDict(_without_values(graph.as_graph_def())),
-        "constants": [{"name": name, **encode(value)} for name, value in constants],
-        "inputs": {name: encode(value) for name, value in feeds.items()},
+        "constants": [{"name": name, **_encode(value)} for name, value in constants],
+        "inputs": {name: _encode(value) for name, value in feeds.items()},
         "outputs": [output.name.removesuffix(":0") for output in outputs],
-        "expected": [encode(np.asarray(value)) for value in expected],
+        "expected": [_encode(np.asarray(value)) for value in expected],
     }
+
+
+def _label(case: Case) -> str:
+    """The case in one line, such as `Sum(input=float32[3, 4], axis=[1], keep_dims=True)`."""
+
+    def described(value: Any) -> str:
+        if isinstance(value, (np.ndarray, np.generic)):
+            return f"{value.dtype.name}{list(value.shape)}"
+        if isinstance(value, Cast):
+            return f"Cast({described(value.array)})"
+        if isinstance(value, Fixed):
+            return str(value.array.tolist())
+        if isinstance(value, list):
+            return "[" + ", ".join(map(described, value)) + "]"
+        return str(getattr(value, "name", value))
+
+    op, arguments = case
+    return f"{op}({', '.join(f'{name}={described(value)}' for name, value in arguments.items())})"
 
 
 def _create(graph: tf.Graph, op: str, arguments: dict[str, Any]) -> Any:
@@ -95,14 +121,13 @@ def _without_values(graph_def: Any) -> Any:
     for node in graph_def.node:
         if node.op == "Const":
             node.attr["value"].tensor.tensor_content = b""
-            for field in ("int_val", "float_val"):
+            for field in ("int_val", "float_val", "bool_val"):
                 node.attr["value"].tensor.ClearField(field)
     return graph_def
 
 
 def main() -> None:
-    cases = [case for family in FAMILIES for case in family()]
-    print(json.dumps([write_case(i, op, arguments) for i, (op, arguments) in enumerate(cases)]))
+    print(json.dumps([write_case(case) for case in cases(sys.argv[1])]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,122 @@
+/** Ops along single axes, put together from tensors of three dimensions so that every rank works on every backend. */
+
+import {
+  mirrorPad,
+  pad,
+  reshape,
+  reverse,
+  slice,
+  stridedSlice,
+  type Tensor,
+  type Tensor3D,
+} from "@tensorflow/tfjs-core";
+
+/** The GPU backends of TF.js 4.22 pad, reverse and stride up to four dimensions only (WebGPU without saying so). */
+const SAFE_RANK = 4;
+
+/** A copy with one element changed. */
+function replaced(values: readonly number[], index: number, value: number): number[] {
+  return values.map((old, i) => (i === index ? value : old));
+}
+
+/** Runs `along` on x seen as [outer, size of the axis, inner]; the result may have another size there. */
+export function alongAxis(x: Tensor, axis: number, along: (rows: Tensor3D) => Tensor): Tensor {
+  const size = x.shape[axis] as number;
+  const inner = x.shape.slice(axis + 1).reduce((product, length) => product * length, 1);
+  const result = along(reshape(x, [x.size / (size * inner || 1), size, inner]));
+  return reshape(result, replaced(x.shape, axis, result.shape[1] as number));
+}
+
+type Widths = readonly (readonly [number, number])[];
+
+/** x with `value` around it. */
+export function padAxes(x: Tensor, widths: Widths, value = 0): Tensor {
+  const asked = widths.map(([before, after]): [number, number] => [before, after]);
+  if (x.rank <= SAFE_RANK) return pad(x, asked, value);
+  return asked.reduce((padded, width, axis) => {
+    if (width[0] === 0 && width[1] === 0) return padded;
+    return alongAxis(padded, axis, (rows) => pad(rows, [[0, 0], width, [0, 0]], value));
+  }, x);
+}
+
+/** x with its own border mirrored around it. */
+export function mirrorAxes(x: Tensor, widths: Widths, mode: "reflect" | "symmetric"): Tensor {
+  return widths.reduce((padded: Tensor, [before, after], axis) => {
+    if (before === 0 && after === 0) return padded;
+    return alongAxis(padded, axis, (rows) =>
+      mirrorPad(
+        rows,
+        [
+          [0, 0],
+          [before, after],
+          [0, 0],
+        ],
+        mode,
+      ),
+    );
+  }, x);
+}
+
+/** x backwards along the given axes. */
+export function reverseAxes(x: Tensor, axes: readonly number[]): Tensor {
+  if (axes.length === 0) return x.clone();
+  if (x.rank <= SAFE_RANK) return reverse(x, [...axes]);
+  return axes.reduce((turned, axis) => alongAxis(turned, axis, (rows) => reverse(rows, 1)), x);
+}
+
+/** Every `step`-th element from `start` on, `count` of them, along each axis. */
+export function strideAxes(x: Tensor, axes: readonly Stride[]): Tensor {
+  if (axes.every(({ step }) => step === 1)) {
+    return slice(
+      x,
+      axes.map(({ start }) => start),
+      axes.map(({ count }) => count),
+    );
+  }
+  // An end of -1 would count from the back: one before the first element is written as far below it.
+  const end = ({ start, step, count, size }: Stride) => {
+    const stop = start + step * count;
+    return stop < 0 ? stop - size : stop;
+  };
+  if (x.rank <= SAFE_RANK) {
+    return stridedSlice(
+      x,
+      axes.map(({ start }) => start),
+      axes.map(end),
+      axes.map(({ step }) => step),
+    );
+  }
+  return axes.reduce((part, axis, i) => {
+    if (axis.step === 1 && axis.count === axis.size) return part;
+    const { start, step, count } = axis;
+    return alongAxis(part, i, (rows) => {
+      const [outer, , inner] = rows.shape;
+      if (step === 1) return slice(rows, [0, start, 0], [outer, count, inner]);
+      return stridedSlice(rows, [0, start, 0], [outer, end(axis), inner], [1, step, 1]);
+    });
+  }, x);
+}
+
+/** What a strided slice takes of an axis of `size` elements. */
+export interface Stride {
+  readonly size: number;
+  readonly start: number;
+  readonly step: number;
+  readonly count: number;
+}
+
+/** Puts `gap` zeros after each element along `axis`, the last one excepted. */
+export function interleaveZeros(x: Tensor, axis: number, gap: number): Tensor {
+  if (gap === 0) return x;
+  return alongAxis(x, axis, (rows) => {
+    const [outer, count, inner] = rows.shape;
+    const widths: Widths = [
+      [0, 0],
+      [0, gap],
+      [0, 0],
+    ];
+    const spread = padAxes(reshape(rows, [outer * count, 1, inner]), widths);
+    const whole = reshape(spread, [outer, count * (gap + 1), inner]);
+    return slice(whole, [0, 0, 0], [outer, (count - 1) * (gap + 1) + 1, inner]);
+  });
+}

@@ -1,0 +1,93 @@
+/** Ops that shrink an axis or run along one. */
+
+import type { GraphNode } from "@tensorflow/tfjs-converter";
+import {
+  argMax,
+  argMin,
+  cast,
+  cumsum,
+  equal,
+  getBackend,
+  max,
+  min,
+  prod,
+  range,
+  reshape,
+  sum,
+  type Tensor,
+  type Tensor3D,
+  where,
+} from "@tensorflow/tfjs-core";
+import { constant } from "../constants";
+import { hasKernel, runKernel } from "./attributes";
+import { alongAxis, reverseAxes } from "./axes";
+import { type Family, input, type Op, requireChannelsLast } from "./family";
+
+/** The axis that constant input `index` names, counted from the front; TF.js 4.22 doesn't count all ops' axes from the back. */
+function axisOf(node: GraphNode, index: number, rank: number): number {
+  const [axis = 0] = constant(node.inputs[index]);
+  return axis < 0 ? axis + rank : axis;
+}
+
+/** Product over axes. The WebGPU kernel of TF.js 4.22 forgets to keep reduced axes, so they are put back here. */
+function product(node: GraphNode): Tensor {
+  const x = input(node, 0);
+  const axes = constant(node.inputs[1]).map((axis) => (axis < 0 ? axis + x.rank : axis));
+  const result = prod(x, axes);
+  if (node.attrs.keep_dims !== true) return result;
+  return reshape(
+    result,
+    x.shape.map((length, axis) => (axes.includes(axis) ? 1 : length)),
+  );
+}
+
+type Reduce = (x: Tensor, axis: number, keepDims?: boolean) => Tensor;
+
+/** Where the largest (or smallest) element lies along axis 1, the first of equal ones. */
+function firstPlace(rows: Tensor3D, extreme: Reduce): Tensor3D {
+  const length = rows.shape[1];
+  const places = reshape(range(0, length), [1, length, 1]);
+  const found = where(equal(rows, extreme(rows, 1, true)), places, length);
+  return min(found, 1, true);
+}
+
+/**
+ * ArgMax and ArgMin. The WebGPU kernel of TF.js 4.22 compares parts of a long row in parallel and forgets which of equal
+ * values came first; it also leaves an axis where a vector should become a scalar.
+ */
+function argExtreme(direct: (x: Tensor, axis: number) => Tensor, extreme: Reduce): Op {
+  return (node) => {
+    const x = input(node, 0);
+    const axis = axisOf(node, 1, x.rank);
+    if (getBackend() !== "webgpu") return direct(x, axis);
+    const places = alongAxis(x, axis, (rows) => firstPlace(rows, extreme));
+    const shape = x.shape.filter((_, i) => i !== axis);
+    return cast(reshape(places, shape), "int32");
+  };
+}
+
+/** Running sums. On WebGPU, TF.js 4.22 gets those from the back wrong: there the tensor is turned instead. */
+function runningSum(node: GraphNode): Tensor {
+  const x = input(node, 0);
+  const axis = axisOf(node, 1, x.rank);
+  const exclusive = node.attrs.exclusive === true;
+  const reverse = node.attrs.reverse === true;
+  if (!reverse || getBackend() !== "webgpu") return cumsum(x, axis, exclusive, reverse);
+  return reverseAxes(cumsum(reverseAxes(x, [axis]), axis, exclusive), [axis]);
+}
+
+export const reduction: Family = {
+  ArgMax: argExtreme(argMax, max),
+  ArgMin: argExtreme(argMin, min),
+  BiasAddGrad: (node) => {
+    requireChannelsLast(node);
+    const dy = input(node, 0);
+    if (hasKernel("BiasAddGrad")) return runKernel("BiasAddGrad", { dy }, {});
+    return sum(
+      dy,
+      dy.shape.slice(0, -1).map((_, axis) => axis),
+    );
+  },
+  Cumsum: runningSum,
+  Prod: product,
+};
