@@ -32,9 +32,14 @@ class Settings:
         return assets_folder()
 
     @property
+    def dist(self) -> Path:
+        """Folder of the built web app; it may be missing."""
+        return dist_folder()
+
+    @property
     def ops_file(self) -> Path:
         """The allow-list, a data file of the converter."""
-        return _root() / "converter" / "ops.json"
+        return ops_file()
 
 
 def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
@@ -56,6 +61,16 @@ def assets_folder() -> Path:
     """Folder of templates, built web app and gallery: beside the installed package, or the checkout."""
     installed = _root() / "minga_assets"
     return installed if installed.is_dir() else _root()
+
+
+def dist_folder() -> Path:
+    """See Settings."""
+    return assets_folder() / "webapp" / "static" / "dist"
+
+
+def ops_file() -> Path:
+    """See Settings."""
+    return _root() / "converter" / "ops.json"
 
 
 def _root() -> Path:

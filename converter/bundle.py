@@ -18,7 +18,7 @@ from converter.optimizers import Optimizer, compiled_optimizer, make_optimizer
 from converter.saving import save_model
 from converter.slices import SIGNATURE as SLICE
 from converter.slices import adds_up, slice_size, trace_slice
-from converter.summary import summarize
+from converter.summary import summarize, summarize_slices
 from converter.task import ConversionTask
 from converter.tfjs import write_graph_model
 from converter.tracing import Traced, Tracer
@@ -53,6 +53,7 @@ def write_bundle(
         sliced = trace_slice(tracer, traces["train"], rows)
         if sliced is not None:
             traces[SLICE], graphs[SLICE] = sliced
+            summary["step"]["sliced"] = summarize_slices(layout, graphs, returned, SLICE)
     layers = [layer.name for layer in model._flatten_layers() if layer is not model]
     # The forward graph first: its ops say more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}

@@ -32,11 +32,20 @@ def summarize(
         },
         "step": {
             "ops": count_work(step),
-            "memory": _memory(layout, imported, outputs),
-            "largest_tensor": _describe(max(_tensors(step), key=size)),
+            **_needs(layout, imported["train"], imported["apply"], outputs),
             "deepest_tensor": _describe(max(_tensors(step), key=lambda tensor: len(tensor.shape))),
+            "sliced": None,
         },
     }
+
+
+def summarize_slices(
+    layout: Layout, graphs: Mapping[str, Any], outputs: Mapping[str, list[str]], signature: str
+) -> dict[str, Any]:
+    """`step.sliced` of bundle.json: what a step needs that runs `signature` for each slice."""
+    # The sum of the gradients before stays while a slice runs.
+    gradient = BYTES_PER_VALUE * layout.trainable
+    return _needs(layout, _import(graphs[signature]), _import(graphs["apply"]), outputs, kept=gradient)
 
 
 def describe_layers(model: Any, layout: Layout) -> list[dict[str, Any]]:
@@ -89,20 +98,26 @@ def _output_shapes(layer: Any) -> list[list[int | None]]:
     return [list(shape) for shape in dict.fromkeys(tuple(tensor.shape[1:]) for tensor in tensors)]
 
 
-def _memory(layout: Layout, graphs: Mapping[str, Any], outputs: Mapping[str, list[str]]) -> dict[str, int]:
-    """Bytes that live at once in a step: first the train graph runs, then apply on what it left."""
-    train, apply = (footprint(graphs[name], outputs[name]) for name in STEP)
+def _needs(
+    layout: Layout, train: Any, apply: Any, outputs: Mapping[str, list[str]], kept: int = 0
+) -> dict[str, Any]:
+    """Bytes that live at once, and the largest tensor: first `train` runs, then `apply` on what it left.
+
+    `kept` bytes are held while `train` runs.
+    """
+    whole, update = footprint(train, outputs["train"]), footprint(apply, outputs["apply"])
     weights = BYTES_PER_VALUE * (layout.trainable + layout.state)
     gradient = BYTES_PER_VALUE * layout.trainable
-    slots = sum(
-        size(tensor) for tensor in _tensors(graphs["apply"].get_operations()) if tensor.op.name == "slots"
-    )
+    tensors = list(_tensors((*train.get_operations(), *apply.get_operations())))
     return {
-        "weights": weights,
-        "slots": slots,
-        "inputs": train.inputs - weights,
-        "constants": train.constants + apply.constants,
-        "intermediates": max(train.intermediates, gradient + apply.intermediates),
+        "memory": {
+            "weights": weights,
+            "slots": sum(size(tensor) for tensor in tensors if tensor.op.name == "slots"),
+            "inputs": whole.inputs - weights,
+            "constants": whole.constants + update.constants,
+            "intermediates": max(kept + whole.intermediates, gradient + update.intermediates),
+        },
+        "largest_tensor": _describe(max(tensors, key=size)),
     }
 
 

@@ -19,11 +19,12 @@ _MAX_MANIFEST = 16 << 20
 
 @dataclass(frozen=True)
 class Bundle:
-    """A checked bundle: its folder, its manifest and the address of bundle.json."""
+    """A checked bundle: its folder, its manifest, and address and length of bundle.json."""
 
     folder: Path
     manifest: Manifest
     address: str
+    manifest_bytes: int
 
     @property
     def weights(self) -> str:
@@ -41,7 +42,8 @@ async def store_bundle(folder: Path, allowed: frozenset[str], blobs: Blobs) -> B
     for name, file in manifest.files.items():
         if await blobs.put_file(folder / name) != file.sha256:
             raise BundleError(f"{folder / name} changed while it was read; start again.")
-    return Bundle(folder, manifest, await blobs.put_file(folder / "bundle.json"))
+    address = await blobs.put_file(folder / "bundle.json")
+    return Bundle(folder, manifest, address, (folder / "bundle.json").stat().st_size)
 
 
 def check_bundle(folder: Path, allowed: frozenset[str]) -> Manifest:

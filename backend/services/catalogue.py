@@ -15,9 +15,11 @@ from backend.errors import MingaError, NotFoundError, TaskFileError
 from backend.services.allowlist import read_allow_list
 from backend.services.evaluation import can_evaluate
 from backend.services.host import TaskHost
+from backend.services.inspection import Inspection, inspect
 from backend.services.ledger import Ledger
 from backend.services.task import find_tasks, load_task, overrides_of
 from backend.services.taskfile import TaskFile, read_task_file
+from backend.services.traffic import program_bytes, traffic
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.stores.embedded import Stores
 
@@ -116,6 +118,16 @@ class Catalogue:
             input=trial.input if trial else None,
             labels=list(trial.labels) if trial else [],
             file=task.file,
+        )
+
+    def inspection(self, name: str, dist: Path) -> Inspection:
+        """What the task's model asks of a device; `dist` holds the built web app. Raises NotFoundError."""
+        task = self.host(name).task
+        bundle, per_client = task.bundle, task.file.data.shards_per_client
+        program = program_bytes(dist)
+        return inspect(
+            bundle.manifest,
+            traffic(bundle.manifest, bundle.manifest_bytes, task.shards.train, per_client, program),
         )
 
     async def versions(self, name: str) -> list[dict[str, Any]]:

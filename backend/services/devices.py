@@ -61,15 +61,19 @@ class Place:
     rates: Rates
 
     @property
+    def native(self) -> bool:
+        """Whether TensorFlow runs it, and no browser."""
+        return self.backend.startswith("tensorflow")
+
+    @property
     def memory_bytes(self) -> int:
         """For everything that a step keeps."""
-        native = self.backend.startswith("tensorflow")
-        return self.device.process_bytes if native else self.device.tab_bytes
+        return self.device.process_bytes if self.native else self.device.tab_bytes
 
     @property
     def waste(self) -> float:
         """Memory taken for each byte of tensors."""
-        return NATIVE_WASTE if self.backend.startswith("tensorflow") else BROWSER_WASTE
+        return NATIVE_WASTE if self.native else BROWSER_WASTE
 
 
 PHONE = Device("phone", "a phone", tab_bytes=1 * GIB, process_bytes=0)

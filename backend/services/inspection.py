@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from backend.services.devices import DEVICES, PLACES, BackendName, Basis, DeviceName, Place
+from backend.services.devices import PLACES, BackendName, Basis, DeviceName, Place
+from backend.services.figures import size
 from backend.services.manifest import Manifest
 from backend.services.traffic import Traffic
-from backend.services.work import TensorShape
+from backend.services.work import StepMemory, TensorShape
 
 Verdict = Literal["everywhere", "some devices", "nowhere"]
 
@@ -27,12 +28,11 @@ class Backend:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Milliseconds of one step, a range; None where the backend cannot train the model there."""
+    """Milliseconds of one step, from fast devices to slow ones; None where the backend cannot train there."""
 
     device: DeviceName
     backend: BackendName
-    low_ms: float | None
-    high_ms: float | None
+    range_ms: tuple[float, float] | None
     basis: Basis
 
 
@@ -55,16 +55,26 @@ class Inspection:
         """Ops that one training step runs."""
         return sum(row.runs for row in self.manifest.step.ops)
 
+    def reasons(self) -> dict[str, list[BackendName]]:
+        """Each sentence about what is in the way, once, with the backends it is true of."""
+        found: dict[str, list[BackendName]] = {}
+        for one in self.backends:
+            for reason in one.reasons:
+                found.setdefault(reason, []).append(one.backend)
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """The stable form (docs/reference/inspect.md)."""
-        manifest, memory = self.manifest, self.manifest.step.memory
+        manifest = self.manifest
+        memory, sliced = manifest.step.memory, manifest.step.sliced
         return {
             "name": manifest.name,
             "batch_size": manifest.batch_size,
             "parameters": msgspec.to_builtins(manifest.parameters),
             "layers": msgspec.to_builtins(manifest.layers),
             "flops": msgspec.to_builtins(manifest.flops) | {"step": self.step_flops},
-            "memory": msgspec.to_builtins(memory) | {"peak": memory.peak},
+            "memory": _memory(memory),
+            "memory_sliced": None if sliced is None else _memory(sliced.memory),
             "ops": msgspec.to_builtins(manifest.step.ops),
             "wire": asdict(self.traffic),
             "backends": [asdict(one) for one in self.backends],
@@ -74,56 +84,58 @@ class Inspection:
 
 def inspect(manifest: Manifest, traffic: Traffic) -> Inspection:
     """The facts of a checked bundle."""
-    obstacles = {(place.device.name, place.backend): list(_obstacles(manifest, place)) for place in PLACES}
+    obstacles = [(place, list(_obstacles(manifest, place))) for place in PLACES]
     backends = []
     for backend in dict.fromkeys(place.backend for place in PLACES):
-        lists = [reasons for (_, name), reasons in obstacles.items() if name == backend]
-        free = sum(not reasons for reasons in lists)
-        verdict: Verdict = "nowhere" if not free else "some devices" if free < len(lists) else "everywhere"
-        reasons = list(dict.fromkeys(reason for reasons in lists for reason in reasons))
-        backends.append(Backend(backend, verdict, reasons))
-    times = [
-        _step_time(manifest, place, bool(obstacles[place.device.name, place.backend])) for place in PLACES
-    ]
+        lists = [reasons for place, reasons in obstacles if place.backend == backend]
+        reasons = list(dict.fromkeys(reason for one in lists for reason in one))
+        backends.append(Backend(backend, _verdict(lists), reasons))
+    times = [_step_time(manifest, place, not reasons) for place, reasons in obstacles]
     return Inspection(manifest, traffic, backends, times)
 
 
-def fastest(step_times: list[StepTime]) -> dict[DeviceName, StepTime | None]:
-    """For each device the backend that is likely to be fastest, None where none can train."""
-    best: dict[DeviceName, StepTime | None] = {device.name: None for device in DEVICES}
+def fastest(step_times: list[StepTime]) -> dict[DeviceName, StepTime]:
+    """For each device that can train, the backend with the shortest time on its slow end."""
+    best: dict[DeviceName, StepTime] = {}
     for one in step_times:
-        now = best[one.device]
-        if one.high_ms is not None and (now is None or now.high_ms is None or one.high_ms < now.high_ms):
+        if one.range_ms is None:
+            continue
+        rival = best.get(one.device)
+        if rival is None or rival.range_ms is None or one.range_ms[1] < rival.range_ms[1]:
             best[one.device] = one
     return best
 
 
+def _verdict(lists: list[list[str]]) -> Verdict:
+    free = sum(not reasons for reasons in lists)
+    return "everywhere" if free == len(lists) else "some devices" if free else "nowhere"
+
+
 def _obstacles(manifest: Manifest, place: Place) -> Iterator[str]:
-    """Sentences: what is in the way, why, and what to change."""
+    """Sentences: what is in the way, why, and what to change. Browsers may take the batch in slices."""
     step, limits = manifest.step, place.limits
-    deepest, largest = step.deepest_tensor, step.largest_tensor
+    deepest = step.deepest_tensor
     if limits.dimensions is not None and len(deepest.shape) > limits.dimensions:
         yield (
             f"It knows tensors of up to {limits.dimensions} dimensions, and {_named(deepest)} has "
             f"{len(deepest.shape)}: merge dimensions in that layer with a Reshape."
         )
+    taken = step if step.sliced is None or place.native else step.sliced
+    largest, needed = taken.largest_tensor, taken.memory.peak * place.waste
     if limits.tensor_bytes is not None and largest.bytes > limits.tensor_bytes:
         yield (
-            f"On {place.device.phrase} one tensor may take {_size(limits.tensor_bytes)}, and "
-            f"{_named(largest)} takes {_size(largest.bytes)}: {_remedy(manifest, largest)}."
+            f"On {place.device.phrase} one tensor may take {size(limits.tensor_bytes)}, and "
+            f"{_named(largest)} takes {size(largest.bytes)}: {_remedy(manifest, largest)}."
         )
-    needed = step.memory.peak * place.waste
     if needed > place.memory_bytes:
         yield (
-            f"On {place.device.phrase} it can count on {_size(place.memory_bytes)} of memory, and a step "
-            f"takes about {_size(needed)}: use a smaller batch or model."
+            f"On {place.device.phrase} a step may take {size(place.memory_bytes)} of memory, and this one "
+            f"takes about {size(needed)}: use a smaller batch or model."
         )
 
 
-def _step_time(manifest: Manifest, place: Place, hindered: bool) -> StepTime:
-    """Work over rates, slow end and fast end: arithmetic, memory traffic and the cost of each op add up."""
-    if hindered:
-        return StepTime(place.device.name, place.backend, None, None, place.rates.basis)
+def _step_time(manifest: Manifest, place: Place, fits: bool) -> StepTime:
+    """Work over rates, at both ends: arithmetic, memory traffic and the cost of each op add up."""
     flops = manifest.flops.train + manifest.flops.apply
     moved = sum(row.bytes for row in manifest.step.ops)
     runs = sum(row.runs for row in manifest.step.ops)
@@ -134,7 +146,8 @@ def _step_time(manifest: Manifest, place: Place, hindered: bool) -> StepTime:
         + runs * rates.op_us[1 - end] / 1e3
         for end in (0, 1)
     )
-    return StepTime(place.device.name, place.backend, _rounded(fast), _rounded(slow), rates.basis)
+    range_ms = (_rounded(fast), _rounded(slow)) if fits else None
+    return StepTime(place.device.name, place.backend, range_ms, rates.basis)
 
 
 def _remedy(manifest: Manifest, tensor: TensorShape) -> str:
@@ -147,6 +160,11 @@ def _remedy(manifest: Manifest, tensor: TensorShape) -> str:
     return "use a smaller batch"
 
 
+def _memory(memory: StepMemory) -> dict[str, int]:
+    parts: dict[str, int] = msgspec.to_builtins(memory)
+    return parts | {"peak": memory.peak}
+
+
 def _named(tensor: TensorShape) -> str:
     return f"{tensor.name} [{', '.join(map(str, tensor.shape))}]"
 
@@ -154,11 +172,3 @@ def _named(tensor: TensorShape) -> str:
 def _rounded(value: float) -> float:
     """Two digits: no estimate knows more."""
     return float(f"{value:.2g}")
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"

@@ -67,10 +67,18 @@ class TensorShape(Struct, frozen=True):
         return BYTES_PER_VALUE * math.prod(self.shape)
 
 
+class SlicedStep(Struct, frozen=True):
+    """A step whose batch is taken in slices."""
+
+    memory: StepMemory
+    largest_tensor: TensorShape
+
+
 class Step(Struct, frozen=True):
-    """One run of `train` and one of `apply`."""
+    """One run of `train` and one of `apply`; `sliced` is None where the batch must be taken whole."""
 
     ops: list[OpWork]
     memory: StepMemory
     largest_tensor: TensorShape
     deepest_tensor: TensorShape
+    sliced: SlicedStep | None = None

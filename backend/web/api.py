@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -16,6 +18,7 @@ def routes() -> list[BaseRoute]:
     return [
         Route("/api/tasks", tasks),
         Route("/api/tasks/{name}", task),
+        Route("/api/tasks/{name}/model", model),
         Route("/api/tasks/{name}/versions", versions),
         Route("/api/tasks/{name}/contributions", contributions),
         WebSocketRoute("/api/tasks/{name}/socket", task_socket),
@@ -32,6 +35,13 @@ async def tasks(request: Request) -> Response:
 async def task(request: Request) -> Response:
     """One task."""
     return _fresh(_catalogue(request).summary(request.path_params["name"]))
+
+
+async def model(request: Request) -> Response:
+    """What a task's model asks of a device."""
+    name, dist = request.path_params["name"], request.app.state.settings.dist
+    inspection = await asyncio.to_thread(_catalogue(request).inspection, name, dist)
+    return _fresh(inspection.to_json())
 
 
 async def versions(request: Request) -> Response:

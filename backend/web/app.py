@@ -36,13 +36,12 @@ def build_app(settings: Settings) -> Starlette:
             await catalogue.stop()
             await stores.close()
 
-    built = settings.assets / "webapp" / "static" / "dist"
     app = Starlette(
         routes=[
             *pages.routes(),
             *api.routes(),
             # TF.js and its WASM shrink to a third; blobs are numbers and do not shrink.
-            Mount("/static/dist", GZipMiddleware(BuiltFiles(directory=built, check_dir=False))),
+            Mount("/static/dist", GZipMiddleware(BuiltFiles(directory=settings.dist, check_dir=False))),
         ],
         middleware=[Middleware(SecurityHeaders)],
         exception_handlers=failures.handlers(),

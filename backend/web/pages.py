@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -14,17 +15,20 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from backend.services.catalogue import Catalogue
+from backend.services.devices import DEVICES
+from backend.services.inspection import fastest
 from backend.web.words import FILTERS
 
 SOURCES = "webapp/static/src/page"
 
 
 def routes() -> list[BaseRoute]:
-    """Gallery, task page, training page and the logo as the pages' icon."""
+    """Gallery, the three pages of a task, and the logo as the pages' icon."""
     return [
         Route("/", gallery, name="gallery"),
         Route("/favicon.svg", favicon, name="favicon"),
         Route("/tasks/{name}", task, name="task"),
+        Route("/tasks/{name}/model", model, name="model"),
         Route("/tasks/{name}/train", train, name="train"),
     ]
 
@@ -45,6 +49,26 @@ async def task(request: Request) -> Response:
     return render(request, "task.html", context)
 
 
+async def model(request: Request) -> Response:
+    services, name = _services(request), request.path_params["name"]
+    dist = request.app.state.settings.dist
+    inspection = await asyncio.to_thread(services.inspection, name, dist)
+    context = {
+        "task": services.summary(name),
+        "model": inspection.manifest,
+        "memory": inspection.manifest.step.memory,
+        "step_flops": inspection.step_flops,
+        "step_ops": inspection.step_ops,
+        "wire": inspection.traffic,
+        "devices": [device.name for device in DEVICES],
+        "backends": inspection.backends,
+        "times": {(one.device, one.backend): one for one in inspection.step_times},
+        "fastest": fastest(inspection.step_times),
+        "reasons": inspection.reasons(),
+    }
+    return render(request, "model.html", context)
+
+
 async def train(request: Request) -> Response:
     services, name = _services(request), request.path_params["name"]
     context = _task_context(request, name)
@@ -54,8 +78,7 @@ async def train(request: Request) -> Response:
 
 def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> HTMLResponse:
     """The page of `template`, with the built scripts and styles that belong to it."""
-    webapp = _webapp(request)
-    dist = webapp / "static" / "dist"
+    webapp, dist = _webapp(request), request.app.state.settings.dist
     # Pages without a script of their own, such as errors, take the gallery's.
     built = assets(dist, f"{SOURCES}/{Path(template).stem}.ts") or assets(dist, f"{SOURCES}/gallery.ts")
     text = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from backend.services.figures import between, operations, shape, size
+
 BACKENDS = {
     "webgpu": "WebGPU",
     "webgl": "WebGL",
@@ -14,6 +16,7 @@ BACKENDS = {
     "tensorflow-cuda": "TensorFlow on a GPU",
 }
 KINDS = {"browser": "Browser", "peer": "TensorFlow peer"}
+DEVICES = {"phone": "Phone", "laptop": "Laptop", "gpu": "Graphics card"}
 
 
 def number(value: float) -> str:
@@ -29,15 +32,6 @@ def percent(value: float | None) -> str:
 def decimal(value: float | None) -> str:
     """A loss with four digits; a dash when there is none yet."""
     return "–" if value is None else f"{value:.4g}"
-
-
-def size(count: float) -> str:
-    """Bytes as people say them: `21 kB`, `3.4 MB`."""
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if count >= 10 or unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
 
 
 def counted(value: int, singular: str, plural: str | None = None) -> str:
@@ -63,17 +57,25 @@ def backend(word: str) -> str:
     return BACKENDS.get(word, word)
 
 
+def device(word: str) -> str:
+    return DEVICES.get(word, word)
+
+
 def kind(word: str) -> str:
     return KINDS.get(word, word)
 
 
 FILTERS: dict[str, Callable[..., str]] = {
     "backend": backend,
+    "between": between,
     "counted": counted,
     "decimal": decimal,
+    "device": device,
     "kind": kind,
     "number": number,
+    "operations": operations,
     "percent": percent,
+    "shape": shape,
     "size": size,
     "standing": standing,
 }

@@ -99,3 +99,16 @@ def test_the_step_counts_its_products_and_its_memory(convert: Convert) -> None:
     assert memory["intermediates"] >= 4 * memory["weights"]
     assert step["largest_tensor"] == {"name": "slots", "shape": [2, 5000]}
     assert len(step["deepest_tensor"]["shape"]) == 2
+    assert step["sliced"] is None
+
+
+def test_slices_take_less_memory_but_for_the_sum_of_their_gradients(convert: Convert) -> None:
+    model = keras.Sequential([keras.Input((100,)), layers.Dense(400, "relu"), layers.Dense(1)])
+    step = convert(model, batch_size=256, slice=4).manifest["step"]
+    whole, sliced = step["memory"], step["sliced"]["memory"]
+    assert whole["inputs"] == 64 * sliced["inputs"]
+    assert whole["weights"] == sliced["weights"]
+    # Of 40,801 values are the slice's gradient and the sum; of 102,400 the activations of the whole batch.
+    assert 2 * 4 * 40801 < sliced["intermediates"] < whole["intermediates"] - 4 * 102400 // 2
+    assert step["largest_tensor"]["shape"] == [256, 400]
+    assert step["sliced"]["largest_tensor"]["shape"] == [40801]

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from backend.__main__ import _parser
+from backend.services.devices import PLACES, Range, Rates
 
 ROOT = Path(__file__).parents[2]
 MINGA = Path(sys.executable).with_name("minga")
@@ -55,14 +56,35 @@ def test_every_link_between_pages_leads_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_rates_of_every_device_are_documented() -> None:
+    text = (ROOT / "docs/reference/inspect.md").read_text("utf-8")
+    documented = re.findall(r"^\| (phone|laptop|gpu) \| (.*) \|$", text, re.MULTILINE)
+    assert [(device, cells.split(" | ")) for device, cells in documented] == [
+        (
+            place.device.name,
+            [
+                place.backend,
+                *(f"{low:g} to {high:g}" for low, high in _ranges(place.rates)),
+                place.rates.basis,
+            ],
+        )
+        for place in PLACES
+    ]
+
+
+def _ranges(rates: Rates) -> tuple[Range, ...]:
+    return rates.gflops, rates.gigabytes, rates.op_us
+
+
 @pytest.mark.tensorflow
 def test_bringing_ones_own_model_works_as_the_how_to_says(tmp_path: Path) -> None:
     task = tmp_path / "wine"
     task.mkdir()
     (task / "task.toml").write_text(blocks(HOW_TO, "toml")[0], "utf-8")
     (task / "build.py").write_text(blocks(HOW_TO, "python")[0], "utf-8")
-    build, serve, join, convert = (shlex.split(command)[1:] for command in commands(HOW_TO))
+    build, serve, join, inspect, convert = (shlex.split(command)[1:] for command in commands(HOW_TO))
     minga(build, tmp_path)
+    minga(inspect, tmp_path)
     minga(convert, tmp_path)
     assert (tmp_path / "bundle/bundle.json").exists()
     serve[serve.index("--port") + 1] = "0"

@@ -14,7 +14,7 @@ from tests.web.running import Server
 
 pytestmark = pytest.mark.browser
 
-ADDRESSES = ("/", "/tasks/digits", "/tasks/digits/train", "/nothing-here")
+ADDRESSES = ("/", "/tasks/digits", "/tasks/digits/model", "/tasks/digits/train", "/nothing-here")
 
 
 async def test_without_scripts_the_pages_say_everything(browser: Browser, idle_server: Server) -> None:
@@ -33,6 +33,30 @@ async def test_without_scripts_the_pages_say_everything(browser: Browser, idle_s
     await expect(page.locator("[data-action=start]")).to_be_disabled()
     # Chromium's emulation shows no <noscript>, so only its presence can be seen here.
     assert "Training needs JavaScript" in await page.content()
+
+
+async def test_the_model_page_says_what_the_model_asks_of_a_device(page: Page, idle_server: Server) -> None:
+    await page.goto(f"{idle_server.url}/tasks/digits")
+    await page.get_by_role("link", name="what the model asks of a device").click()
+    times = page.locator("tr[data-backend]")
+    await expect(times).to_have_count(6)
+    await expect(times.filter(has_text="WebAssembly").locator("td").first).to_contain_text("ms")
+    await expect(page.locator("main")).to_contain_text("Nothing is in the way of any backend")
+    layers = page.get_by_role("region", name="Layers").locator("tbody tr")
+    assert [await row.locator("th").inner_text() for row in await layers.all()] == [
+        "conv_1",
+        "conv_2",
+        "pool",
+        "flatten",
+        "dropout",
+        "digit",
+    ]
+    await expect(layers.first).to_contain_text("8 × 8 × 16")
+    await page.get_by_text("What the arithmetic is").click()
+    operations = page.get_by_role("region", name="Operations of one step")
+    await expect(operations.get_by_role("rowheader", name="Conv2D", exact=True)).to_be_visible()
+    for text in ("Memory at once", "Programs, once, at most", "Examples for a round"):
+        await expect(page.locator("main")).to_contain_text(text)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

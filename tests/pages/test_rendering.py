@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from backend.services.figures import between, operations, shape, size
 from backend.web.pages import assets
-from backend.web.words import counted, decimal, number, percent, size, standing
+from backend.web.words import counted, decimal, number, percent, standing
 
 MANIFEST = {
     "_shared.js": {"file": "assets/shared-1.js", "css": ["assets/shared-2.css"], "imports": ["_deep.js"]},
@@ -48,6 +49,14 @@ def test_without_a_build_there_is_nothing(tmp_path: Path) -> None:
         (size(999), "999 bytes"),
         (size(3.44e6), "3.4 MB"),
         (size(2e10), "20.0 GB"),
+        (operations(44_844_357), "45 MFLOP"),
+        (operations(3), "3 FLOP"),
+        (between(6.5, 25), "6.5–25 ms"),
+        (between(120, 950), "120–950 ms"),
+        (between(400, 1600), "0.4–1.6 s"),
+        (shape([8, 8, 16]), "8 × 8 × 16"),
+        (shape([]), "1"),
+        (shape([None, 3]), "? × 3"),
         (counted(1, "volunteer"), "1 volunteer"),
         (counted(0, "volunteer"), "0 volunteers"),
     ],

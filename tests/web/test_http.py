@@ -33,6 +33,15 @@ def bundle(http: httpx.Client) -> str:
     return address
 
 
+def test_the_api_says_what_a_model_asks_of_a_device(http: httpx.Client) -> None:
+    model = http.get("/api/tasks/tiny/model").json()
+    assert (model["name"], model["parameters"]) == ("tiny", {"trainable": 8, "state": 2})
+    assert model["wire"]["update_up"] == 40
+    assert {one["eligible"] for one in model["backends"]} == {"everywhere"}
+    missing = http.get("/api/tasks/none/model")
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not-found")
+
+
 def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
     (task,) = http.get("/api/tasks").json()["tasks"]
     assert task == http.get("/api/tasks/tiny").json()

@@ -1,0 +1,119 @@
+"""`minga inspect`: what a model asks of the devices that shall train it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from backend.commands.report import print_report
+from backend.errors import BundleError, TaskFileError
+from backend.services.allowlist import read_allow_list
+from backend.services.bundles import check_bundle
+from backend.services.conversion import ConversionLimits, convert
+from backend.services.inspection import Inspection, inspect
+from backend.services.shards import check_shards
+from backend.services.task import TASK_FILE
+from backend.services.taskfile import read_task_file
+from backend.services.traffic import program_bytes, traffic
+from backend.settings import dist_folder, ops_file
+
+NOT_CONVERTIBLE = 1
+MANIFEST = "bundle.json"
+# For a model without a task file; loss and optimizer are then the compiled model's.
+BATCH_SIZE = 32
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "inspect", help="say what a model asks of phones, laptops and GPUs"
+    )
+    defaults = ConversionLimits()
+    parser.add_argument(
+        "target", type=Path, metavar="PATH", help="a bundle, a task folder or file, or a Keras model"
+    )
+    settings = parser.add_mutually_exclusive_group()
+    settings.add_argument("--task", type=Path, metavar="FILE", help="the task file of a model")
+    settings.add_argument(
+        "--batch-size",
+        type=int,
+        default=BATCH_SIZE,
+        metavar="N",
+        help=f"of a model without task file; default {BATCH_SIZE}",
+    )
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+    parser.add_argument("--timeout", type=float, default=defaults.wall_seconds, metavar="SECONDS")
+    parser.add_argument("--memory", type=float, default=defaults.memory_bytes / (1 << 30), metavar="GIB")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reports. Exit code 1 where the target is a model that cannot be converted."""
+    target: Path = args.target
+    if not target.exists():
+        raise BundleError(f"There is no {target}; give a bundle, a task folder or a Keras model.")
+    if (target / MANIFEST).is_file():
+        _print(_inspect_bundle(target), args.json)
+    elif target.suffix == ".toml" or (target / TASK_FILE).is_file():
+        _print(_inspect_task(target if target.is_file() else target / TASK_FILE), args.json)
+    else:
+        return _inspect_model(target, args)
+    return 0
+
+
+def _inspect_bundle(folder: Path) -> Inspection:
+    manifest = check_bundle(folder, read_allow_list(ops_file()))
+    size = (folder / MANIFEST).stat().st_size
+    return inspect(manifest, traffic(manifest, size, program=_program()))
+
+
+def _inspect_task(path: Path) -> Inspection:
+    task = read_task_file(path)
+    folder = path.parent / task.model.bundle
+    manifest = check_bundle(folder, read_allow_list(ops_file()))
+    size = (folder / MANIFEST).stat().st_size
+    shards = check_shards(path.parent / task.data.shards, manifest).train
+    return inspect(manifest, traffic(manifest, size, shards, task.data.shards_per_client, _program()))
+
+
+def _inspect_model(model: Path, args: argparse.Namespace) -> int:
+    limits = ConversionLimits(wall_seconds=args.timeout, memory_bytes=int(args.memory * (1 << 30)))
+    with tempfile.TemporaryDirectory(prefix="minga-inspect-") as folder:
+        task, bundle = args.task, Path(folder) / "bundle"
+        if task is None:
+            task = Path(folder) / TASK_FILE
+            task.write_text(_default_task(model, args.batch_size), "utf-8")
+        try:
+            convert(model, task, bundle, limits)
+        except (BundleError, TaskFileError) as error:
+            if args.json:
+                print(json.dumps({"refused": {"code": error.code, "message": str(error)}}))
+            else:
+                print(f"minga: {error}", file=sys.stderr)
+            return NOT_CONVERTIBLE
+        _print(_inspect_bundle(bundle), args.json)
+    return 0
+
+
+def _default_task(model: Path, batch_size: int) -> str:
+    """The smallest task file that a compiled model needs."""
+    name = re.sub("[^a-z0-9]+", "-", model.stem.lower()).strip("-")[:64] or "model"
+    return f'name = "{name}"\n\n[model]\nbatch_size = {batch_size}\n'
+
+
+def _program() -> int | None:
+    return program_bytes(dist_folder())
+
+
+def _print(inspection: Inspection, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(inspection.to_json(), indent=1, ensure_ascii=False))
+    else:
+        print_report(inspection, Console(highlight=False))

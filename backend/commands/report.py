@@ -1,0 +1,111 @@
+"""An inspection as text for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from backend.services.devices import DEVICES
+from backend.services.figures import between, operations, shape, size
+from backend.services.inspection import Inspection, fastest
+from backend.web.words import BACKENDS, counted, number
+from backend.web.words import DEVICES as DEVICE_WORDS
+
+OPS_SHOWN = 6
+VERDICTS = {"everywhere": "green", "some devices": "yellow", "nowhere": "red"}
+
+
+def print_report(inspection: Inspection, console: Console) -> None:
+    """Layers, step, traffic, backends and times, in that order."""
+    manifest = inspection.manifest
+    parameters = counted(manifest.parameters.total, "parameter")
+    title = f"[bold]{escape(manifest.name)}[/bold]  {parameters}, batches of {manifest.batch_size}"
+    console.print(f"\n  {title}\n")
+    for heading, table in (
+        ("Layers", _layers(inspection)),
+        ("One training step", _step(inspection)),
+        ("On the wire", _wire(inspection)),
+        ("Time of one step, estimated", _times(inspection)),
+    ):
+        console.print(f"  [bold cyan]{heading}[/bold cyan]")
+        console.print(Padding(table, (0, 2, 1, 2)))
+    for reason, backends in inspection.reasons().items():
+        names = ", ".join(BACKENDS[backend] for backend in backends)
+        console.print(Padding(f"[yellow]{names}[/yellow]: {escape(reason)}", (0, 2, 1, 2)))
+
+
+def _layers(inspection: Inspection) -> Table:
+    table = _table("name", "kind", "output", ">parameters")
+    for layer in inspection.manifest.layers:
+        outputs = ", ".join(shape(one) for one in layer.output_shapes)
+        frozen = layer.parameters - layer.trainable
+        count = number(layer.parameters) + (f" ({number(frozen)} fixed)" if frozen else "")
+        table.add_row(escape(layer.name), escape(layer.kind), outputs, count if layer.parameters else "")
+    return table
+
+
+def _step(inspection: Inspection) -> Table:
+    memory, ops = inspection.manifest.step.memory, inspection.manifest.step.ops
+    total = max(1, inspection.step_flops)
+    shares = [
+        f"{row.op}\u00a0{row.flops / total:.0%}" for row in ops[:OPS_SHOWN] if row.flops > 0.005 * total
+    ]
+    parts = {
+        "weights": memory.weights,
+        "optimizer": memory.slots,
+        "batch": memory.inputs,
+        "constants": memory.constants,
+        "in between": memory.intermediates,
+    }
+    table = _facts()
+    table.add_row(
+        "Arithmetic", f"{operations(inspection.step_flops)} in {counted(inspection.step_ops, 'op')}"
+    )
+    table.add_row("", f"[dim]{', '.join(shares)}[/dim]")
+    sliced, rows = inspection.manifest.step.sliced, inspection.manifest.slice
+    less = f", or {size(sliced.memory.peak)} in slices of {rows.batch_size}" if sliced and rows else ""
+    table.add_row("Memory", f"{size(memory.peak)}{less}")
+    table.add_row("", f"[dim]{', '.join(f'{name} {size(count)}' for name, count in parts.items())}[/dim]")
+    return table
+
+
+def _wire(inspection: Inspection) -> Table:
+    wire = inspection.traffic
+    program = "" if wire.program is None else f", and up to {size(wire.program)} of programs"
+    data = "" if wire.data is None else f", {size(wire.data)} of examples down"
+    table = _facts()
+    table.add_row("A browser, once", f"{size(wire.browser_bundle)}{program}")
+    table.add_row("A peer, once", size(wire.peer_bundle))
+    table.add_row("Each round", f"{size(wire.version_down)} down, {size(wire.update_up)} up{data}")
+    return table
+
+
+def _times(inspection: Inspection) -> Table:
+    best = fastest(inspection.step_times)
+    cells = {(one.device, one.backend): one for one in inspection.step_times}
+    table = _table("", "can train on", *(f">{DEVICE_WORDS[device.name].lower()}" for device in DEVICES))
+    for backend in inspection.backends:
+        row = []
+        for device in DEVICES:
+            cell = cells.get((device.name, backend.backend))
+            text = "" if cell is None else "no" if cell.range_ms is None else between(*cell.range_ms)
+            row.append(f"[bold]{text}[/bold]" if cell is not None and best.get(device.name) is cell else text)
+        colour = VERDICTS[backend.eligible]
+        table.add_row(BACKENDS[backend.backend], f"[{colour}]{backend.eligible}[/{colour}]", *row)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+    return table
+
+
+def _facts() -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    return table
