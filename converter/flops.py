@@ -19,13 +19,13 @@ def op_flops(op: Any) -> int:
         return 0
     written = sum(_size(tensor) for tensor in op.outputs)
     shapes: list[list[int]] = [_shape(tensor) for tensor in op.inputs]
-    if op.type == "MatMul":
+    if op.type in ("MatMul", "_FusedMatMul"):
         return 2 * written * shapes[0][0 if op.get_attr("transpose_a") else 1]
     if op.type.startswith("BatchMatMul"):
         return 2 * written * shapes[0][-2 if op.get_attr("adj_x") else -1]
     if op.type == "Einsum":
         return 2 * _einsum_points(op)
-    if op.type == "Conv2D":
+    if op.type in ("Conv2D", "_FusedConv2D"):
         return 2 * written * math.prod(shapes[1][:3])
     if op.type == "Conv2DBackpropInput":
         return 2 * _size(op.inputs[2]) * math.prod(shapes[1][:3])
