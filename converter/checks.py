@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from converter.activities import SUMS
 from converter.limits import Limits
 from converter.refusal import Refusal
 
@@ -61,12 +62,27 @@ def _check_layers(model: Any) -> None:
                 f"The layer {layer.name} computes in {policy.name}; build it with dtype float32, without "
                 "mixed precision or quantization."
             )
-        if getattr(layer, "activity_regularizer", None) is not None:
+        regularizer = getattr(layer, "activity_regularizer", None)
+        if regularizer is not None and type(regularizer) not in SUMS:
             raise Refusal(
-                f"The layer {layer.name} has an activity regularizer, which padding would change; remove it."
+                f"The layer {layer.name} has the activity regularizer {type(regularizer).__name__}, which "
+                "padding would change; use L1, L2 or L1L2."
+            )
+        if 0 in _axes(layer):
+            raise Refusal(
+                f"The layer {layer.name} works across the examples of a batch (axis 0), which padding would "
+                "change; use another axis."
             )
         if getattr(layer, "stateful", False):
             raise Refusal(f"The layer {layer.name} is stateful; set stateful=False, batches are independent.")
+
+
+def _axes(layer: Any) -> list[Any]:
+    if isinstance(layer, keras.layers.Normalization):
+        # Its statistics are constants.
+        return []
+    axes = [getattr(layer, word, None) for word in ("axis", "axes")]
+    return [axis for entry in axes for axis in (entry if isinstance(entry, list | tuple) else [entry])]
 
 
 def _check_values(model: Any) -> None:

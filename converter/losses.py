@@ -64,6 +64,14 @@ class OutputLoss:
         """Whether the labels are class numbers."""
         return self.name in SPARSE
 
+    @property
+    def mean_over_rows(self) -> bool:
+        """Whether it is a plain mean of a number for each row."""
+        mixing = (
+            self.name in ("dice", "tversky", "circle") or getattr(self.loss, "ignore_class", None) is not None
+        )
+        return self.loss.reduction in ("sum_over_batch_size", "mean") and not mixing
+
     def label(self, output: Port) -> Port:
         """The labels that fit an output."""
         if self.name == "circle":
@@ -130,6 +138,11 @@ def compiled_loss(loss: Any) -> OutputLoss:
         )
     if isinstance(loss, keras.losses.Loss):
         name = to_snake_case(type(loss).__name__)
+        if name == "huber" and "delta" not in loss.get_config():
+            raise _bad(
+                "Keras does not save the delta of a compiled Huber loss; "
+                'write loss = { name = "huber", delta = 1.0 } under [model] in the task file.'
+            )
         if LOSSES.get(name) is not type(loss):
             raise _bad(
                 f"The compiled loss {name} is not one of Keras' own that can be traced; "

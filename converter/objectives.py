@@ -32,6 +32,7 @@ class Objectives:
     """One entry per output; None where an output has neither loss nor metric."""
 
     parts: tuple[Objective | None, ...]
+    class_weight: tuple[float, ...] | None = None
 
     @property
     def labels(self) -> tuple[Port, ...]:
@@ -56,14 +57,22 @@ class Objectives:
     @property
     def mean_over_rows(self) -> bool:
         """Whether every loss is a plain mean over the rows that exist."""
-        means = ("sum_over_batch_size", "mean")
         losses = [part.loss for part in self._parts_with_labels() if part.loss is not None]
-        return all(loss.loss.reduction in means for loss in losses)
+        return all(loss.mean_over_rows for loss in losses)
 
     def loss_name(self, output: int) -> str | None:
         """The name of an output's loss."""
         part = self.parts[output]
         return part.loss.name if part is not None and part.loss is not None else None
+
+    def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
+        """The rows of a training step: each row's weight times that of its class, as in `Model.fit`."""
+        if self.class_weight is None:
+            return rows
+        (y,) = labels
+        if y.dtype != tf.int32:
+            y = tf.cast(y[:, 0], tf.int32) if y.shape[-1] == 1 else tf.argmax(y, -1, tf.int32)
+        return Rows(rows.weight * tf.gather(tf.constant(self.class_weight), y), rows.exists)
 
     def measure(self, labels: Sequence[Any], outputs: Sequence[Any], rows: Rows) -> tuple[Any, Any]:
         """Scalar loss, and metrics [M, 2] of a batch; None without metrics."""
@@ -94,7 +103,28 @@ def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Obj
         weighted = _compiled(model, "_compile_metrics", "_user_weighted_metrics")
     plain, counted = metrics_by_output(metrics, outputs), metrics_by_output(weighted, outputs)
     parts = map(_objective, outputs, losses, weights, plain, counted)
-    return Objectives(tuple(parts))
+    objectives = Objectives(tuple(parts), task.class_weight)
+    _check_class_weight(objectives)
+    return objectives
+
+
+def _check_class_weight(objectives: Objectives) -> None:
+    if objectives.class_weight is None:
+        return
+    labels = objectives.labels
+    classes = 0
+    if len(labels) == 1:
+        (label,) = labels
+        classes = (label.classes or 0) if label.shape == () else max(label.shape[0], 2)
+    if len(labels) != 1 or len(labels[0].shape) > 1 or not classes:
+        raise _bad(
+            "`class_weight` needs one output whose labels are one class an example; "
+            "use sample weights in the shards instead."
+        )
+    if len(objectives.class_weight) != classes:
+        raise _bad(
+            f"`class_weight` has {len(objectives.class_weight)} numbers, but there are {classes} classes."
+        )
 
 
 def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
@@ -129,12 +159,13 @@ def _flat(entry: Any) -> list[Any]:
 
 def _losses(model: Any, task: ConversionTask, outputs: Sequence[Port]) -> list[OutputLoss | None]:
     if task.loss is not None:
-        return [_task_loss(entry) for entry in by_output(task.loss, outputs, "loss")]
-    compiled = _compiled(model, "_compile_loss", "_user_loss")
-    if compiled is None:
+        losses = [_task_loss(entry) for entry in by_output(task.loss, outputs, "loss")]
+    else:
+        entries = by_output(_compiled(model, "_compile_loss", "_user_loss"), outputs, "loss")
+        losses = [None if entry is None else compiled_loss(entry) for entry in entries]
+    if not any(losses):
         raise _bad('No loss: write loss = "..." under [model] in the task file, or compile the model.')
-    entries = by_output(compiled, outputs, "loss")
-    return [None if entry is None else compiled_loss(entry) for entry in entries]
+    return losses
 
 
 def _task_loss(entry: Any) -> OutputLoss | None:

@@ -12,7 +12,8 @@ from converter.refusal import Refusal
 
 MAX_BYTES = 1 << 18
 MAX_BATCH = 4096
-MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "loss_weights", "metrics", "optimizer", "slice"}
+MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "loss_weights", "class_weight", "metrics", "optimizer"}
+MODEL_KEYS |= {"slice"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class ConversionTask:
     preprocess: dict[str, float] = field(default_factory=dict)
     loss_weights: Any = None
     slice: int | None = None
+    class_weight: tuple[float, ...] | None = None
 
 
 def read_task(path: Path) -> ConversionTask:
@@ -78,6 +80,7 @@ def _task(table: dict[str, Any]) -> ConversionTask:
         _preprocess(_table(table, "data")),
         _weights(model.get("loss_weights")),
         _slice(model.get("slice")),
+        _class_weight(model.get("class_weight")),
     )
 
 
@@ -85,6 +88,18 @@ def _slice(value: Any) -> int | None:
     if value is not None and (type(value) is not int or value < 1):
         raise _bad("[model] `slice` must be a whole number of rows that divides `batch_size`.")
     return value
+
+
+def _class_weight(value: Any) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    numbers = isinstance(value, list) and not any(
+        isinstance(entry, bool) or not isinstance(entry, int | float) or not 0 <= entry < 1e6
+        for entry in value
+    )
+    if not numbers:
+        raise _bad("[model] `class_weight` must be a list of numbers, not negative, one for each class.")
+    return tuple(float(entry) for entry in value)
 
 
 def _names(value: Any) -> bool:

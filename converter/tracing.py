@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 from keras import tree
 
+from converter.activities import exact_activities
 from converter.borders import Borders, Port
 from converter.draws import captured_draws
 from converter.expressing import expressible
@@ -66,10 +69,11 @@ class Tracer:
             batch = self._batch()
             variables = self.layout.split_trainable(batch.trainable)
             rows = Rows.of(batch.sample_weight)
-            with captured_draws() as draws, exact_padding(rows), tf.GradientTape() as tape:
+            with captured_draws() as draws, self._exact(rows), tf.GradientTape() as tape:
                 tape.watch(variables)
                 outputs, new_state, losses = self._forward(variables, batch, training=True)
-                loss, metrics = self.objectives.measure(batch.y, outputs, rows)
+                weighted = self.objectives.weigh_classes(batch.y, rows)
+                loss, metrics = self.objectives.measure(batch.y, outputs, weighted)
                 loss += sum(losses)
             gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
             dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
@@ -87,7 +91,7 @@ class Tracer:
         with graph.as_default():
             batch = self._batch()
             rows = Rows.of(batch.sample_weight)
-            with exact_padding(rows):
+            with self._exact(rows):
                 outputs, losses = self._infer(batch)
                 loss, metrics = self.objectives.measure(batch.y, outputs, rows)
             results = _outputs(loss=loss + sum(losses), metrics=metrics)
@@ -118,6 +122,11 @@ class Tracer:
             new_trainable, new_slots = self.optimizer.step(self.layout, **inputs)
             outputs = _outputs(new_trainable=new_trainable, new_slots=new_slots)
         return Traced(graph, tuple(t for t in inputs.values() if t is not None), outputs)
+
+    @contextmanager
+    def _exact(self, rows: Rows) -> Iterator[None]:
+        with exact_padding(rows), exact_activities(self.model, rows):
+            yield
 
     def _batch(self, labels: bool = True) -> Batch:
         return Batch(

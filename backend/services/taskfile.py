@@ -20,6 +20,11 @@ Share = Annotated[float, Meta(ge=0, lt=1)]
 Number = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
+# A loss or metric: its name, a table with its name and settings, or several for several outputs.
+# The converter knows the names.
+Measures = str | dict[str, Any] | list[Any]
+
+
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every table: an unknown key is an error."""
 
@@ -99,8 +104,10 @@ class Model(Part, frozen=True):
     bundle: str
     batch_size: Number
     slice: Number | None = None
-    loss: str | None = None
-    metrics: list[str] | None = None
+    loss: Measures | None = None
+    loss_weights: dict[str, NotNegative] | list[NotNegative] | NotNegative | None = None
+    class_weight: list[NotNegative] | None = None
+    metrics: dict[str, Measures] | list[Measures] | None = None
     optimizer: Optimizer | None = None
 
 

@@ -146,7 +146,8 @@ COMPILED = [
     ("mse", "mean_squared_error"),
     ("KLD", "kl_divergence"),
     (keras.losses.mean_squared_error, "mean_squared_error"),
-    (keras.losses.Huber(0.5), "huber"),
+    (keras.losses.BinaryFocalCrossentropy(gamma=1.5), "binary_focal_crossentropy"),
+    ("huber", "huber"),
     (keras.losses.BinaryCrossentropy(from_logits=True, reduction="sum"), "binary_crossentropy"),
     (keras.losses.get("poisson"), "poisson"),
 ]
@@ -184,6 +185,7 @@ class Own(keras.losses.Loss):  # type: ignore[misc]
         (lambda: named_loss("cosine_similarity", {"axis": 0}), "axis 0"),
         (lambda: compiled_loss(Own()), "loss own"),
         (lambda: compiled_loss(keras.losses.CTC()), "loss ctc"),
+        (lambda: compiled_loss(keras.losses.Huber(0.5)), "delta"),
     ],
 )
 def test_a_loss_that_cannot_be_is_refused_in_a_sentence(make: Any, text: str) -> None:

@@ -27,6 +27,12 @@ def changed(key: str, value: Any) -> dict[str, Any]:
     return task
 
 
+def example(word: str) -> dict[str, Any]:
+    """The last example of the reference that has `word` in it."""
+    blocks = [text.partition("```")[0] for text in REFERENCE.read_text().split("```toml\n")[1:]]
+    return tomllib.loads([block for block in blocks if word in block][-1])
+
+
 def test_the_example_of_the_reference_is_a_task_file() -> None:
     text = REFERENCE.read_text().partition("```toml\n")[2].partition("```")[0]
     task = parse_task(tomllib.loads(text), "task-file.md")
@@ -37,9 +43,15 @@ def test_the_example_of_the_reference_is_a_task_file() -> None:
     assert task.model.optimizer.learning_rate == 0.003
 
 
+def test_losses_and_metrics_of_the_reference_are_understood() -> None:
+    said = example("loss_weights")
+    task = tables()
+    task["model"] |= said
+    assert parse_task(task, "task-file.md").model.loss == said["loss"]
+
+
 def test_the_optimizer_of_the_reference_is_understood() -> None:
-    optimizer = tomllib.loads(REFERENCE.read_text().split("```toml\n")[2].partition("```")[0])["model"]
-    task = parse_task(changed("model.optimizer", optimizer["optimizer"]), "task-file.md")
+    task = parse_task(changed("model.optimizer", example("schedule")["model"]["optimizer"]), "task-file.md")
     assert task.model.optimizer is not None
     assert task.model.optimizer.schedule is not None
     assert task.model.optimizer.schedule.warmup_steps == 500
