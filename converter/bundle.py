@@ -10,6 +10,7 @@ from typing import Any
 from converter.allowlist import check_ops
 from converter.borders import Port, find_borders
 from converter.freezing import freeze
+from converter.invariance import check_padding, may_mix_rows
 from converter.layout import Layout
 from converter.limits import Limits
 from converter.loading import load_model
@@ -58,6 +59,8 @@ def write_bundle(
     # The forward graph first: its ops say more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
 
+    if objectives.own or may_mix_rows(model):
+        check_padding(tracer, traces["train"], graphs["train"])
     _write_graphs(graphs, directory)
     (directory / "weights.bin").write_bytes(layout.values().tobytes())
     save_model(model, model_file, directory / "model.keras")

@@ -60,6 +60,26 @@ class Draws:
         return placeholder
 
 
+class Means:
+    """Outside training every draw is its mean, so that an evaluation can be repeated."""
+
+    def uniform(
+        self, shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None
+    ) -> Any:
+        del dtype, seed
+        return tf.zeros(shape) + 0.5 * (minval + maxval)
+
+    def normal(
+        self, shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None
+    ) -> Any:
+        del stddev, dtype, seed
+        return tf.zeros(shape) + mean
+
+    def dropout(self, inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
+        del rate, noise_shape, seed
+        return inputs
+
+
 def _refuse(kind: str) -> Callable[..., NoReturn]:
     def draw(*args: Any, **kwargs: Any) -> NoReturn:
         del args, kwargs
@@ -75,7 +95,17 @@ def _refuse(kind: str) -> Callable[..., NoReturn]:
 def captured_draws() -> Iterator[Draws]:
     """While open, every draw through Keras' random backend becomes an input of the graph being traced."""
     draws = Draws()
-    replacements: dict[str, Callable[..., Any]] = {kind: _refuse(kind) for kind in REFUSED_DRAWS}
-    replacements |= {"uniform": draws.uniform, "normal": draws.normal, "dropout": draws.dropout}
-    with replaced(keras_random, replacements):
+    with replaced(keras_random, _replacements(draws)):
         yield draws
+
+
+@contextmanager
+def mean_draws() -> Iterator[None]:
+    """While open, every draw through Keras' random backend is its mean."""
+    with replaced(keras_random, _replacements(Means())):
+        yield
+
+
+def _replacements(draws: Draws | Means) -> dict[str, Callable[..., Any]]:
+    refused: dict[str, Callable[..., Any]] = {kind: _refuse(kind) for kind in REFUSED_DRAWS}
+    return refused | {"uniform": draws.uniform, "normal": draws.normal, "dropout": draws.dropout}

@@ -16,7 +16,7 @@ from converter.borders import Port
 from converter.mixing import circle_rows, overlap_of_rows
 from converter.plain import plain_ops
 from converter.refusal import Refusal
-from converter.rows import Rows, reduce_rows, to_rank
+from converter.rows import Rows, reduce_rows, to_rank, with_columns
 
 # Their labels are class numbers, one axis fewer than the outputs have.
 SPARSE = ("sparse_categorical_crossentropy", "categorical_generalized_cross_entropy")
@@ -65,6 +65,11 @@ class OutputLoss:
         return self.name in SPARSE
 
     @property
+    def own(self) -> bool:
+        """Whether it is the owner's, so that nobody knows what it does with its rows."""
+        return not of_keras(getattr(self.loss, "fn", self.loss)) and self.name != "quantile"
+
+    @property
     def mean_over_rows(self) -> bool:
         """Whether it is a plain mean of a number for each row."""
         mixing = (
@@ -73,7 +78,11 @@ class OutputLoss:
         return self.loss.reduction in ("sum_over_batch_size", "mean") and not mixing
 
     def label(self, output: Port) -> Port:
-        """The labels that fit an output."""
+        """The labels that fit an output. Raises Refusal where the output has too few axes for the loss."""
+        if self.sparse and not output.shape:
+            raise _bad(
+                f"The loss {self.name} needs a number for each class; {output.name} has one an example."
+            )
         if self.name == "circle":
             return Port(output.name, (), "int32")
         if not self.sparse:
@@ -87,6 +96,7 @@ class OutputLoss:
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
         """Scalar: Keras' loss of the rows that exist."""
+        y, output = with_columns(y, output)
         if self.name == "circle":
             return circle_rows(self.loss, y, output, rows)
         if self.name in ("dice", "tversky") and _mixes_rows(self.loss.axis, len(output.shape)):
@@ -111,6 +121,8 @@ def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
             "The loss crossentropy does not say which labels the shards hold; write binary_crossentropy, "
             "categorical_crossentropy or sparse_categorical_crossentropy."
         )
+    if name in ("ctc", "CTC"):
+        return _checked("ctc", None)
     if name not in LOSSES:
         known = sorted(n for n in LOSSES if (n.islower() and "_" in n) or (n == n.lower() and len(n) > 4))
         raise _bad(f"The loss {name} is not supported; choose one of {', '.join(known)}.")
@@ -129,30 +141,38 @@ def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
 
 
 def compiled_loss(loss: Any) -> OutputLoss:
-    """A loss as `model.compile` takes it: a name, a function of Keras, a Loss. Raises Refusal."""
+    """A loss as `model.compile` takes it: a name, a function, a Loss. Raises Refusal.
+
+    What is not Keras' own comes from the owner's file (converter/custom.py), with a value for each row.
+    """
     if isinstance(loss, str):
         return named_loss(loss, {})
-    if isinstance(loss, LossFunctionWrapper) and type(loss) is LossFunctionWrapper:
-        return named_loss(
-            getattr(loss.fn, "__name__", str(loss.fn)), dict(loss._fn_kwargs, reduction=loss.reduction)
+    if type(loss) is LossFunctionWrapper:
+        if getattr(loss.fn, "__name__", "") in LOSSES and of_keras(loss.fn):
+            return named_loss(loss.fn.__name__, dict(loss._fn_kwargs, reduction=loss.reduction))
+        return _checked(getattr(loss.fn, "__name__", loss.name), loss)
+    if not isinstance(loss, keras.losses.Loss):
+        return compiled_loss(LossFunctionWrapper(loss, name=getattr(loss, "__name__", None)))
+    name = to_snake_case(type(loss).__name__)
+    if name == "huber" and "delta" not in loss.get_config():
+        raise _bad(
+            "Keras does not save the delta of a compiled Huber loss; "
+            'write loss = { name = "huber", delta = 1.0 } under [model] in the task file.'
         )
-    if isinstance(loss, keras.losses.Loss):
-        name = to_snake_case(type(loss).__name__)
-        if name == "huber" and "delta" not in loss.get_config():
-            raise _bad(
-                "Keras does not save the delta of a compiled Huber loss; "
-                'write loss = { name = "huber", delta = 1.0 } under [model] in the task file.'
-            )
-        if LOSSES.get(name) is not type(loss):
-            raise _bad(
-                f"The compiled loss {name} is not one of Keras' own that can be traced; "
-                "name another in the task file."
-            )
-        return _checked(name, loss)
-    return named_loss(getattr(loss, "__name__", str(loss)), {})
+    return _checked(name, loss)
+
+
+def of_keras(thing: Any) -> bool:
+    """Whether a class, function or object of a class comes from Keras itself."""
+    module = getattr(thing, "__module__", None) or type(thing).__module__
+    return str(module).partition(".")[0] == "keras"
 
 
 def _checked(name: str, loss: Any) -> OutputLoss:
+    if name == "ctc":
+        raise _bad(
+            "The loss ctc is computed in a loop, which no browser can differentiate; use another loss."
+        )
     if loss.reduction not in REDUCTIONS:
         raise _bad(
             f"The loss {name} is not reduced to one number; use the reduction {', '.join(REDUCTIONS)}."

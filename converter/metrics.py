@@ -17,7 +17,7 @@ from converter.counting import Counting, counting
 from converter.patching import replaced
 from converter.plain import plain_ops
 from converter.refusal import Refusal
-from converter.rows import Rows, to_rank
+from converter.rows import Rows, to_rank, with_columns
 
 _m = keras.metrics
 SPARSE = (_m.SparseCategoricalAccuracy, _m.SparseTopKCategoricalAccuracy, _m.SparseCategoricalCrossentropy)
@@ -43,6 +43,7 @@ class OutputMetric:
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
         """[n, 2]: numerators and denominators of the rows that exist."""
+        y, output = with_columns(y, output)
         if isinstance(self.metric, HINGES):
             # Whether their labels are 0 and 1 or -1 and 1, Keras reads off the whole batch.
             y = y * to_rank(rows.exists, len(y.shape))
@@ -81,7 +82,9 @@ def make_metric(wanted: Any, label: Port, output: Port, weighted: bool) -> Outpu
     metric = _named_metric(wanted) or _compiled_metric(wanted, label, output)
     if isinstance(metric, _m.FBetaScore):
         metric._build((1, *label.shape), (1, *output.shape))
-    made = OutputMetric(metric.name, metric, counting(metric, output.shape[-1]), weighted)
+    made = OutputMetric(
+        metric.name, metric, counting(metric, output.shape[-1] if output.shape else 1), weighted
+    )
     if made.sparse != (label.dtype == "int32"):
         kind = "class numbers" if label.dtype == "int32" else "labels of the output's own shape"
         raise _bad(f"The metric {made.name} does not fit {kind}, which the loss of {output.name} needs.")

@@ -55,6 +55,11 @@ class Objectives:
         return described
 
     @property
+    def own(self) -> bool:
+        """Whether a loss is the owner's."""
+        return any(part.loss is not None and part.loss.own for part in self._parts_with_labels())
+
+    @property
     def mean_over_rows(self) -> bool:
         """Whether every loss is a plain mean over the rows that exist."""
         losses = [part.loss for part in self._parts_with_labels() if part.loss is not None]

@@ -33,6 +33,13 @@ def to_rank(tensor: Any, rank: int) -> Any:
     return tensor if missing <= 0 else tf.reshape(tensor, [*tensor.shape, *([1] * missing)])
 
 
+def with_columns(y: Any, output: Any) -> tuple[Any, Any]:
+    """Labels and outputs of one number an example, [B], as [B, 1]: Keras averages over the last axis."""
+    if len(output.shape) > 1:
+        return y, output
+    return tf.expand_dims(y, -1), tf.expand_dims(output, -1)
+
+
 def reduce_rows(values: Any, mask: Any, rows: Rows, reduction: str) -> Any:
     """Scalar: Keras' reduction of a loss's `values` [B, ...] over the rows that exist.
 

@@ -12,12 +12,13 @@ from keras import tree
 
 from converter.activities import exact_activities
 from converter.borders import Borders, Port
-from converter.draws import captured_draws
+from converter.draws import captured_draws, mean_draws
 from converter.expressing import expressible
 from converter.layout import Layout, join
 from converter.objectives import Objectives
 from converter.optimizers import Optimizer
 from converter.padding import exact_padding
+from converter.reductions import exact_reductions
 from converter.refusal import Refusal
 from converter.rows import Rows
 
@@ -69,9 +70,10 @@ class Tracer:
             batch = self._batch()
             variables = self.layout.split_trainable(batch.trainable)
             rows = Rows.of(batch.sample_weight)
-            with captured_draws() as draws, self._exact(rows), tf.GradientTape() as tape:
+            with captured_draws() as draws, tf.GradientTape() as tape:
                 tape.watch(variables)
-                outputs, new_state, losses = self._forward(variables, batch, training=True)
+                with self._exact(rows, batch.x):
+                    outputs, new_state, losses = self._forward(variables, batch, training=True)
                 weighted = self.objectives.weigh_classes(batch.y, rows)
                 loss, metrics = self.objectives.measure(batch.y, outputs, weighted)
                 loss += sum(losses)
@@ -91,9 +93,9 @@ class Tracer:
         with graph.as_default():
             batch = self._batch()
             rows = Rows.of(batch.sample_weight)
-            with self._exact(rows):
+            with self._exact(rows, batch.x):
                 outputs, losses = self._infer(batch)
-                loss, metrics = self.objectives.measure(batch.y, outputs, rows)
+            loss, metrics = self.objectives.measure(batch.y, outputs, rows)
             results = _outputs(loss=loss + sum(losses), metrics=metrics)
         return Traced(graph, batch.tensors(), results)
 
@@ -124,8 +126,8 @@ class Tracer:
         return Traced(graph, tuple(t for t in inputs.values() if t is not None), outputs)
 
     @contextmanager
-    def _exact(self, rows: Rows) -> Iterator[None]:
-        with exact_padding(rows), exact_activities(self.model, rows):
+    def _exact(self, rows: Rows, inputs: tuple[Any, ...]) -> Iterator[None]:
+        with exact_padding(rows), exact_activities(self.model, rows), exact_reductions(rows, inputs):
             yield
 
     def _batch(self, labels: bool = True) -> Batch:
@@ -144,8 +146,7 @@ class Tracer:
         )
 
     def _infer(self, batch: Batch) -> tuple[list[Any], list[Any]]:
-        # Recurrent layers draw masks here, too, that nothing reads; `freeze` refuses draws that are read.
-        with captured_draws():
+        with mean_draws():
             variables = self.layout.split_trainable(batch.trainable)
             outputs, _, losses = self._forward(variables, batch, training=False)
         return outputs, losses

@@ -27,11 +27,16 @@ class Examples:
         return len(self.sample_weight)
 
     def batch(self, rows: Any, size: int) -> dict[str, Array]:
-        """The examples `rows` as the graphs' inputs, filled up to `size` with rows of zeros of weight 0."""
+        """The examples `rows` as the graphs' inputs, filled up to `size` with the first of them at weight 0.
+
+        An example that is there anyway shows no layer what it would not see otherwise: an average over the
+        words of an empty text is no number, and stays none at weight 0.
+        """
         named = {f"x_{i}": values for i, values in enumerate(self.x)}
         named |= {f"y_{i}": values for i, values in enumerate(self.y)}
-        named["sample_weight"] = self.sample_weight
-        return {name: _padded(values[rows], size) for name, values in named.items()}
+        batch = {name: _filled(values[rows], size) for name, values in named.items()}
+        weights = self.sample_weight[rows]
+        return batch | {"sample_weight": np.pad(weights, (0, size - len(weights)))}
 
 
 def read_shard(content: bytes, manifest: Manifest) -> Examples:
@@ -68,8 +73,6 @@ def join_shards(shards: Iterable[Examples]) -> Examples:
     )
 
 
-def _padded(values: Array, size: int) -> Array:
+def _filled(values: Array, size: int) -> Array:
     missing = size - len(values)
-    if missing == 0:
-        return values
-    return np.concatenate([values, np.zeros([missing, *values.shape[1:]], values.dtype)])
+    return np.concatenate([values, np.repeat(values[:1], missing, 0)]) if missing else values

@@ -33,14 +33,19 @@ LIMITS = Limits()
 def convert(tmp_path: Path) -> Convert:
     """Convert a model in this process: `convert(model, loss="mse", ...)` gives the bundle, loaded."""
 
-    def run(model: Any, batch_size: int = 4, limits: Limits = LIMITS, **settings: Any) -> NativeBundle:
+    def run(
+        model: Any,
+        batch_size: int = 4,
+        limits: Limits = LIMITS,
+        custom: Path | None = None,
+        **settings: Any,
+    ) -> NativeBundle:
         settings = {"loss": "mse", "optimizer": {"name": "sgd"}} | settings
         model.save(tmp_path / "model.keras")
         directory = tmp_path / "bundle"
         directory.mkdir()
-        write_bundle(
-            tmp_path / "model.keras", ConversionTask("test", batch_size, **settings), directory, limits
-        )
+        task = ConversionTask("test", batch_size, **settings)
+        write_bundle(tmp_path / "model.keras", task, directory, limits, custom)
         return NativeBundle(directory)
 
     return run

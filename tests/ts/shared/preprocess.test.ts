@@ -70,10 +70,10 @@ describe("makeBatch", () => {
     sampleWeight: Float32Array.of(0, 1, 2),
   };
 
-  it("picks the rows and pads with zeros of weight 0", () => {
+  it("picks the rows and fills up with the first of them at weight 0", () => {
     const batch = makeBatch(bundle, examples, Uint32Array.of(2, 1));
-    expect(Array.from(batch.x[0] ?? [])).toEqual([5, 6, 3, 4, 0, 0].map((value) => Math.fround(value)));
-    expect(batch.y[0]).toEqual(Int32Array.of(6, 8, 0));
+    expect(Array.from(batch.x[0] ?? [])).toEqual([5, 6, 3, 4, 5, 6].map((value) => Math.fround(value)));
+    expect(batch.y[0]).toEqual(Int32Array.of(6, 8, 6));
     expect(batch.sampleWeight).toEqual(Float32Array.of(2, 1, 0));
     expect(batch.examples).toBe(2);
   });

@@ -93,19 +93,24 @@ function checkClasses({ name, classes }: LabelSpec, values: Values): void {
   }
 }
 
-function fill(size: number, dtype: Dtype, column: Column, rows: Uint32Array): Float32Array | Int32Array {
-  const target = new (dtype === "int32" ? Int32Array : Float32Array)(size * column.width);
+function fill(dtype: Dtype, column: Column, rows: Uint32Array): Float32Array | Int32Array {
+  const target = new (dtype === "int32" ? Int32Array : Float32Array)(rows.length * column.width);
   rows.forEach((row, i) => {
     target.set(column.values.subarray(row * column.width, (row + 1) * column.width), i * column.width);
   });
   return target;
 }
 
-/** The batch of examples `rows`, padded with zeros of weight 0 to the bundle's batch size. */
+/**
+ * The batch of examples `rows`, filled up to the bundle's batch size with the first of them at weight 0. An example
+ * that is there anyway shows no layer what it would not see otherwise: an average over the words of an empty text is
+ * no number, and stays none at weight 0.
+ */
 export function makeBatch(bundle: Bundle, examples: Examples, rows: Uint32Array): Batch {
   const size = bundle.batch_size;
+  const filled = Uint32Array.from({ length: size }, (_, i) => rows[i] ?? (rows[0] as number));
   const columns = (specs: readonly PartSpec[], parts: readonly Column[]) =>
-    specs.map(({ dtype }, i) => fill(size, dtype, parts[i] as Column, rows));
+    specs.map(({ dtype }, i) => fill(dtype, parts[i] as Column, filled));
   const x = columns(bundle.inputs, examples.x).map((values, i) =>
     preprocess(values, bundle.preprocess, (bundle.inputs[i] as PartSpec).dtype),
   );
