@@ -18,11 +18,13 @@ Arrays = dict[str, NDArray[Any]]
 # Padding is copies of the first example; larger values show what takes a maximum.
 PADDINGS = (1, 3)
 # Ops between layers that take each number on its own.
-ELEMENTWISE = set(
-    "Abs Add Cast Clip Cos Divide Elu Equal Erf Exp Gelu Greater GreaterEqual LeakyRelu Less LessEqual Log Log1p "
-    "LogicalAnd LogicalNot LogicalOr Maximum Minimum Multiply Negative NotEqual Power Reciprocal Relu Relu6 Rsqrt "
-    "Selu Sigmoid Sign Silu Sin Softplus Sqrt Square Subtract Tanh TrueDivide Where".split()
-)
+ELEMENTWISE = {
+    "Abs", "Add", "Cast", "Clip", "Cos", "Divide", "Elu", "Equal", "Erf", "Exp", "Gelu", "Greater",
+    "GreaterEqual", "LeakyRelu", "Less", "LessEqual", "Log", "Log1p", "LogicalAnd", "LogicalNot",
+    "LogicalOr", "Maximum", "Minimum", "Multiply", "Negative", "NotEqual", "Power", "Reciprocal", "Relu",
+    "Relu6", "Rsqrt", "Selu", "Sigmoid", "Sign", "Silu", "Sin", "Softplus", "Sqrt", "Square", "Subtract",
+    "Tanh", "TrueDivide", "Where",
+}  # fmt: skip
 # Other batch sizes add up in another order, in float32.
 TOLERANCE = 1e-3
 
@@ -69,7 +71,7 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
 
 
 def _padded(arrays: Arrays, rows: int, factor: int) -> Arrays:
-    """The arrays with the first example in the place of those that do not exist, real numbers `factor` times."""
+    """The arrays with the first example instead of those that do not exist, its numbers `factor` times."""
     padded = dict(arrays)
     for name, array in arrays.items():
         if name.startswith(("x_", "y_")):

@@ -45,7 +45,7 @@ class ExactPadding:
         return output
 
     def _weights(self, layer: Any, inputs: Any, mask: Any) -> tuple[Any, list[int], Any]:
-        """0 or 1 in a shape that broadcasts to `inputs`, the axes of the statistics, and the count of values."""
+        """0 or 1, broadcasting to `inputs`; the axes of the statistics; how many values count."""
         batch, rank = int(self._exists.shape[0]), len(inputs.shape)
         rows, channels = inputs.shape[0], layer.axis % rank
         if channels == 0 or rows is None or rows % batch or (mask is not None and channels != rank - 1):
