@@ -9,6 +9,7 @@ from typing import Any
 
 from converter.allowlist import check_ops
 from converter.borders import Port, find_borders
+from converter.checks import check_batch
 from converter.freezing import freeze
 from converter.invariance import check_padding, may_mix_rows
 from converter.layout import Layout
@@ -35,6 +36,7 @@ def write_bundle(
     `custom` is a Python file of the owner's with the model's own layers; it is run.
     """
     model = load_model(model_file, limits, custom)
+    check_batch(model, task.batch_size)
     borders = find_borders(model)
     objectives = choose_objectives(model, task, borders)
     optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))

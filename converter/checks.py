@@ -33,6 +33,18 @@ def check_built(model: Any, name: str) -> None:
         )
 
 
+def check_batch(model: Any, batch_size: int) -> None:
+    """Refuse a model whose inputs fix another batch size than the task's."""
+    for tensor in model.inputs:
+        if tensor.shape[0] not in (None, batch_size):
+            raise Refusal(
+                f"The input {tensor.name} has the fixed batch size {tensor.shape[0]}, but the task's is "
+                f"{batch_size}; write batch_size = {tensor.shape[0]} under [model], or build the input "
+                "without it.",
+                "bad-task",
+            )
+
+
 def check_count(model: Any, limits: Limits) -> None:
     """Refuse a model with more parameters than allowed; its variables need no values yet."""
     count = sum(math.prod(variable.shape) for variable in model.variables)
@@ -73,8 +85,6 @@ def _check_layers(model: Any) -> None:
                 f"The layer {layer.name} works across the examples of a batch (axis 0), which padding would "
                 "change; use another axis."
             )
-        if getattr(layer, "stateful", False):
-            raise Refusal(f"The layer {layer.name} is stateful; set stateful=False, batches are independent.")
 
 
 def _axes(layer: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import tempfile
 from collections.abc import Mapping
@@ -43,15 +44,20 @@ def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
 
 
 def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
-    """The model, counted before its variables get memory: a stateless scope keeps them empty."""
-    scope = keras.StatelessScope()
-    with scope:
+    """The model, counted before its variables get memory: a stateless scope keeps them empty.
+
+    Not so the owner's own code, which may make variables in ways that such a scope forbids.
+    """
+    scope = keras.StatelessScope() if safe else None
+    with scope or contextlib.nullcontext():
         try:
+            keras.utils.set_random_seed(0)  # layers with random numbers keep their seed in the file
             model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
             check_built(model, name)
             check_count(model, limits)
         except BaseException as error:
-            scope.initialize_variables = False
+            if scope:
+                scope.initialize_variables = False
             keras.backend.clear_session()
             if isinstance(error, RecursionError):
                 raise Refusal(f"{name} is nested too deeply; use fewer nested models.") from error
@@ -81,13 +87,17 @@ def _cannot_load(name: str, error: BaseException) -> Refusal:
 
 
 def _free_batch(config: Mapping[str, Any]) -> dict[str, Any]:
-    # A Sequential that was first built by calling it remembers that one batch's size.
+    # A Sequential that was first built by calling it remembers that one batch's size as if it were meant.
     # Copied because Keras takes configurations apart while it reads them.
     own = copy.deepcopy(dict(config))
     settings = own.get("config")
-    shape = settings.get("build_input_shape") if isinstance(settings, dict) else None
-    if isinstance(settings, dict) and isinstance(shape, list) and shape:
-        settings["build_input_shape"] = [None, *shape[1:]]
+    if own.get("class_name") == "Sequential" and isinstance(settings, dict):
+        layers = settings.get("layers")
+        first = layers[0].get("config") if isinstance(layers, list) and layers else None
+        for place, key in ((settings, "build_input_shape"), (first, "batch_shape")):
+            shape = place.get(key) if isinstance(place, dict) else None
+            if isinstance(place, dict) and isinstance(shape, list) and shape:
+                place[key] = [None, *shape[1:]]
     return own
 
 

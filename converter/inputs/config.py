@@ -67,6 +67,8 @@ def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
     kind, module, settings = str(node["class_name"]), node.get("module"), node.get("config")
     name = settings.get("name", kind) if isinstance(settings, dict) else settings or kind
     registered = node.get("registered_name")
+    if isinstance(settings, dict) and settings.get("stateful"):
+        raise Refusal(f"The layer {_short(name)} is stateful; set stateful=False, batches are independent.")
     if custom is not None and ({kind, str(settings), str(registered)} & set(custom) or kind == "Lambda"):
         return
     if kind == "__lambda__":

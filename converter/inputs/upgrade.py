@@ -199,12 +199,18 @@ def _settings(cls: type, kind: str, config: dict[str, Any], place: str) -> dict[
             settings[key] = dtype_name(value)
         elif key in known:
             settings[key] = _value(value, place)
-        elif value not in (None, False, 0.0, 1, "auto") and key not in _IDLE | _IDLE_IN.get(kind, set()):
+        elif not _idle(kind, key, value):
             raise Refusal(
                 f"{place} sets {key} = {str(value)[:40]}, which Keras 3 does not know for {kind}; "
                 "build that layer without it and save the model again."
             )
     return settings
+
+
+def _idle(kind: str, key: str, value: Any) -> bool:
+    if key in _IDLE or key in _IDLE_IN.get(kind, ()):
+        return True
+    return value in (None, False, "auto") or (key == "groups" and value == 1)
 
 
 def _renamed(kind: str, config: dict[str, Any]) -> dict[str, Any]:

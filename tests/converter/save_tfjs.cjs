@@ -58,7 +58,10 @@ async function write(model, folder, options = {}) {
   fs.mkdirSync(folder, { recursive: true });
   // Weights as after some training, statistics included: fresh ones would hide a mixed-up order.
   model.setWeights(
-    model.getWeights().map((w, i) => tf.abs(tf.add(w, tf.randomUniform(w.shape, -0.4, 0.4, "float32", 11 + i)))),
+    model.getWeights().map((w, i) => {
+      const values = tf.add(w, tf.randomUniform(w.shape, -0.3, 0.3, "float32", 11 + i));
+      return model.weights[i].originalName.endsWith("moving_variance") ? tf.abs(values) : values;
+    }),
   );
   const ids = model.layers.some((layer) => layer.getClassName() === "Embedding");
   const inputs = model.inputs.map((t, i) =>
