@@ -24,6 +24,7 @@ from converter.summary import summarize, summarize_slices
 from converter.task import ConversionTask
 from converter.tfjs import write_graph_model
 from converter.tracing import Traced, Tracer
+from converter.unsupported import refuse_unsupported
 
 FORMAT = "minga-bundle/2"
 
@@ -36,6 +37,7 @@ def write_bundle(
     `custom` is a Python file of the owner's with the model's own layers; it is run.
     """
     model = load_model(model_file, limits, custom)
+    refuse_unsupported(model)
     check_batch(model, task.batch_size)
     borders = find_borders(model)
     objectives = choose_objectives(model, task, borders)

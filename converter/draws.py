@@ -13,7 +13,7 @@ from keras.src.backend.tensorflow import random as keras_random
 from converter.patching import replaced
 from converter.refusal import Refusal
 
-REFUSED_DRAWS = ("categorical", "randint", "truncated_normal", "shuffle", "gamma", "binomial", "beta")
+REFUSED_DRAWS = ("categorical", "truncated_normal", "shuffle", "gamma", "binomial", "beta")
 
 
 class Draws:
@@ -35,6 +35,14 @@ class Draws:
         del dtype, seed
         radius = tf.sqrt(-2.0 * tf.math.log(1.0 - self._draw(shape)))
         return mean + stddev * radius * tf.cos(2.0 * math.pi * self._draw(shape))
+
+    def randint(self, shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Any:
+        """Whole numbers from `minval` to below `maxval`."""
+        del seed
+        span = tf.cast(maxval, tf.float32) - tf.cast(minval, tf.float32)
+        # A product just below `span` may be rounded up to it.
+        steps = tf.minimum(tf.floor(self._draw(shape) * span), span - 1.0)
+        return tf.cast(steps + tf.cast(minval, tf.float32), dtype or "int32")
 
     def dropout(self, inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
         """Inverted dropout as in TensorFlow: an element is kept where its number is at least `rate`."""
@@ -75,6 +83,10 @@ class Means:
         del stddev, dtype, seed
         return tf.zeros(shape) + mean
 
+    def randint(self, shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Any:
+        del seed
+        return tf.zeros(shape, dtype or "int32") + tf.cast((minval + maxval - 1) // 2, dtype or "int32")
+
     def dropout(self, inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
         del rate, noise_shape, seed
         return inputs
@@ -108,4 +120,9 @@ def mean_draws() -> Iterator[None]:
 
 def _replacements(draws: Draws | Means) -> dict[str, Callable[..., Any]]:
     refused: dict[str, Callable[..., Any]] = {kind: _refuse(kind) for kind in REFUSED_DRAWS}
-    return refused | {"uniform": draws.uniform, "normal": draws.normal, "dropout": draws.dropout}
+    return refused | {
+        "uniform": draws.uniform,
+        "normal": draws.normal,
+        "randint": draws.randint,
+        "dropout": draws.dropout,
+    }

@@ -10,7 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from converter.normalizing import batch_standardized
+from converter.expressing.normalizing import batch_standardized
 from converter.patching import replaced
 from converter.refusal import Refusal
 from converter.rows import Rows

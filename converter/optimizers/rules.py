@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from converter.optimizers.scalars import one_minus_power, power, real_power, table
+from converter.optimizers.scalars import one_minus_powers, power, real_power, table
 
 Slots = tuple[Any, ...]
 Update = Callable[[Any, Slots, Any, Any, Any], tuple[Any, Slots]]
@@ -147,7 +147,8 @@ def adam(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7, amsg
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
         first = slots[0] + (gradient - slots[0]) * (1.0 - beta_1)
         second = slots[1] + (tf.square(gradient) - slots[1]) * (1.0 - beta_2)
-        scale = rate * tf.sqrt(one_minus_power(beta_2, step)) / one_minus_power(beta_1, step)
+        of_first, of_second = one_minus_powers((beta_1, beta_2), step)
+        scale = rate * tf.sqrt(of_second) / of_first
         kept: Slots = (first, second)
         if amsgrad:
             kept = (first, second, tf.maximum(slots[2], second))
@@ -162,7 +163,8 @@ def adamax(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7) ->
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
         first = slots[0] + (gradient - slots[0]) * (1.0 - beta_1)
         norm = tf.maximum(beta_2 * slots[1], tf.abs(gradient))
-        scale = rate / one_minus_power(beta_1, step)
+        (of_first,) = one_minus_powers((beta_1,), step)
+        scale = rate / of_first
         return trainable - first * scale / (norm + epsilon), (first, norm)
 
     return Rule(2, update)
@@ -185,7 +187,8 @@ def nadam(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7) -> 
         of_gradient = rate * (1.0 - now) / (1.0 - product)
         change = of_first * first + of_gradient * gradient
         # The root of the corrected moment; the correction is a scalar, so it is cheaper after the root.
-        root = tf.sqrt(second) * (1.0 / tf.sqrt(one_minus_power(beta_2, step)))
+        (of_second,) = one_minus_powers((beta_2,), step)
+        root = tf.sqrt(second) * (1.0 / tf.sqrt(of_second))
         return trainable - change / (root + epsilon), (first, second)
 
     return Rule(2, update)

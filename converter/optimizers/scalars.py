@@ -16,19 +16,19 @@ def power(base: float, exponent: Any) -> Any:
     return tf.exp(exponent * math.log(float(np.float32(base))))
 
 
-def one_minus_power(base: float, exponent: Any) -> Any:
-    """1 - base ** exponent for 0 <= base < 1 and an exponent above 0, to float32 precision.
+def one_minus_powers(bases: tuple[float, ...], exponent: Any) -> list[Any]:
+    """1 - base ** exponent for each 0 <= base < 1 and an exponent above 0, to float32 precision.
 
-    A series does for small arguments what expm1 does on a CPU.
+    A series does for small arguments what expm1 does on a CPU; all bases go through it side by side.
     """
-    if base == 0.0:
-        return tf.ones_like(exponent)
     # Keras raises the float32 value of the base.
-    x = exponent * math.log(float(np.float32(base)))
-    series = 1.0 + x / 7.0
-    for n in range(6, 1, -1):
-        series = 1.0 + x / float(n) * series
-    return tf.where(x > -0.5, -x * series, 1.0 - tf.exp(x))
+    logarithms = [math.log(max(float(np.float32(base)), 1e-37)) for base in bases]
+    x = exponent * tf.constant(logarithms, tf.float32)
+    small = tf.maximum(x, -0.25)
+    series = small * (1.0 / 720.0) + 1.0 / 120.0
+    for factorial in (24.0, 6.0, 2.0, 1.0):
+        series = series * small + 1.0 / factorial
+    return list(tf.unstack(tf.where(x > -0.25, -small * series, 1.0 - tf.exp(x))))
 
 
 def real_power(base: Any, exponent: float) -> Any:

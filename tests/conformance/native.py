@@ -85,7 +85,8 @@ def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Res
         metrics.append(metric_values(manifest, out))
         gradient = out["gradient"] if gradient is None else gradient
         state = out.get("new_state", state)
-        rest = {"gradient": out["gradient"], "learning_rate": optimizer["learning_rate"], "step": step}
+        rest = {"gradient": out["gradient"], "learning_rate": optimizer["learning_rate"]}
+        rest |= {"step": step, "past_steps": 0}
         moved = bundle.run("apply", {"trainable": trainable, "slots": slots, **rest})
         trainable, slots = moved["new_trainable"], moved.get("new_slots", slots)
     assert gradient is not None

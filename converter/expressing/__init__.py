@@ -1,0 +1,67 @@
+"""Keras' functions in terms of ops that every backend has, and that are cheap to differentiate.
+
+Each module says what some functions of Keras' TensorFlow backend compute; `expressible` swaps them in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import keras
+from keras.src.backend.tensorflow import core as keras_core
+from keras.src.backend.tensorflow import image as keras_image
+from keras.src.backend.tensorflow import nn as keras_nn
+from keras.src.backend.tensorflow import numpy as keras_numpy
+from keras.src.utils import tf_utils
+
+from converter.expressing import activations, categories, convolutions, images, pooling
+from converter.expressing.normalizing import short_gradients
+from converter.patching import replaced
+
+
+@contextmanager
+def expressible() -> Iterator[None]:
+    """While open, Keras' layers are traced with the functions of this package."""
+    conv = convolutions.make_conv(keras_nn.conv, keras_nn.depthwise_conv)
+    nn: dict[str, Callable[..., Any]] = {
+        "gelu": activations.gelu,
+        "sparsemax": activations.sparsemax,
+        "conv": conv,
+        "conv_transpose": convolutions.make_conv_transpose(keras_nn.conv_transpose, conv),
+        "max_pool": pooling.make_pool(keras_nn.max_pool, is_max=True),
+        "average_pool": pooling.make_pool(keras_nn.average_pool, is_max=False),
+    }
+    for name, is_max in (("adaptive_max_pool", True), ("adaptive_average_pool", False)):
+        # Keras 3.15 has them.
+        if hasattr(keras_nn, name):
+            nn[name] = pooling.make_adaptive_pool(getattr(keras_nn, name), is_max)
+    image: dict[str, Callable[..., Any]] = {
+        "resize": images.resize,
+        "affine_transform": images.affine_transform,
+        "rgb_to_hsv": images.rgb_to_hsv,
+        "hsv_to_rgb": images.hsv_to_rgb,
+    }
+    with ExitStack() as stack:
+        stack.enter_context(replaced(keras_nn, nn))
+        stack.enter_context(replaced(keras_image, image))
+        stack.enter_context(replaced(keras_core, {"cond": categories.cond}))
+        stack.enter_context(replaced(keras_numpy, {"digitize": categories.digitize}))
+        encode = {"tf_encode_categorical_inputs": categories.encode_categories}
+        stack.enter_context(replaced(tf_utils, encode))
+        stack.enter_context(short_gradients())
+        stack.enter_context(_plain_errors())
+        yield
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Keras leaves exceptions as they are, instead of adding every argument of the call to their text."""
+    was_enabled = keras.config.is_traceback_filtering_enabled()
+    keras.config.disable_traceback_filtering()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            keras.config.enable_traceback_filtering()

@@ -1,0 +1,57 @@
+"""Activations whose gradient is short, or that TensorFlow computes with ops that not every backend has."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """Gaussian error linear unit (Hendrycks and Gimpel 2016): x times the normal distribution at x."""
+    return _gelu_of_tanh(tf.convert_to_tensor(x)) if approximate else _gelu(tf.convert_to_tensor(x))
+
+
+@tf.custom_gradient  # type: ignore[untyped-decorator]
+def _gelu(x: Any) -> Any:
+    share = 0.5 * tf.math.erfc(x * -math.sqrt(0.5))
+
+    def gradient(upstream: Any) -> Any:
+        density = tf.exp(-0.5 * tf.square(x)) * (1.0 / math.sqrt(2.0 * math.pi))
+        return upstream * (share + x * density)
+
+    return x * share, gradient
+
+
+@tf.custom_gradient  # type: ignore[untyped-decorator]
+def _gelu_of_tanh(x: Any) -> Any:
+    square, factor = tf.square(x), math.sqrt(2.0 / math.pi)
+    share = 0.5 + 0.5 * tf.tanh(x * (factor + (0.044715 * factor) * square))
+
+    def gradient(upstream: Any) -> Any:
+        # d tanh = 1 - tanh^2 = 4 share (1 - share)
+        slope = x * (2.0 * share * (1.0 - share)) * (factor + (3.0 * 0.044715 * factor) * square)
+        return upstream * (share + slope)
+
+    return x * share, gradient
+
+
+def sparsemax(x: Any, axis: int = -1) -> Any:
+    """Stands for Keras' `sparsemax` (Martins and Astudillo 2016, alg. 1), which compares instead of sorting.
+
+    Keras 3.15 takes the sum of the support's cumulative sums for its last one, and so does this.
+    """
+    rank = len(x.shape)
+    order = [a for a in range(rank) if a != axis % rank] + [axis % rank]
+    moved = tf.transpose(x, order)
+    mine, other = moved[..., :, None], moved[..., None, :]
+    # Equal values stand in the order of their places.
+    earlier = tf.constant(np.tri(moved.shape[-1], dtype=np.float32))
+    ahead = tf.cast(other > mine, tf.float32) + tf.cast(tf.equal(other, mine), tf.float32) * earlier
+    place, total = tf.reduce_sum(ahead, -1), tf.reduce_sum(other * ahead, -1)
+    support = tf.cast(moved - (total - 1.0) / place > 0.0, tf.float32)
+    size = tf.reduce_sum(support, -1, keepdims=True)
+    threshold = (tf.reduce_sum(total * support, -1, keepdims=True) - 1.0) / size
+    return tf.transpose(tf.maximum(moved - threshold, 0.0), [order.index(a) for a in range(rank)])
