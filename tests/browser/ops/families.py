@@ -6,11 +6,14 @@ from tests.browser.ops import (
     binary,
     chains,
     elementwise,
+    images,
     indexing,
     products,
     reductions,
     shapes,
     slicing,
+    special,
+    volumes,
     windows,
 )
 from tests.browser.ops.case import Case, Family, start_anew
@@ -39,6 +42,9 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     ),
     "slicing": (slicing.strided, slicing.plain, slicing.parts, slicing.joins),
     "indexing": (indexing.gathers, indexing.scatters, indexing.segments, indexing.one_hots),
+    "images": (images.resizes, images.mirrors, images.blocks),
+    "special": (special.functions, special.order, special.products, special.updates),
+    "volumes": (volumes.convolutions, volumes.pools),
     "chains": (chains.copies, chains.computed),
     "shapes": (shapes.shapes, shapes.transposes, shapes.paddings, shapes.blocks, shapes.makers),
 }
