@@ -63,7 +63,7 @@ def source_hash(folder: Path) -> str:
     """SHA-256 over task file, build script and the converter's sources, each with its name."""
     converter = converter_folder()
     sources = [folder / "task.toml", folder / "build.py"]
-    sources += sorted(path for path in converter.iterdir() if path.suffix in (".py", ".json"))
+    sources += sorted(path for path in converter.rglob("*") if path.suffix in (".py", ".json"))
     total = hashlib.sha256()
     for path in sources:
         total.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

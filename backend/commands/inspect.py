@@ -12,11 +12,12 @@ from typing import Any
 
 from rich.console import Console
 
+from backend.commands.converting import FORMATS, add_flags, limits_of
 from backend.commands.report import print_report
 from backend.errors import BundleError, TaskFileError
 from backend.services.allowlist import read_allow_list
 from backend.services.bundles import check_bundle
-from backend.services.conversion import ConversionLimits, convert
+from backend.services.conversion import convert
 from backend.services.inspection import Inspection, inspect
 from backend.services.shards import check_shards
 from backend.services.task import TASK_FILE
@@ -35,10 +36,8 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "inspect", help="say what a model asks of phones, laptops and GPUs"
     )
-    defaults = ConversionLimits()
-    parser.add_argument(
-        "target", type=Path, metavar="PATH", help="a bundle, a task folder or file, or a Keras model"
-    )
+    targets = f"a bundle, a task folder or file, or a model: {FORMATS}"
+    parser.add_argument("target", type=Path, metavar="PATH", help=targets)
     settings = parser.add_mutually_exclusive_group()
     settings.add_argument("--task", type=Path, metavar="FILE", help="the task file of a model")
     settings.add_argument(
@@ -49,8 +48,7 @@ def register(subparsers: Any) -> None:
         help=f"of a model without task file; default {BATCH_SIZE}",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON")
-    parser.add_argument("--timeout", type=float, default=defaults.wall_seconds, metavar="SECONDS")
-    parser.add_argument("--memory", type=float, default=defaults.memory_bytes / (1 << 30), metavar="GIB")
+    add_flags(parser)
     parser.set_defaults(run=run)
 
 
@@ -84,14 +82,13 @@ def _inspect_task(path: Path) -> Inspection:
 
 
 def _inspect_model(model: Path, args: argparse.Namespace) -> int:
-    limits = ConversionLimits(wall_seconds=args.timeout, memory_bytes=int(args.memory * (1 << 30)))
     with tempfile.TemporaryDirectory(prefix="minga-inspect-") as folder:
         task, bundle = args.task, Path(folder) / "bundle"
         if task is None:
             task = Path(folder) / TASK_FILE
             task.write_text(_default_task(model, args.batch_size), "utf-8")
         try:
-            convert(model, task, bundle, limits)
+            convert(model, task, bundle, limits_of(args), args.custom)
         except (BundleError, TaskFileError) as error:
             if args.json:
                 print(json.dumps({"refused": {"code": error.code, "message": str(error)}}))

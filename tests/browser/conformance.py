@@ -1,101 +1,140 @@
-"""The table of backends against Keras: `python -m tests.browser.conformance` writes it into docs/."""
+"""Every model of the zoo on every backend against Keras: `python -m tests.browser.conformance`.
+
+Without arguments it writes docs/reference/models.md and .cache/models.json; `--backend wasm` and names of
+cases choose some, and then it only prints. Exit code 1 if an error is above its limit.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
+import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tests.browser.chromium import Tab, chromium
-from tests.browser.references import CACHE, MODELS, ROOT, build_harness, native_results, references
+from tests.browser.chromium import Chromium, Tab, chromium
+from tests.browser.models_page import TABLE, markdown
+from tests.browser.references import CACHE, build_harness, case_names, native_results, references
 from tests.browser.site import serve
+from tests.conformance.comparing import metric_error, metric_values, relative_error
 
 LIMIT = 1e-4
 BACKENDS = ("wasm", "webgl", "webgpu", "cpu")
-TABLE = ROOT / "docs" / "reference" / "conformance.md"
-
-HEAD = """# Conformance
-
-Written by `make conformance`; `tests/browser/test_conformance.py` holds every number below 1e-4.
-
-Each model of `tests/conformance/models.py` is converted, then trained for ten optimizer steps on every
-backend from the same weights, batches and random numbers as by Keras itself (TensorFlow, eager). The
-table shows relative L2 errors against Keras: of the ten losses, of the first step's gradient, and of
-the flat vector after ten steps. WebGL and WebGPU ran in Chromium's software adapters.
-
-| model | backend | loss | gradient | weights after 10 steps |
-|---|---|---|---|---|
-"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Relative L2 errors of one model on one backend."""
+    """Relative L2 errors of one case on one backend, their limit, and seconds; `fault` if it did not run."""
 
     model: str
     backend: str
-    loss: float
-    gradient: float
-    vector: float
-    metrics: float
+    loss: float = float("nan")
+    metrics: float = float("nan")
+    gradient: float = float("nan")
+    vector: float = float("nan")
+    limit: float = LIMIT
+    seconds: float = 0.0
+    fault: str = ""
 
+    @property
     def worst(self) -> float:
-        return max(self.loss, self.gradient, self.vector, self.metrics)
+        """The largest error; NaN if any is NaN."""
+        errors = (self.loss, self.metrics, self.gradient, self.vector)
+        return float(np.max(errors))
+
+    @property
+    def within(self) -> bool:
+        return self.worst <= self.limit
 
 
-def relative_error(value: Any, expected: Any) -> float:
-    """Relative L2 error, in float64. NaN anywhere gives NaN, which is below no limit."""
-    wanted: NDArray[np.float64] = np.asarray(expected, np.float64)
-    difference = float(np.linalg.norm(np.asarray(value, np.float64) - wanted))
-    return difference / max(float(np.linalg.norm(wanted)), 1e-30)
+def case_table(folder: Path) -> dict[str, Any]:
+    """What reference.py wrote about the case in `folder`."""
+    table: dict[str, Any] = json.loads((folder / "reference" / "case.json").read_text("utf-8"))
+    return table
 
 
-def compare(result: dict[str, Any], model: str, backend: str, directory: Path) -> Row:
-    """Errors of `result` (reports, gradient, vector) against the reference in `directory`."""
-    expected = json.loads((directory / "expected.json").read_text("utf-8"))
+def compare(result: dict[str, Any], folder: Path, backend: str, seconds: float = 0.0) -> Row:
+    """Errors of `result` (reports, gradient, vector) against the reference of the case in `folder`.
+
+    A report is a step's loss, then numerators and denominators of the metrics.
+    """
+    reference = folder / "reference"
+    manifest = json.loads((folder / "bundle.json").read_text("utf-8"))
+    expected = json.loads((reference / "expected.json").read_text("utf-8"))
     reports = result["reports"]
+    pairs = [np.reshape(report[1:], (-1, 2)) for report in reports]
+    metrics = [metric_values(manifest, {"metrics": pair}) for pair in pairs]
+    allowance = case_table(folder)["allowance"]
     return Row(
-        model,
+        folder.name,
         backend,
         loss=relative_error([report[0] for report in reports], expected["losses"]),
-        gradient=relative_error(result["gradient"], np.fromfile(directory / "gradient.bin", "<f4")),
-        vector=relative_error(result["vector"], np.fromfile(directory / "vector.bin", "<f4")),
-        metrics=relative_error([report[1:] for report in reports], expected["metrics"]),
+        metrics=metric_error(metrics, expected["metrics"]),
+        gradient=relative_error(result["gradient"], np.fromfile(reference / "gradient.bin", "<f4")),
+        vector=relative_error(result["vector"], np.fromfile(reference / "vector.bin", "<f4")),
+        limit=allowance["limit"] if allowance else LIMIT,
+        seconds=round(seconds, 2),
     )
 
 
-def measure(tab: Tab, origin: str, folder: Path, model: str, backend: str) -> Row:
-    """Trains one model in the harness and compares it."""
-    result = tab.call("conformance", {"base": f"{origin}/bundles/{model}", "backend": backend})
-    return compare(result, model, backend, folder / model / "reference")
+def measure(tab: Tab, origin: str, folder: Path, backend: str) -> Row:
+    """Trains one case in the harness and compares it."""
+    begin = time.monotonic()
+    result = tab.call("conformance", {"base": f"{origin}/bundles/{folder.name}", "backend": backend}, 600)
+    return compare(result, folder, backend, time.monotonic() - begin)
 
 
-def markdown(rows: list[Row]) -> str:
-    """The page of the documentation."""
-    lines = [f"| {r.model} | {r.backend} | {r.loss:.1e} | {r.gradient:.1e} | {r.vector:.1e} |" for r in rows]
-    return HEAD + "\n".join(lines) + "\n"
+def measure_all(browser: Chromium, origin: str, folders: list[Path], backends: list[str]) -> Iterator[Row]:
+    """A row for each case and backend; a case that fails gets a new page after it."""
+    for backend in backends:
+        tab = browser.open(f"{origin}/harness/index.html")
+        for folder in folders:
+            try:
+                yield measure(tab, origin, folder, backend)
+            except Exception as error:
+                yield Row(folder.name, backend, fault=" ".join(str(error).split())[:400])
+                tab.close()
+                tab = browser.open(f"{origin}/harness/index.html")
+        tab.close()
 
 
-def main() -> None:
-    folder, harness = references(), build_harness()
-    native = json.loads(native_results(folder))
-    rows = [compare(native[model], model, "native", folder / model / "reference") for model in MODELS]
+def main() -> int:
+    parser = argparse.ArgumentParser(description="The zoo's models on every backend against Keras.")
+    parser.add_argument("names", nargs="*", help="cases; all if none is named")
+    parser.add_argument("--backend", action="append", choices=("native", *BACKENDS))
+    args = parser.parse_args()
+    folder, harness = references(*args.names), build_harness()
+    folders = [folder / name for name in args.names or case_names()]
+    backends = list(args.backend or ("native", *BACKENDS))
+    rows = []
+    if "native" in backends:
+        native = json.loads(native_results(folders))
+        rows = [tell(compare(native[f.name], f, "native")) for f in folders]
+        backends.remove("native")
     with serve({"/harness/": harness, "/bundles/": folder}) as origin, chromium() as browser:
-        for backend in BACKENDS:
-            tab = browser.open(f"{origin}/harness/index.html")
-            rows += [measure(tab, origin, folder, model, backend) for model in MODELS]
-            tab.close()
-    rows.sort(key=lambda row: MODELS.index(row.model))
-    TABLE.write_text(markdown(rows), "utf-8")
-    (CACHE / "conformance.json").write_text(
-        json.dumps([asdict(row) for row in rows], indent=1) + "\n", "utf-8"
+        rows += [tell(row) for row in measure_all(browser, origin, folders, backends)]
+    if not args.names and not args.backend:
+        cases = {path.name: case_table(path) for path in folders}
+        worst = {(row.model, row.backend): row.worst for row in rows}
+        TABLE.write_text(markdown(cases, ("native", *BACKENDS), worst), "utf-8")
+        (CACHE / "models.json").write_text(
+            json.dumps([asdict(row) for row in rows], indent=1) + "\n", "utf-8"
+        )
+    return 0 if all(row.within for row in rows) else 1
+
+
+def tell(row: Row) -> Row:
+    """Print a row as it comes."""
+    print(
+        f"{row.model} {row.backend} {row.worst:.1e} {'' if row.within else 'ABOVE ITS LIMIT '}{row.fault}",
+        flush=True,
     )
-    print(markdown(rows))
+    return row
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

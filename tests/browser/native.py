@@ -1,4 +1,4 @@
-"""Prints what TensorFlow computes from bundles' native graphs: `python -m tests.browser.native FOLDER`.
+"""Prints what TensorFlow computes from bundles' native graphs: `python -m tests.browser.native FOLDER ...`.
 
 Kept out of the tests' own process because TensorFlow takes long to import and much memory.
 """
@@ -17,12 +17,12 @@ from tests.conformance.native import NativeBundle, read_batches, train
 
 def main() -> None:
     results = {}
-    for directory in sorted(Path(sys.argv[1]).iterdir()):
+    for directory in map(Path, sys.argv[1:]):
         reference = directory / "reference"
         seed = json.loads((reference / "inputs.json").read_text("utf-8"))["seed"]
         result = train(NativeBundle(directory), read_batches(reference), seed)
         results[directory.name] = {
-            "reports": [[loss, *row] for loss, row in zip(result.losses, result.metrics, strict=True)],
+            "reports": result.reports,
             "gradient": result.gradient.tolist(),
             "vector": result.vector.tolist(),
         }

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.conformance.made import ZOO, digest, is_fresh
+
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
-MODELS = ("mlp", "cnn", "resnet", "gpt", "lstm", "dropout")
+CONFORMANCE = CACHE / "conformance"
 
 
-def _fingerprint() -> str:
-    """Hash of everything that a reference depends on, in this repository."""
-    digest = hashlib.sha256()
-    sources = [*(ROOT / "converter").glob("*.py"), ROOT / "converter" / "ops.json"]
-    sources += [ROOT / "tests" / "conformance" / name for name in ("models.py", "reference.py")]
-    for path in sorted(sources):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+def references(*names: str) -> Path:
+    """The folder of `<case>/`, each a bundle with `reference/` in it; all cases of the zoo if none is named.
+
+    Only what is missing or was made from other sources is made: minutes for all of them.
+    """
+    wanted = names or case_names()
+    if not wanted or not all(is_fresh(CONFORMANCE / name) for name in wanted):
+        run_module("tests.conformance.reference", "-o", str(CONFORMANCE), *names)
+    return CONFORMANCE
 
 
-def references() -> Path:
-    """The folder of `<model>/`, each a bundle with `reference/` in it; takes minutes the first time."""
-    folder = CACHE / "conformance" / _fingerprint()
-    if not folder.exists():
-        making = folder.with_suffix(".making")
-        for name in MODELS:
-            if not (making / name / "reference" / "vector.bin").exists():
-                _run("tests.conformance.reference", "-o", str(making), "--only", name)
-        making.rename(folder)
-    return folder
+def case_names() -> list[str]:
+    """The zoo's cases as `references()` wrote them down; [] if the zoo is another one by now."""
+    index = CONFORMANCE / "index.json"
+    table = json.loads(index.read_text("utf-8")) if index.exists() else {}
+    return list(table["names"]) if table.get("zoo") == digest(ZOO.glob("*.py")) else []
 
 
-def _run(module: str, *arguments: str) -> str:
+def run_module(module: str, *arguments: str) -> str:
+    """What a module of this repository prints when it is run. Raises RuntimeError with its complaint."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -43,9 +42,9 @@ def _run(module: str, *arguments: str) -> str:
     return done.stdout
 
 
-def native_results(folder: Path) -> str:
+def native_results(folders: list[Path]) -> str:
     """What TensorFlow computes from the bundles' native graphs, as JSON; see tests/browser/native.py."""
-    return _run("tests.browser.native", str(folder))
+    return run_module("tests.browser.native", *map(str, folders))
 
 
 def build_harness() -> Path:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.browser.chromium import Chromium, Tab
-from tests.browser.conformance import relative_error
+from tests.conformance.comparing import relative_error
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -11,9 +12,10 @@ import numpy as np
 from keras import tree
 from numpy.typing import NDArray
 
+from tests.conformance.recipes import Recipe
+from tests.conformance.values import Array, Values, numbers
+
 SEED = 20
-Array = NDArray[Any]
-Values = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 
 @dataclass(frozen=True)
@@ -36,76 +38,63 @@ class Batch:
         return Batch(x, y, self.sample_weight[:count])
 
 
-def numbers(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Normal float32 numbers."""
-    return generator.normal(0.0, 1.0, shape).astype(np.float32)
+@dataclass(frozen=True)
+class Allowance:
+    """A larger limit than the suite's, and the sentence that says why float32 cannot do better."""
 
-
-def counts(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Whole, not negative float32 numbers."""
-    return generator.poisson(2.0, shape).astype(np.float32)
-
-
-def events(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """0.0 or 1.0, each on its own."""
-    return generator.integers(0, 2, shape).astype(np.float32)
-
-
-def one_hot(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """A single 1.0 along the last axis."""
-    return np.eye(shape[-1], dtype=np.float32)[generator.integers(0, shape[-1], shape[:-1])]
-
-
-def class_numbers(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """int32 labels for outputs of `shape`, whose last axis is the classes."""
-    return generator.integers(0, shape[-1], shape[:-1]).astype(np.int32)
-
-
-def tokens(vocabulary: int, lowest: int = 0) -> Values:
-    """int32 token ids from `lowest` to below `vocabulary`; `lowest` = 0 may be masked."""
-
-    def values(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        return generator.integers(lowest, vocabulary, shape).astype(np.int32)
-
-    return values
+    limit: float
+    reason: str
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, what its task file says under [model], and the same as arguments of `Model.compile`.
+    """A model, what its task file and `Model.compile` say, and makers of its data.
 
-    `compile` is None where the model comes compiled. `x` and `y` make the values of each input and of each
-    output; None in `y` stands for an output without labels.
+    `recipe` is None where the model comes compiled. `x` and `y` make the values of each input and of each
+    output; None in `y` stands for an output without labels. Each class number of the first labels has a
+    weight in `class_weights`, if there are any. `noise` is the deviation of what is added to the first
+    weights. `layers` is the Python file with the model's own layer classes.
     """
 
     name: str
     build: Callable[[], Any]
-    table: str
-    compile: Callable[[], dict[str, Any]] | None = None
+    recipe: Recipe | None = None
     x: tuple[Values, ...] = (numbers,)
     y: tuple[Values | None, ...] = (numbers,)
     batch_size: int = 8
+    class_weights: tuple[float, ...] = ()
+    noise: float = 0.05
+    note: str = ""
+    allowance: Allowance | None = None
+    layers: Path | None = None
+
+    @property
+    def exercises(self) -> str:
+        """What the case is there for."""
+        return self.note or (self.build.__doc__ or "").splitlines()[0]
 
     def task_toml(self) -> str:
         """The smallest task file that the converter accepts for this case."""
-        return f'name = "{self.name}"\n\n[model]\nbatch_size = {self.batch_size}\n{self.table}\n'
+        recipe = self.recipe.toml() if self.recipe else ""
+        return f'name = "{self.name}"\n\n[model]\nbatch_size = {self.batch_size}\n{recipe}'
 
     def model(self) -> Any:
         """The model with the same first weights every time."""
+        keras.backend.clear_session()
         keras.utils.set_random_seed(SEED)
         model = self.build()
         # Zero biases and unit scales would hide mistakes in their gradients.
         generator = np.random.default_rng(SEED)
         for variable in model.trainable_variables:
-            noise = generator.normal(0.0, 0.05, variable.shape).astype(np.float32)
+            noise = generator.normal(0.0, self.noise, variable.shape).astype(np.float32)
             variable.assign(np.asarray(variable) + noise)
         return model
 
     def compiled(self) -> Any:
         """The model as Keras trains it."""
         model = self.model()
-        if self.compile is not None:
-            model.compile(**self.compile())
+        if self.recipe is not None:
+            model.compile(**self.recipe.arguments())
         return model
 
     def batches(self, count: int = 10) -> list[Batch]:
@@ -119,8 +108,10 @@ class Case:
         measured = zip(self.y, model.outputs, strict=True)
         y = [make(generator, self._shape(t)) for make, t in measured if make is not None]
         weight = np.ones(self.batch_size, np.float32)
+        if self.class_weights:
+            weight = np.asarray(self.class_weights, np.float32)[y[0]]
         if index == 2:
-            weight = generator.uniform(0.25, 2.0, self.batch_size).astype(np.float32)
+            weight = weight * generator.uniform(0.25, 2.0, self.batch_size).astype(np.float32)
         if index == 3:
             weight[-3:] = 0.0
             for array in x + y:

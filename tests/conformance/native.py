@@ -11,10 +11,12 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from backend.numerics.metrics import METRICS
 from backend.peer.graphs import import_graphs, open_bundle
 from backend.services.manifest import SignatureName
+from tests.conformance.comparing import metric_values, relative_error
 from tests.conformance.reference import uniform_input
+
+__all__ = ["NativeBundle", "Result", "metric_values", "read_batches", "relative_error", "train"]
 
 Vector = NDArray[np.float32]
 
@@ -40,6 +42,7 @@ class Result:
 
     losses: list[float]
     metrics: list[dict[str, float]]
+    reports: list[list[float]]
     gradient: Vector
     vector: Vector
 
@@ -57,24 +60,13 @@ def read_batches(reference: Path) -> list[dict[str, Any]]:
     ]
 
 
-def metric_values(manifest: dict[str, Any], outputs: dict[str, Any]) -> dict[str, float]:
-    """The metrics of one run by name; {} where a bundle has none."""
-    values, pairs = {}, np.asarray(outputs.get("metrics", np.zeros((0, 2))), np.float64)
-    for spec in manifest["metrics"]:
-        count = spec.get("rows", 1)
-        values[spec["name"]] = METRICS[spec["kind"]](pairs[:count].tolist())
-        pairs = pairs[count:]
-    assert not len(pairs)
-    return values
-
-
 def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Result:
     """Train from version 0 over the batches, a step each."""
     manifest = bundle.manifest
     size, optimizer = manifest["parameters"]["trainable"], manifest["optimizer"]
     trainable, state = bundle.weights[:size], bundle.weights[size:]
     slots = np.zeros((optimizer["slots"], size), np.float32)
-    losses, metrics, gradient = [], [], None
+    losses, metrics, reports, gradient = [], [], [], None
     for step, batch in enumerate(batches, 1):
         draws = {
             r["name"]: uniform_input(tuple(r["shape"]), seed, step, k)
@@ -83,6 +75,7 @@ def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Res
         out = bundle.run("train", {"trainable": trainable, "state": state, **batch, **draws})
         losses.append(float(out["loss"]))
         metrics.append(metric_values(manifest, out))
+        reports.append([losses[-1], *map(float, np.ravel(out.get("metrics", ())))])
         gradient = out["gradient"] if gradient is None else gradient
         state = out.get("new_state", state)
         rest = {"gradient": out["gradient"], "learning_rate": optimizer["learning_rate"]}
@@ -90,11 +83,4 @@ def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Res
         moved = bundle.run("apply", {"trainable": trainable, "slots": slots, **rest})
         trainable, slots = moved["new_trainable"], moved.get("new_slots", slots)
     assert gradient is not None
-    return Result(losses, metrics, gradient, np.concatenate([trainable, state]))
-
-
-def relative_error(value: Any, expected: Any) -> float:
-    """Relative L2 error of arrays of equal shape."""
-    wanted = np.asarray(expected, np.float64)
-    difference = float(np.linalg.norm(np.asarray(value, np.float64) - wanted))
-    return difference / max(float(np.linalg.norm(wanted)), 1e-30)
+    return Result(losses, metrics, reports, gradient, np.concatenate([trainable, state]))

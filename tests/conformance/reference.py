@@ -1,8 +1,9 @@
 """Write bundles beside what Keras itself computes on the same weights, data and random numbers.
 
-Usage: python -m tests.conformance.reference -o DIR [--only cnn]
+Usage: python -m tests.conformance.reference -o DIR [cnn ...]
 
 DIR/<case>/ holds the bundle and, in reference/:
+  case.json                  what the case exercises, what it was made from, its larger limit if it has one
   inputs.json, inputs.bin    seed and ten batches: x_0.., y_0.., sample_weight with dtype, shape, byte offset
   expected.json              loss and metrics of each step, and of `evaluate` before the first; metrics are
                              values by the manifest's names
@@ -19,25 +20,34 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# TensorFlow reads these when it is imported, here and in the processes of the pool.
+os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
 import numpy as np
 import tensorflow as tf
 from keras import tree
 from keras.src.backend.tensorflow import random as keras_random
 
+from converter.bundle import write_bundle
+from converter.limits import Limits
+from converter.task import read_task
 from tests.conformance.cases import Batch, Case, pack_inputs, pack_outputs
-from tests.conformance.models import CASES
+from tests.conformance.made import ZOO, digest, is_fresh, sources_digest
+from tests.conformance.zoo import CASES, FAMILIES
 
 SEED = 11
 STEPS = 10
@@ -118,9 +128,9 @@ def _at_positions(weight: Any, positions: Any) -> Any:
     return np.broadcast_to(weight.reshape(-1, *[1] * len(positions)), shape)
 
 
-def keras_run(case: Case, directory: Path) -> None:
+def keras_run(case: Case, directory: Path, steps: int = STEPS) -> None:
     """Train with Keras alone and write what came out into `directory`."""
-    model, batches = case.compiled(), case.batches(STEPS)
+    model, batches = case.compiled(), case.batches(steps)
     measure = Measure(case, model)
     expected: dict[str, Any] = {"losses": [], "metrics": []}
     output = model(pack_inputs(model, batches[0].x), training=False)
@@ -145,10 +155,10 @@ def keras_run(case: Case, directory: Path) -> None:
     (directory / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", "utf-8")
 
 
-def write_inputs(case: Case, directory: Path) -> None:
-    """Write the ten batches where a browser can read them."""
+def write_inputs(case: Case, directory: Path, steps: int = STEPS) -> None:
+    """Write the batches where a browser can read them."""
     batches, blob = [], bytearray()
-    for arrays in case.batches(STEPS):
+    for arrays in case.batches(steps):
         batch = {}
         for name, array in arrays.named().items():
             batch[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "offset": len(blob)}
@@ -159,33 +169,67 @@ def write_inputs(case: Case, directory: Path) -> None:
     (directory / "inputs.json").write_text(json.dumps(table, indent=1) + "\n", "utf-8")
 
 
-def write_case(case: Case, directory: Path) -> None:
-    """Bundle (converted as a user would) and reference of one case into `directory`, which must not exist."""
+def write_bundle_folder(case: Case, directory: Path) -> None:
+    """Convert into `directory`, which must not exist: by the command if the case has layers of its own.
+
+    They must not be known from this process.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         model_file, task_file = Path(temporary, "model.keras"), Path(temporary, "task.toml")
         case.model().save(model_file)
         task_file.write_text(case.task_toml(), "utf-8")
+        if case.layers is None:
+            directory.mkdir(parents=True)
+            write_bundle(model_file, read_task(task_file), directory, Limits())
+            return
         command = [sys.executable, "-m", "converter", str(model_file), "--task", str(task_file)]
-        command += ["-o", str(directory)]
+        command += ["--custom", str(case.layers), "-o", str(directory)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"{case.name}: {done.stdout}{done.stderr[-2000:]}")
-    reference = directory / "reference"
-    reference.mkdir()
-    write_inputs(case, reference)
-    keras_run(case, reference)
+            raise RuntimeError(done.stdout + done.stderr[-2000:])
 
 
-def main() -> None:
-    """Write the cases that the command line asks for."""
+def write_case(name: str, output: Path) -> None:
+    """Bundle and reference of a case into its folder in `output`, replacing what is there."""
+    case, family = CASES[name], FAMILIES[name]
+    with tempfile.TemporaryDirectory(dir=output, prefix=".making-") as temporary:
+        directory = Path(temporary) / name
+        write_bundle_folder(case, directory)
+        reference = directory / "reference"
+        reference.mkdir()
+        write_inputs(case, reference)
+        keras_run(case, reference)
+        table = {
+            "family": family,
+            "made_from": sources_digest(family),
+            "exercises": case.exercises,
+            "allowance": asdict(case.allowance) if case.allowance else None,
+        }
+        (reference / "case.json").write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+        shutil.rmtree(output / name, ignore_errors=True)
+        directory.rename(output / name)
+
+
+def main() -> int:
+    """Write those of the wanted cases that are not there yet, or were made from other sources."""
     parser = argparse.ArgumentParser(description="Bundles and Keras' own results for the conformance tests.")
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--only", choices=sorted(CASES), action="append")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("names", nargs="*", help="cases; all if none is named")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    for name in args.only or CASES:
-        write_case(CASES[name], args.output / name)
+    stale = [name for name in args.names or CASES if not is_fresh(args.output / name)]
+    # Processes, since TensorFlow's graphs and patched modules are the process's own.
+    with ProcessPoolExecutor(min(args.jobs, len(stale)) or 1, get_context("spawn")) as pool:
+        made = {name: pool.submit(write_case, name, args.output) for name in stale}
+        faults = {name: future.exception() for name, future in made.items()}
+    if not args.names:
+        index = {"zoo": digest(ZOO.glob("*.py")), "names": list(CASES)}
+        (args.output / "index.json").write_text(json.dumps(index) + "\n", "utf-8")
+    told = [f"{name}: {type(fault).__name__}: {fault}\n" for name, fault in faults.items() if fault]
+    sys.stderr.writelines(told)
+    return 1 if told else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

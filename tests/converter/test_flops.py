@@ -25,6 +25,12 @@ def test_fused_ops_count_their_multiplications(convert: Convert) -> None:
     assert {"_FusedConv2D", "_FusedMatMul"} <= set(bundle.manifest["ops"]["predict"])
     convolution = 2 * 3 * 6 * 6 * 4 * 3 * 3 * 2
     products = 2 * 3 * (6 * 6 * 4 * 5 + 5)
-    elementwise = 3
-    counted = bundle.manifest["flops"]["predict"]
-    assert convolution + products <= counted <= convolution + products + elementwise
+    biases_and_activations = 2 * 3 * (6 * 6 * 4 + 5) + 3
+    assert bundle.manifest["flops"]["predict"] == convolution + products + biases_and_activations
+
+
+def test_reductions_count_what_they_read(convert: Convert) -> None:
+    layers = keras.layers
+    model = keras.Sequential([keras.Input((10,)), layers.Dense(20, "relu"), layers.Dense(1, use_bias=False)])
+    by_op = {row["op"]: row for row in convert(model, batch_size=8).manifest["step"]["ops"]}
+    assert by_op["BiasAddGrad"] == {"op": "BiasAddGrad", "runs": 1, "flops": 8 * 20, "bytes": 4 * (160 + 20)}

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from converter.borders import Port
 from converter.losses import LOSSES, OutputLoss, compiled_loss, named_loss
 from converter.refusal import Refusal
-from tests.conformance.cases import class_numbers, counts, events, numbers, one_hot
 from tests.conformance.native import relative_error
+from tests.conformance.values import class_numbers, counts, events, numbers, one_hot
 from tests.converter.measuring import (
     BATCH,
     ROWS,

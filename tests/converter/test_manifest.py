@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 
 from converter.allowlist import ALLOWED
-from tests.conformance.models import CASES
 from tests.conformance.native import NativeBundle
+from tests.conformance.zoo import CASES
 from tests.converter.conftest import Convert
 
 pytestmark = pytest.mark.tensorflow

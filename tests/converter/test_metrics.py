@@ -11,7 +11,7 @@ import pytest
 from backend.numerics.metrics import METRICS
 from converter.metrics import make_metric
 from converter.refusal import Refusal
-from tests.conformance.cases import class_numbers, counts, events, numbers, one_hot
+from tests.conformance.values import class_numbers, counts, events, numbers, one_hot
 from tests.converter.measuring import (
     CLASSES,
     Measured,

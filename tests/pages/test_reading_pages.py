@@ -54,7 +54,7 @@ async def test_the_model_page_says_what_the_model_asks_of_a_device(page: Page, i
     await expect(layers.first).to_contain_text("8 × 8 × 16")
     await page.get_by_text("What the arithmetic is").click()
     operations = page.get_by_role("region", name="Operations of one step")
-    await expect(operations.get_by_role("rowheader", name="Conv2D", exact=True)).to_be_visible()
+    await expect(operations.get_by_role("rowheader", name="MatMul", exact=True)).to_be_visible()
     for text in ("Memory at once", "Programs, once, at most", "Examples for a round"):
         await expect(page.locator("main")).to_contain_text(text)
 

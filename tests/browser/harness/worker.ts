@@ -3,8 +3,10 @@
 import { conformance } from "./conformance";
 import { feeds } from "./feeds";
 import { kernelTimes } from "./kernels";
+import { peakBytes } from "./memory";
 import type { Answer, Call } from "./messages";
 import { fetchedModules, runOps } from "./op";
+import { reports } from "./reports";
 import { stepTimes } from "./speed";
 import { steady } from "./steady";
 
@@ -13,6 +15,8 @@ const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> =
   feeds,
   fetchedModules,
   kernelTimes,
+  peakBytes,
+  reports,
   runOps,
   steady,
   stepTimes,

@@ -1,0 +1,28 @@
+"""Flags of the commands that convert a model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from backend.services.conversion import ConversionLimits
+
+FORMATS = "a .keras or .h5 file, a SavedModel folder, a TF.js model.json, or a zip of one of them"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """`--custom`, `--timeout` and `--memory`."""
+    defaults = ConversionLimits()
+    parser.add_argument(
+        "--custom",
+        type=Path,
+        metavar="FILE",
+        help="a Python file of your own with the model's layers; it is run, so never take a stranger's",
+    )
+    parser.add_argument("--timeout", type=float, default=defaults.wall_seconds, metavar="SECONDS")
+    parser.add_argument("--memory", type=float, default=defaults.memory_bytes / (1 << 30), metavar="GIB")
+
+
+def limits_of(args: argparse.Namespace) -> ConversionLimits:
+    """What the flags allow a conversion."""
+    return ConversionLimits(wall_seconds=args.timeout, memory_bytes=int(args.memory * (1 << 30)))
