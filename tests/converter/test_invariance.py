@@ -22,6 +22,11 @@ ROWS, BATCH = 5, 8
 WEIGHT = np.array([1.0] * ROWS + [0.0] * (BATCH - ROWS), np.float32)
 
 
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    keras.utils.set_random_seed(3)
+
+
 def around(layer: Any) -> Any:
     x = keras.Input((4,))
     return keras.Model(x, layers.Dense(1)(layer(layers.Dense(3)(x))))
