@@ -18,6 +18,7 @@ from converter.layout import Layout, join
 from converter.objectives import Objectives
 from converter.optimizers import Optimizer
 from converter.padding import exact_padding
+from converter.recurrence import exact_recurrence
 from converter.reductions import exact_reductions
 from converter.refusal import Refusal
 from converter.rows import Rows
@@ -154,7 +155,7 @@ class Tracer:
     def _forward(
         self, variables: list[Any], batch: Batch, training: bool
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        with expressible():
+        with expressible(), exact_recurrence():
             packed, new_state, losses = self.model.stateless_call(
                 variables,
                 self.layout.split_state(batch.state),

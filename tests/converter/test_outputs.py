@@ -154,6 +154,8 @@ def tagger(*middle: Any) -> Any:
 TAGGERS = {
     "lstm": lambda: tagger(layers.LSTM(4, return_sequences=True)),
     "gru": lambda: tagger(layers.GRU(4, return_sequences=True)),
+    "bidirectional": lambda: tagger(layers.Bidirectional(layers.LSTM(3, return_sequences=True))),
+    "backwards": lambda: tagger(layers.GRU(4, return_sequences=True, go_backwards=True)),
     "stacked": lambda: tagger(layers.LSTM(4, return_sequences=True), layers.GRU(4, return_sequences=True)),
     "normalized": lambda: tagger(layers.BatchNormalization(momentum=0.5)),
     "dense": lambda: tagger(layers.Dense(4, activation="relu"), layers.LayerNormalization()),
@@ -166,7 +168,9 @@ def test_masked_positions_do_not_count(convert: Convert, name: str) -> None:
     settings = {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
     bundle = convert(model, BATCH, **settings)
     x, y = whole(9, 6), whole(3, 6)
+    # Masked at the beginning, inside and at the end.
     x[:, 4:] *= whole(2, 2)
+    x[:2, 0] = 0
     model.compile(**settings)
     check_step(bundle, model, x, y, np.repeat(WEIGHT[:, None], 6, 1))
 
