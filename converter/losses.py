@@ -107,6 +107,11 @@ class OutputLoss:
         own = getattr(values, "_keras_mask", None)
         if own is not None:
             mask = own if mask is None else tf.logical_and(mask, own)
+        if mask is not None and len(mask.shape) > len(values.shape):
+            raise _bad(
+                f"The loss {self.name} gives one number for positions that a mask tells apart; use a loss of "
+                "positions, or a layer that ends the mask."
+            )
         return reduce_rows(values, mask, rows, self.loss.reduction)
 
     def _labels(self, y: Any, rows: Rows) -> Any:

@@ -15,6 +15,9 @@ from converter.refusal import Refusal
 from converter.rows import Rows
 from converter.task import ConversionTask
 
+# What an update may report (backend/services/manifest.py).
+MAX_METRICS, MAX_NAME = 16, 64
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -110,7 +113,21 @@ def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Obj
     parts = map(_objective, outputs, losses, weights, plain, counted)
     objectives = Objectives(tuple(parts), task.class_weight)
     _check_class_weight(objectives)
+    _check_metrics(objectives.metrics)
     return objectives
+
+
+def _check_metrics(metrics: list[dict[str, Any]]) -> None:
+    if len(metrics) > MAX_METRICS:
+        raise _bad(
+            f"The losses and metrics of all outputs make {len(metrics)} metrics; at most {MAX_METRICS} fit, "
+            "so name fewer metrics."
+        )
+    long = [metric["name"] for metric in metrics if len(metric["name"]) > MAX_NAME]
+    if long:
+        raise _bad(
+            f"The metric's name {long[0]} is longer than {MAX_NAME} letters; shorten the output's name."
+        )
 
 
 def _check_class_weight(objectives: Objectives) -> None:

@@ -136,6 +136,12 @@ def test_a_mask_that_leaves_nothing_gives_no_loss() -> None:
     assert not slope.any()
 
 
+def test_a_loss_of_whole_sequences_cannot_take_a_mask() -> None:
+    measured = masked(batch(events, chances, (3,), 0.25))
+    with pytest.raises(Refusal, match="positions that a mask tells apart"):
+        in_a_graph(named_loss("dice", {"axis": [1, 2]}).of, measured)
+
+
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
 def test_labels_of_hinge_losses_may_be_minus_one_and_one(name: str) -> None:
     measured = batch(lambda g, shape: 2.0 * events(g, shape) - 1.0, numbers, (), 3.0)

@@ -244,6 +244,7 @@ def test_class_weights_are_those_of_fit(convert: Convert, loss: str, columns: in
         ({"loss": LOSSES, "metrics": ["accuracy"]}, "`metrics` has 1 entries"),
         ({"loss": LOSSES, "class_weight": (1.0, 2.0)}, "one output"),
         ({"loss": {}}, "No loss"),
+        ({"loss": LOSSES, "metrics": {"parity": ["mae"] * 15}}, "17 metrics; at most 16"),
     ],
 )
 def test_what_does_not_fit_the_outputs_is_refused(convert: Convert, settings: Any, text: str) -> None:
