@@ -29,5 +29,21 @@ def save_model(model: Any, source: Path, target: Path) -> None:
             if name == "metadata.json":
                 metadata = {k: v for k, v in json.loads(content).items() if k != "date_saved"}
                 content = json.dumps(metadata).encode()
+            if name == "config.json":
+                content = json.dumps(_numbered(json.loads(content), {})).encode()
             new.writestr(zipfile.ZipInfo(name, _EPOCH), content)
     draft.unlink()
+
+
+def _numbered(node: Any, numbers: dict[int, int]) -> Any:
+    """The configuration with 0, 1, ... for the addresses in memory by which Keras marks shared objects."""
+    if isinstance(node, list):
+        return [_numbered(child, numbers) for child in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: numbers.setdefault(value, len(numbers))
+        if key == "shared_object_id"
+        else _numbered(value, numbers)
+        for key, value in node.items()
+    }

@@ -126,7 +126,8 @@ def main(folder: Path) -> None:
         np.savez(folder / f"{name}.npz", **arrays)
         model.save(folder / f"{name}.keras")
         model.save(folder / f"{name}.h5")
-        model.save(folder / name, save_format="tf")
+        if build not in (sequence, attention):  # slow to save, and nothing new
+            model.save(folder / name, save_format="tf")
 
 
 if __name__ == "__main__":

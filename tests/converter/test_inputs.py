@@ -29,7 +29,10 @@ from tests.conformance.native import NativeBundle
 pytestmark = pytest.mark.tensorflow
 layers = keras.layers
 HERE = Path(__file__).parent
-KERAS_2 = ("image", "branches", "sequence", "attention", "nested", "prepared")
+KERAS_2 = [
+    (name, suffix) for name in ("image", "branches", "nested", "prepared") for suffix in ("", ".keras", ".h5")
+]
+KERAS_2 += [(name, suffix) for name in ("sequence", "attention") for suffix in (".keras", ".h5")]
 TFJS = ("image", "branches", "sequence")
 
 
@@ -83,8 +86,7 @@ TRAINING: dict[str, tuple[str, dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("suffix", [".keras", ".h5", ""], ids=["keras", "h5", "SavedModel"])
-@pytest.mark.parametrize("name", KERAS_2)
+@pytest.mark.parametrize(("name", "suffix"), KERAS_2)
 def test_models_of_keras_2_predict_as_before_and_stay_compiled(keras_2: Path, name: str, suffix: str) -> None:
     with np.load(keras_2 / f"{name}.npz") as arrays:
         x = [arrays[key] for key in arrays if key.startswith("x")]

@@ -207,6 +207,7 @@ def test_a_function_call_is_refused() -> None:
         ({"loss": "ctc"}, "loss ctc"),
         ({"optimizer": None}, "No optimizer"),
         ({"metrics": ("r2_score",)}, "metric r2_score"),
+        ({"metrics": ("mine",)}, "metric mine"),
         ({"loss": "sparse_categorical_crossentropy", "metrics": ("mae",)}, "class numbers"),
     ],
 )

@@ -76,17 +76,38 @@ def _ranges(rates: Rates) -> tuple[Range, ...]:
     return rates.gflops, rates.gigabytes, rates.op_us
 
 
+LAYERS = """
+import keras
+
+
+class Doubling(keras.layers.Layer):
+    def call(self, x):
+        return 2.0 * x
+"""
+MODEL = """
+import keras
+from layers import Doubling
+model = keras.Sequential([keras.Input((13,)), Doubling(), keras.layers.Dense(3, activation="softmax")])
+model.compile("adam", "sparse_categorical_crossentropy")
+model.save("model.keras")
+"""
+
+
 @pytest.mark.tensorflow
 def test_bringing_ones_own_model_works_as_the_how_to_says(tmp_path: Path) -> None:
     task = tmp_path / "wine"
     task.mkdir()
     (task / "task.toml").write_text(blocks(HOW_TO, "toml")[0], "utf-8")
     (task / "build.py").write_text(blocks(HOW_TO, "python")[0], "utf-8")
-    build, serve, join, inspect, convert = (shlex.split(command)[1:] for command in commands(HOW_TO))
+    build, serve, join, inspect, convert, custom = (shlex.split(c)[1:] for c in commands(HOW_TO))
     minga(build, tmp_path)
     minga(inspect, tmp_path)
     minga(convert, tmp_path)
     assert (tmp_path / "bundle/bundle.json").exists()
+    (tmp_path / "layers.py").write_text(LAYERS)
+    subprocess.run([sys.executable, "-c", MODEL], cwd=tmp_path, check=True, capture_output=True)
+    minga([*custom[:-1], "custom"], tmp_path)
+    assert (tmp_path / "custom/bundle.json").exists()
     serve[serve.index("--port") + 1] = "0"
     with running([*serve, "--data-dir", "data", "--json"], tmp_path) as server:
         assert server.stdout is not None
