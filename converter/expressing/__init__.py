@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import keras
+import tensorflow as tf
 from keras.src.backend.tensorflow import core as keras_core
 from keras.src.backend.tensorflow import image as keras_image
 from keras.src.backend.tensorflow import nn as keras_nn
@@ -19,6 +20,10 @@ from keras.src.utils import tf_utils
 from converter.expressing import activations, categories, convolutions, images, pooling
 from converter.expressing.normalizing import short_gradients
 from converter.patching import replaced
+from converter.refusal import Refusal
+
+# What layers and TensorFlow raise where shapes or types do not fit a fixed batch.
+_FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, tf.errors.OpError)
 
 
 @contextmanager
@@ -51,17 +56,20 @@ def expressible() -> Iterator[None]:
         encode = {"tf_encode_categorical_inputs": categories.encode_categories}
         stack.enter_context(replaced(tf_utils, encode))
         stack.enter_context(short_gradients())
-        stack.enter_context(_plain_errors())
+        stack.enter_context(_told_plainly())
         yield
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Keras leaves exceptions as they are, instead of adding every argument of the call to their text."""
+def _told_plainly() -> Iterator[None]:
+    """What a layer raises becomes a Refusal, without the call's arguments that Keras adds to the text."""
     was_enabled = keras.config.is_traceback_filtering_enabled()
     keras.config.disable_traceback_filtering()
     try:
         yield
+    except _FAULTS as error:
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        raise Refusal(f"The model cannot be traced: {reason}. Replace the layer that says so.") from error
     finally:
         if was_enabled:
             keras.config.enable_traceback_filtering()

@@ -19,6 +19,7 @@ from converter.graph.sequences import join_unpacked, products_of_steps, sum_of_p
 from converter.graph.signs import fold_factors, fold_signs, plain_sums
 from converter.graph.softmax import skip_softmax
 from converter.graph.tiles import drop_tiles
+from converter.graph.vectors import join_split, lift_arithmetic
 from converter.graph.view import View
 
 __all__ = [
@@ -32,7 +33,9 @@ __all__ = [
     "fold_factors",
     "fold_signs",
     "fuse_bias",
+    "join_split",
     "join_unpacked",
+    "lift_arithmetic",
     "lift_bias_gradients",
     "lower_einsums",
     "merge_reshapes",
@@ -55,6 +58,8 @@ PASSES: tuple[Pass, ...] = (
     sum_of_products,
     products_of_steps,
     join_unpacked,
+    lift_arithmetic,
+    join_split,
     drop_tiles,
     sink_reshapes,
     lift_bias_gradients,

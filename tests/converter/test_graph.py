@@ -226,6 +226,24 @@ def test_products_of_time_steps_are_joined() -> None:
     assert left["BiasAddGrad"] == 1
 
 
+def test_moving_averages_of_many_layers_are_one() -> None:
+    def build(state: Any, *means: Any) -> Any:
+        old = tf.split(state, [2, 3, 4])
+        return tf.concat([part * 0.9 + mean * 0.1 for part, mean in zip(old, means, strict=True)], 0)
+
+    graph_def = traced(build, (9,), (2,), (3,), (4,))
+    left = after([passes.lift_arithmetic] * 3 + [passes.join_split], graph_def)
+    assert left == {"ConcatV2": 1, "Mul": 2, "AddV2": 1}
+
+
+def test_averages_with_different_momentum_stay_apart() -> None:
+    def build(x: Any, y: Any, z: Any) -> Any:
+        return tf.concat([x * 0.9, y * 0.9, z * 0.8], 0)
+
+    left = after([passes.lift_arithmetic], traced(build, (2,), (3,), (4,)))
+    assert left == {"ConcatV2": 2, "Mul": 2}
+
+
 @pytest.mark.parametrize("activation", [tf.identity, tf.nn.relu, tf.tanh])
 def test_bias_and_activation_are_part_of_the_product(activation: Any) -> None:
     def build(x: Any, w: Any, b: Any) -> Any:

@@ -48,6 +48,14 @@ def test_a_layer_without_a_bundle_is_refused_with_cause_and_way_out(kind: str) -
         refuse_unsupported(model)
 
 
+def test_what_a_layer_cannot_do_with_a_fixed_batch_is_told_without_its_arguments() -> None:
+    layers = [keras.Input((8, 8, 3)), keras.layers.RandomCrop(4, 4), keras.layers.Flatten()]
+    tracer = tracer_of(keras.Sequential([*layers, keras.layers.Dense(2)]))
+    with pytest.raises(Refusal, match="cannot be traced") as caught:
+        tracer.train()
+    assert "Arguments received" not in str(caught.value)
+
+
 def test_a_refused_layer_stops_the_conversion(convert: Convert) -> None:
     layers = [keras.Input((8, 8, 3)), keras.layers.RandomPosterization(4), keras.layers.Flatten()]
     with pytest.raises(Refusal, match="RandomPosterization"):
