@@ -76,7 +76,7 @@ setup_web() {
     touch .make/node
   fi
   if [ ! .make/web -nt package-lock.json ] || [ ! -d webapp/static/dist ] ||
-    [ -n "$(find webapp/static/src vite.config.ts -newer .make/web -print -quit)" ]; then
+    [ -n "$(find webapp/static/src vite.config.ts vite.kernels.ts -newer .make/web -print -quit)" ]; then
     say "Building the web app"
     npm run --silent build || stop "The web app did not build; the message above says where."
     touch .make/web

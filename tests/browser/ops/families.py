@@ -13,6 +13,7 @@ from tests.browser.ops import (
     shapes,
     slicing,
     special,
+    tiles,
     volumes,
     windows,
 )
@@ -44,6 +45,7 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "indexing": (indexing.gathers, indexing.scatters, indexing.segments, indexing.one_hots),
     "images": (images.resizes, images.mirrors, images.blocks),
     "special": (special.functions, special.order, special.products, special.updates),
+    "tiles": (tiles.matrices, tiles.windows, tiles.pooled, tiles.each, tiles.axes),
     "volumes": (volumes.convolutions, volumes.pools),
     "chains": (chains.copies, chains.computed),
     "shapes": (shapes.shapes, shapes.transposes, shapes.paddings, shapes.blocks, shapes.makers),

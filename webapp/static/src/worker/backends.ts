@@ -6,22 +6,25 @@ import threadedAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-was
 import { env, ready, setBackend } from "@tensorflow/tfjs-core";
 import type { Backend } from "../shared/worker-messages";
 
-/**
- * Half of the cores at most: the other half belongs to whoever lends the device, and a thread that has to wait for a
- * core holds up all the others.
- */
+/** Half of the cores at most: the other half belongs to whoever lends the device. */
 const MAX_THREADS = 4;
 
 /** How a backend starts; what is left out is chosen for this device. Only the first start of a backend counts. */
 export interface StartOptions {
   /** Threads of the WASM backend. */
   readonly threads?: number;
+  /** Steps of an innermost loop from which threads share a kernel's work. */
+  readonly worthSharing?: number;
   /** False runs WASM without SIMD, and so without threads. */
   readonly simd?: boolean;
 }
 
-function defaultThreads(): number {
-  return Math.max(1, Math.min(Math.floor(navigator.hardwareConcurrency / 2), MAX_THREADS));
+/** Waking a helper takes about as long as this many steps. */
+const WORTH_SHARING = 60_000;
+
+function sharingOf({ threads, worthSharing = WORTH_SHARING }: StartOptions) {
+  const half = Math.floor(navigator.hardwareConcurrency / 2);
+  return { threads: threads ?? Math.max(1, Math.min(half, MAX_THREADS)), worthSharing };
 }
 
 async function importWasm({ simd = true }: StartOptions): Promise<void> {
@@ -33,7 +36,7 @@ async function importWasm({ simd = true }: StartOptions): Promise<void> {
     "tfjs-backend-wasm-threaded-simd.wasm": threadedAddress,
   });
   if (!simd) env().set("WASM_HAS_SIMD_SUPPORT", false);
-  // Ours do the work: TF.js' own would only spin beside them.
+  // Our kernels have threads of their own; those of TF.js would spin beside them.
   setThreadsCount(1);
   installKernels();
 }
@@ -54,7 +57,7 @@ export async function startBackend(backend: Backend, options: StartOptions = {})
   try {
     if (!(await setBackend(backend))) return false;
     await ready();
-    if (backend === "wasm") await (await import("./wasm")).startSimd(options.threads ?? defaultThreads());
+    if (backend === "wasm") await (await import("./wasm")).startSimd(sharingOf(options));
   } catch {
     return false;
   }

@@ -24,7 +24,7 @@ import { installKernel, type WasmBackend, type WasmKernel } from "../heap";
 import { convolution, filterGradient, inputGradient } from "./convolution";
 import { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
 import { BINARY, binary, select, UNARY, unary } from "./elementwise";
-import { Machine } from "./machine";
+import { Machine, type Sharing } from "./machine";
 import { maxPoolGrad } from "./pooling";
 import { product } from "./products";
 import { identity, tile, transpose } from "./rearrange";
@@ -68,12 +68,12 @@ function originalOf(name: string): WasmKernel {
   return found;
 }
 
-/** After the backend has started; once for each time it does. `threads` counts the calling one. */
-export async function startSimd(threads: number): Promise<void> {
+/** After the backend has started; once for each time it does. */
+export async function startSimd(sharing: Sharing): Promise<void> {
   if (served === backend() || !(await env().getAsync("WASM_HAS_SIMD_SUPPORT"))) return;
   served = backend();
   machine?.dispose();
-  machine = await Machine.start(served as WasmBackend, threads);
+  machine = await Machine.start(served as WasmBackend, sharing);
   for (const [name, kernel] of Object.entries(KERNELS))
     installKernel(name, kernel(machine, originalOf(name)));
 }

@@ -27,8 +27,13 @@ const RELAXED_PROBE = Uint8Array.of(
   ...[65, 0, 253, 15, 65, 0, 253, 15, 65, 0, 253, 15, 253, 133, 2, 11],
 );
 
-/** Work below this many steps of a loop is done before a helper has woken up. */
-const WORTH_SHARING = 60_000;
+/** How kernels share their work. */
+export interface Sharing {
+  /** Threads, the calling one included. */
+  readonly threads: number;
+  /** Steps of an innermost loop from which it pays to wake the others. */
+  readonly worthSharing: number;
+}
 
 /** Starts a helper; a browser that refuses one more thread does without. */
 function enlist(enlistment: Enlistment): Promise<Worker> {
@@ -59,24 +64,25 @@ export class Machine {
     private readonly tfjs: TfjsModule,
     private readonly memory: WebAssembly.Memory,
     private readonly control: number,
-    /** Threads that were asked for: each has scratch memory of its own. */
-    private readonly slots: number,
+    /** Each of the threads that were asked for has scratch memory of its own. */
+    private readonly sharing: Sharing,
   ) {
     this.integersAddress = tfjs._malloc(64) >>> 0;
     this.crew = control === 0 ? null : new Crew(kernels, memory, control, 0);
   }
 
-  /** `threads` counts the calling one. Without shared memory there is no other. */
-  static async start(backend: WasmBackend, threads: number): Promise<Machine> {
+  /** Without shared memory there is one thread. */
+  static async start(backend: WasmBackend, sharing: Sharing): Promise<Machine> {
     const tfjs = (backend as unknown as Storage).wasm;
     const memory = tfjs.wasmMemory ?? tfjs.asm.memory;
     if (memory === undefined) throw new Error("TF.js keeps its WASM memory in a new place: adapt Machine.");
-    const sharing = typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
-    const module = await compile(sharing);
+    const common = typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
+    const threads = common ? sharing.threads : 1;
+    const module = await compile(common);
     const { exports } = await WebAssembly.instantiate(module, { env: { memory } });
-    const control = sharing && threads > 1 ? tfjs._malloc(CONTROL_BYTES) >>> 0 : 0;
+    const control = threads > 1 ? tfjs._malloc(CONTROL_BYTES) >>> 0 : 0;
     if (control !== 0) new Uint8Array(memory.buffer, control, CONTROL_BYTES).fill(0);
-    const machine = new Machine(exports as Kernels, tfjs, memory, control, threads);
+    const machine = new Machine(exports as Kernels, tfjs, memory, control, { ...sharing, threads });
     if (control !== 0) await machine.enlist(module, threads - 1);
     return machine;
   }
@@ -103,8 +109,8 @@ export class Machine {
     if (parts === 0) return;
     const threads = this.helpers.length + 1;
     const bytes = Math.ceil(scratchBytes / 16) * 16;
-    const scratch = bytes > 0 ? this.scratch(bytes * this.slots) : 0;
-    if (this.crew !== null && threads > 1 && parts > 1 && work >= WORTH_SHARING) {
+    const scratch = bytes > 0 ? this.scratch(bytes * this.sharing.threads) : 0;
+    if (this.crew !== null && threads > 1 && parts > 1 && work >= this.sharing.worthSharing) {
       this.crew.perform({ kernel: name, parts, values, scratch, scratchBytes: bytes }, threads);
       return;
     }
