@@ -1,8 +1,4 @@
-"""The bundles that benchmarks run: `python -m benchmarks.bundles DIR MODEL...` writes them.
-
-digits   the gallery's task: 8x8 pixels, 7,490 parameters
-cnn      28x28 pixels, two convolutions, 107,000 parameters: a first real image classifier
-"""
+"""The bundles that benchmarks run: `python -m benchmarks.bundles DIR MODEL...` writes them; see models.py."""
 
 from __future__ import annotations
 
@@ -21,65 +17,74 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 TASK = """name = "{name}"
 
 [model]
-batch_size = 32
+batch_size = {batch_size}
 loss = "sparse_categorical_crossentropy"
 metrics = ["accuracy"]
 optimizer = {{ name = "adam", learning_rate = 0.001 }}
 """
 
 
-def build_model(name: str) -> Any:
-    """The Keras model of that name."""
-    import keras
-
-    layers = keras.layers
-    if name == "digits":
-        head = [layers.Conv2D(16, 3, padding="same", activation="relu")]
-        head += [layers.Conv2D(24, 3, padding="same", activation="relu"), layers.MaxPooling2D()]
-        tail = [layers.Flatten(), layers.Dropout(0.25)]
-        return keras.Sequential(
-            [keras.Input((8, 8, 1)), *head, *tail, layers.Dense(10, activation="softmax")]
-        )
-    head = [layers.Conv2D(16, 3, padding="same", activation="relu"), layers.MaxPooling2D()]
-    head += [layers.Conv2D(32, 3, padding="same", activation="relu"), layers.MaxPooling2D()]
-    tail = [layers.Flatten(), layers.Dense(64, activation="relu")]
-    return keras.Sequential([keras.Input((28, 28, 1)), *head, *tail, layers.Dense(10, activation="softmax")])
-
-
 def convert(name: str, directory: Path) -> None:
     """Writes the bundle of one model into `directory`."""
+    from benchmarks.models import BATCH_SIZES, MODELS
+
     with tempfile.TemporaryDirectory() as temporary:
         model, task = Path(temporary, "model.keras"), Path(temporary, "task.toml")
-        build_model(name).save(model)
-        task.write_text(TASK.format(name=name), "utf-8")
+        MODELS[name]().save(model)
+        task.write_text(TASK.format(name=name, batch_size=BATCH_SIZES.get(name, 32)), "utf-8")
         command = [sys.executable, "-m", "converter", str(model), "--task", str(task), "-o", str(directory)]
         subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-# What Keras writes into a layer's configuration, and TF.js Layers understands.
+# What Keras writes into a layer's configuration, and what TF.js Layers calls it.
+_CONVOLUTION = {"filters": "filters", "kernel_size": "kernelSize", "strides": "strides", "padding": "padding"}
 _ARGUMENTS = {
-    "Conv2D": {"filters": "filters", "kernel_size": "kernelSize", "strides": "strides", "padding": "padding"},
-    "Dense": {"units": "units"},
+    "Add": {},
+    "BatchNormalization": {"axis": "axis", "momentum": "momentum", "epsilon": "epsilon"},
+    "Conv2D": {**_CONVOLUTION, "use_bias": "useBias"},
+    "Dense": {"units": "units", "use_bias": "useBias"},
     "Dropout": {"rate": "rate"},
     "Flatten": {},
+    "GlobalAveragePooling2D": {},
     "MaxPooling2D": {"pool_size": "poolSize", "strides": "strides", "padding": "padding"},
+    "ReLU": {},
 }
 
 
-def architecture(bundle: Path) -> list[dict[str, Any]]:
-    """The layers of a bundle's sequential Keras model, in the words of TF.js Layers."""
+def architecture(bundle: Path) -> list[dict[str, Any]] | str:
+    """The layers of a bundle's Keras model in the words of TF.js Layers, or why that cannot express it."""
     with zipfile.ZipFile(bundle / "model.keras") as archive:
-        config = json.loads(archive.read("config.json"))
-    found = []
-    for layer in config["config"]["layers"]:
+        config = json.loads(archive.read("config.json"))["config"]
+    found: list[dict[str, Any]] = []
+    for layer in config["layers"]:
         name, given = layer["class_name"], layer["config"]
+        before = [found[-1]["name"]] if found else []
+        inputs = _inbound(layer) if layer.get("inbound_nodes") else before
         if name == "InputLayer":
+            found.append({"layer": name, "name": given["name"], "inputs": [], "config": {}})
             continue
+        if name not in _ARGUMENTS:
+            return f"TF.js Layers has no {name}."
         wanted = {theirs: given[ours] for ours, theirs in _ARGUMENTS[name].items()}
         if "activation" in given:
             wanted["activation"] = given["activation"]
-        found.append({"layer": name, "config": wanted})
+        found.append({"layer": name, "name": given["name"], "inputs": inputs, "config": wanted})
     return found
+
+
+def _inbound(layer: dict[str, Any]) -> list[str]:
+    """Names of the layers whose outputs a layer of a functional model takes."""
+    names: list[str] = []
+
+    def search(value: Any) -> None:
+        if isinstance(value, list):
+            for part in value:
+                search(part)
+        elif isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
+            names.append(value["config"]["keras_history"][0])
+
+    search([node["args"] for node in layer["inbound_nodes"]])
+    return names
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""Milliseconds of TensorFlow's step: `python -m benchmarks.native STEPS BUNDLE...` prints JSON."""
+"""Milliseconds of TensorFlow's step on one core: `python -m benchmarks.native STEPS BUNDLE...` prints JSON."""
 
 from __future__ import annotations
 
 import json
-import statistics
+import os
 import sys
 import threading
 from dataclasses import replace
@@ -11,13 +11,21 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.shards import zero_examples
-from backend.peer.trainer import Plan, Trainer
+TRAININGS = 5
+
+
+def use_one_core() -> None:
+    """Keep this process, and the threads that TensorFlow will start, on one core."""
+    os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["TF_NUM_INTEROP_THREADS"] = "1"
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
 def step_ms(bundle: Path, steps: int) -> float:
-    """Median over five trainings of `steps` steps each, after one to warm up."""
+    """Best mean of several trainings of `steps` steps each, after one to warm up."""
+    from backend.peer.graphs import import_graphs, open_bundle
+    from backend.peer.shards import zero_examples
+    from backend.peer.trainer import Plan, Trainer
+
     graphs = import_graphs(open_bundle(bundle, ("train", "apply")), "cpu")
     manifest, trainer = graphs.manifest, Trainer(graphs)
     examples = steps * manifest.batch_size
@@ -27,11 +35,12 @@ def step_ms(bundle: Path, steps: int) -> float:
     data = [replace(zeros, x=x)]
     weights = np.fromfile(bundle / "weights.bin", "<f4")
     plan, never = Plan(epochs=1, learning_rate=0.001, seed=1), threading.Event()
-    times = [trainer.train(weights, plan, data, never, lambda _: None).step_ms for _ in range(6)]
-    return statistics.median(times[1:])
+    times = [trainer.train(weights, plan, data, never, lambda _: None).step_ms for _ in range(TRAININGS + 1)]
+    return min(times[1:])
 
 
 def main() -> None:
+    use_one_core()
     steps = int(sys.argv[1])
     print(json.dumps({Path(name).name: step_ms(Path(name), steps) for name in sys.argv[2:]}))
 

@@ -24,6 +24,7 @@ def write_graph_model(graph_def: Any, directory: Path) -> None:
     directory.mkdir()
     topology = tf.compat.v1.GraphDef()
     topology.CopyFrom(graph_def)
+    _write_shapes(topology)
     specs, blob = _move_constants(topology)
     files = _write_shards(blob, directory)
     model = {
@@ -35,6 +36,17 @@ def write_graph_model(graph_def: Any, directory: Path) -> None:
     }
     text = json.dumps(model, sort_keys=True, separators=(",", ":"))
     (directory / "model.json").write_text(text, "utf-8")
+
+
+def _write_shapes(topology: Any) -> None:
+    """Note the static shape of every output in TensorFlow's own attribute for it; browsers fuse ops by them."""
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(topology, name="")
+    for node in topology.node:
+        outputs = graph.get_operation_by_name(node.name).outputs
+        shapes = node.attr["_output_shapes"].list.shape
+        shapes.extend(output.shape.as_proto() for output in outputs)
 
 
 def _move_constants(topology: Any) -> tuple[list[dict[str, Any]], bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
@@ -55,6 +56,33 @@ class Tab:
         return self.evaluate(
             "([method, argument]) => window.call(method, argument)", [method, argument], seconds
         )
+
+    def worker_heap(self, seconds: float = 60) -> int:
+        """Bytes of JavaScript objects that the page's workers hold, after garbage collection."""
+        return self._chromium.wait(self._worker_heap(), seconds)
+
+    async def _worker_heap(self) -> int:
+        session = await self._page.context.new_cdp_session(self._page)
+        workers: list[str] = []
+        answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        session.on("Target.attachedToTarget", lambda event: workers.append(event["sessionId"]))
+        session.on("Target.receivedMessageFromTarget", lambda event: answers.put_nowait(event))
+        attach = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False}
+        await session.send("Target.setAutoAttach", attach)
+
+        async def ask(worker: str, method: str) -> Any:
+            message = json.dumps({"id": 1, "method": method})
+            await session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": message})
+            while (answer := json.loads((await answers.get())["message"])).get("id") != 1:
+                pass
+            return answer["result"]
+
+        used = 0
+        for worker in workers:
+            await ask(worker, "HeapProfiler.collectGarbage")
+            used += (await ask(worker, "Runtime.getHeapUsage"))["usedSize"]
+        await session.detach()
+        return used
 
     def close(self) -> None:
         self._chromium.wait(self._page.close(), 30)

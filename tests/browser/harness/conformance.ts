@@ -1,8 +1,13 @@
 /** One model on one backend: the numbers that are compared with Keras' own. */
 
-import { concat1d, dispose, type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import { dispose, tidy } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
-import { disposeVariables, startVariables, TrainingStep } from "../../../webapp/static/src/worker/step";
+import {
+  disposeVariables,
+  flatVector,
+  startVariables,
+  TrainingStep,
+} from "../../../webapp/static/src/worker/step";
 import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
 
 interface Wanted {
@@ -35,8 +40,7 @@ export async function conformance({ base, backend }: Wanted) {
     reports.push(Array.from(await result.report.data()));
     result.report.dispose();
   }
-  const { trainable, state } = variables;
-  const vector = concat1d([trainable, ...(state ? [state] : [])] as Tensor1D[]);
+  const vector = tidy(() => flatVector(variables));
   const vectorValues = Array.from(await vector.data());
   dispose(vector);
   disposeVariables(variables);

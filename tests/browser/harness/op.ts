@@ -2,7 +2,7 @@
 
 import { env, tensor } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
-import { Graph } from "../../../webapp/static/src/worker/graph";
+import { Graph, type GraphFiles } from "../../../webapp/static/src/worker/graph";
 import { prepare } from "./files";
 
 interface EncodedArray {
@@ -12,7 +12,7 @@ interface EncodedArray {
 }
 
 interface Case {
-  readonly topology: object;
+  readonly topology: GraphFiles["topology"];
   readonly constants: readonly (EncodedArray & { readonly name: string })[];
   readonly inputs: Readonly<Record<string, EncodedArray>>;
   readonly outputs: readonly string[];
@@ -71,7 +71,10 @@ function toTensor({ dtype, shape, data }: EncodedArray) {
 
 async function run({ topology, constants, inputs, outputs }: Case) {
   const named = (name: string) => ({ name, tensor: name, shape: [], dtype: "float32" as const });
-  const signature = { inputs: Object.keys(inputs).map(named), outputs: outputs.map(named) };
+  const signature = {
+    inputs: Object.keys(inputs).map(named),
+    outputs: outputs.map(named),
+  };
   const graph = await Graph.load(signature, {
     topology,
     weightSpecs: constants.map(({ name, shape, dtype }) => ({ name, shape, dtype })),

@@ -1,9 +1,11 @@
 /** Many steps in a row: do tensors pile up, does anything read back while a step runs? */
 
-import { backend as currentBackend, type DataId, memory } from "@tensorflow/tfjs-core";
+import { backend as currentBackend, type DataId, memory, type Tensor1D } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
-import { disposeVariables, startVariables, TrainingStep } from "../../../webapp/static/src/worker/step";
+import type { PreparedBatch } from "../../../webapp/static/src/worker/input/order";
+import { startVariables, TrainingStep, type Variables } from "../../../webapp/static/src/worker/step";
 import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
+import { bytesTaken } from "./taken";
 
 interface Wanted {
   readonly base: string;
@@ -22,43 +24,60 @@ function waits(backend: object, id: DataId): boolean {
   return held === undefined || held.resource != null;
 }
 
-/** Tensors before and after `steps` steps, and the synchronous reads during them. */
-export async function steady({ base, backend, steps }: Wanted) {
+interface Running {
+  readonly batches: readonly PreparedBatch[];
+  readonly step: TrainingStep;
+  variables: Variables;
+  number: number;
+}
+
+/** Models by what was wanted: more steps go on where the last ones ended. */
+const running = new Map<string, Running>();
+
+async function start({ base, backend }: Wanted): Promise<Running> {
   await prepare(backend);
   const source = await openFolder(base);
-  const batches = await fetchInputs(base, source.bundle);
-  const step = await TrainingStep.load(source);
-  let variables = startVariables(source.bundle, await fetchFloats(`${base}/weights.bin`));
-  // The asynchronous read of WASM and CPU goes through readSync; only reads within a step count.
-  let stepping = false;
-  const run = async (number: number) => {
-    const batch = batches[number % batches.length];
-    if (batch === undefined) throw new Error("The reference holds no batches.");
-    stepping = true;
-    const result = step.run(variables, batch, { step: number, pastSteps: 0, learningRate: 0.001 });
-    stepping = false;
-    variables = result.variables;
-    const [loss] = await result.report.data();
-    result.report.dispose();
-    return loss;
+  return {
+    batches: await fetchInputs(base, source.bundle),
+    step: await TrainingStep.load(source),
+    variables: startVariables(source.bundle, await fetchFloats(`${base}/weights.bin`)),
+    number: 0,
   };
-  for (let number = 1; number <= 3; number++) await run(number);
+}
 
+/** Runs one step and reads its report. `around` runs the part in which nothing may wait for the device. */
+async function runStep(model: Running, around: (work: () => void) => void): Promise<void> {
+  const { batches, step } = model;
+  const batch = batches[model.number % batches.length];
+  if (batch === undefined) throw new Error("The reference holds no batches.");
+  const moment = { step: ++model.number, pastSteps: 0, learningRate: 0.001 };
+  let report: Tensor1D | undefined;
+  around(() => {
+    const result = step.run(model.variables, batch, moment);
+    model.variables = result.variables;
+    report = result.report;
+  });
+  await report?.data();
+  report?.dispose();
+}
+
+/** Runs `steps` more steps: what is held after them, and how often a step read from the device while it ran. */
+export async function steady(wanted: Wanted) {
+  const key = `${wanted.backend} ${wanted.base}`;
+  const model = running.get(key) ?? (await start(wanted));
+  running.set(key, model);
   const instance = currentBackend();
   const readSync = instance.readSync;
   let reads = 0;
-  instance.readSync = function counted(id: DataId) {
-    if (stepping && waits(instance, id)) reads += 1;
-    return readSync.call(this, id);
+  // The asynchronous read of WASM and CPU goes through readSync too; only reads within a step count.
+  const counted = (work: () => void) => {
+    instance.readSync = function count(id: DataId) {
+      if (waits(instance, id)) reads += 1;
+      return readSync.call(this, id);
+    };
+    work();
+    instance.readSync = readSync;
   };
-  const before = memory();
-  let loss: number | undefined;
-  for (let number = 1; number <= steps; number++) {
-    loss = await run(number);
-  }
-  const after = memory();
-  instance.readSync = readSync;
-  disposeVariables(variables);
-  step.dispose();
-  return { before: before.numTensors, after: after.numTensors, reads, loss };
+  for (let i = 0; i < wanted.steps; i++) await runStep(model, counted);
+  return { steps: model.number, tensors: memory().numTensors, bytes: bytesTaken(), reads };
 }

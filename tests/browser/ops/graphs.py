@@ -56,7 +56,7 @@ def write_case(case: Case) -> dict[str, Any]:
     return {
         "label": _label(case),
         "op": op,
-        "topology": MessageToDict(_without_values(graph.as_graph_def())),
+        "topology": MessageToDict(_without_values(graph.as_graph_def(add_shapes=True))),
         "constants": [{"name": name, **_encode(value)} for name, value in constants],
         "inputs": {name: _encode(value) for name, value in feeds.items()},
         "outputs": [output.name.removesuffix(":0") for output in outputs],

@@ -42,8 +42,14 @@ async function importWasm({ simd = true }: StartOptions): Promise<void> {
 }
 
 const imports: Readonly<Record<Backend, (options: StartOptions) => Promise<unknown>>> = {
-  webgpu: () => import("@tensorflow/tfjs-backend-webgpu"),
-  webgl: () => import("@tensorflow/tfjs-backend-webgl"),
+  webgpu: async () => {
+    await import("@tensorflow/tfjs-backend-webgpu");
+    (await import("./gpu")).installKernels("webgpu");
+  },
+  webgl: async () => {
+    await import("@tensorflow/tfjs-backend-webgl");
+    (await import("./gpu")).installKernels("webgl");
+  },
   wasm: importWasm,
   cpu: () => import("@tensorflow/tfjs-backend-cpu"),
 };

@@ -38,7 +38,7 @@ export async function readGraphFiles(
   const paths = manifest.flatMap((group) => group.paths);
   const weights = await Promise.all(paths.map((path) => read(`${signature}/${path}`)));
   return {
-    topology: model.modelTopology as object,
+    topology: model.modelTopology as GraphFiles["topology"],
     weightSpecs: manifest.flatMap((group) => group.weights),
     weights: weights.map((bytes) => bytes.buffer),
   };

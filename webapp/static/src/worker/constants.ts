@@ -4,7 +4,7 @@
  */
 
 import type { GraphModel } from "@tensorflow/tfjs-converter";
-import type { Tensor } from "@tensorflow/tfjs-core";
+import { scalar, type Tensor } from "@tensorflow/tfjs-core";
 
 /** No shape, axis or padding is longer. */
 const MAX_PINNED = 256;
@@ -15,12 +15,21 @@ const pinned = new WeakSet<Tensor>();
 export function pinConstants(model: GraphModel): void {
   for (const tensors of Object.values(model.weights)) {
     for (const tensor of tensors) {
-      if (tensor.size > MAX_PINNED) continue;
-      const values = tensor.dataSync();
-      Object.defineProperty(tensor, "dataSync", { value: () => values });
-      pinned.add(tensor);
+      if (tensor.size <= MAX_PINNED) remember(tensor, tensor.dataSync());
     }
   }
+}
+
+function remember(tensor: Tensor, values: Float32Array | Int32Array | Uint8Array): void {
+  Object.defineProperty(tensor, "dataSync", { value: () => values });
+  pinned.add(tensor);
+}
+
+/** A scalar whose value JavaScript keeps, so that reading it costs nothing. */
+export function pinnedScalar(value: number): Tensor {
+  const tensor = scalar(value);
+  remember(tensor, Float32Array.of(value));
+  return tensor;
 }
 
 /** Values of an op's input that must be a constant of the graph. */

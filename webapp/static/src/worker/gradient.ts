@@ -29,7 +29,30 @@ export function batchTensors(
   );
 }
 
-/** One run of `train`, whose batches have `size` rows; call it within a tidy. */
+/** Outputs of one run of `train`, whose batches have `size` rows; `weights` are its inputs that are trained. */
+export function runTrain(
+  bundle: Bundle,
+  size: number,
+  train: Graph,
+  weights: Tensors,
+  state: Tensor | undefined,
+  batch: PreparedBatch,
+): Tensors {
+  const random = bundle.random.map(({ name, shape }, i) => {
+    const rows = shape[0] === bundle.batch_size ? [size, ...shape.slice(1)] : [...shape];
+    return [name, tensor(batch.random[i] as Float32Array, rows)];
+  });
+  return train.run({
+    ...weights,
+    ...(state && { state }),
+    ...batchTensors("x", batch.x, bundle.inputs, size),
+    ...batchTensors("y", batch.y, bundle.labels, size),
+    sample_weight: tensor1d(batch.sampleWeight),
+    ...(Object.fromEntries(random) as Tensors),
+  });
+}
+
+/** One run of `train` on the flat vector; call it within a tidy. */
 export function gradientOf(
   bundle: Bundle,
   size: number,
@@ -38,18 +61,7 @@ export function gradientOf(
   state: Tensor | undefined,
   batch: PreparedBatch,
 ): Gradient {
-  const random = bundle.random.map(({ name, shape }, i) => {
-    const rows = shape[0] === bundle.batch_size ? [size, ...shape.slice(1)] : [...shape];
-    return [name, tensor(batch.random[i] as Float32Array, rows)];
-  });
-  const outputs = train.run({
-    trainable,
-    ...(state && { state }),
-    ...batchTensors("x", batch.x, bundle.inputs, size),
-    ...batchTensors("y", batch.y, bundle.labels, size),
-    sample_weight: tensor1d(batch.sampleWeight),
-    ...(Object.fromEntries(random) as Tensors),
-  });
+  const outputs = runTrain(bundle, size, train, { trainable }, state, batch);
   return {
     loss: outputs.loss as Tensor,
     gradient: outputs.gradient as Tensor,

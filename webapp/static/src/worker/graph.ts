@@ -2,11 +2,15 @@
 
 import { type GraphModel, loadGraphModel } from "@tensorflow/tfjs-converter";
 import type { io, Tensor } from "@tensorflow/tfjs-core";
-import type { Signature } from "../shared/bundle";
+import type { NamedTensor, Signature } from "../shared/bundle";
 import { pinConstants } from "./constants";
+import { fuse } from "./fuse";
+import { shortConstants, type Topology } from "./fuse/nodes";
+import { scalarize } from "./fuse/scalarize";
+import { hasShaders, install } from "./gpu/elementwise";
 
 export interface GraphFiles {
-  readonly topology: object;
+  readonly topology: Topology;
   readonly weightSpecs: io.WeightsManifestEntry[];
   readonly weights: ArrayBuffer[];
 }
@@ -14,20 +18,40 @@ export interface GraphFiles {
 /** Tensors by the names that the bundle gives them. */
 export type Tensors = Readonly<Record<string, Tensor>>;
 
+/** Inputs whose value JavaScript knows: what depends on nothing else never reaches the device. */
+const SCALARS = new Set(["learning_rate", "step", "past_steps"]);
+const isScalar = ({ name }: NamedTensor): boolean => SCALARS.has(name);
+
+/** The graph with fewer, larger ops, as far as the current backend has them. */
+function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weights }: GraphFiles) {
+  const scalars = inputs.filter(isScalar).map((input) => input.tensor);
+  const scalarized = scalarize(topology.node, scalars, shortConstants(weightSpecs, weights));
+  const { nodes, programs } = fuse(scalarized.nodes, {
+    outputs: outputs.map((output) => output.tensor),
+    scalars,
+    constants: scalarized.constants,
+    shaders: hasShaders(),
+  });
+  const { renamed, dispose } = install(nodes, programs);
+  return { topology: { ...topology, node: renamed }, dispose };
+}
+
 /** Owns the graph's constants; they live on the backend that was current when it was loaded. */
 export class Graph {
   private constructor(
     private readonly model: GraphModel,
     private readonly signature: Signature,
+    private readonly disposePrograms: () => void,
   ) {}
 
   static async load(signature: Signature, files: GraphFiles): Promise<Graph> {
-    const { topology, weightSpecs, weights } = files;
+    const { weightSpecs, weights } = files;
+    const { topology, dispose } = optimize(signature, files);
     const model = await loadGraphModel({
       load: async () => ({ modelTopology: topology, weightSpecs, weightData: weights }),
     });
     pinConstants(model);
-    return new Graph(model, signature);
+    return new Graph(model, signature, dispose);
   }
 
   /** Runs the graph once. The caller owns inputs and outputs. */
@@ -47,5 +71,6 @@ export class Graph {
 
   dispose(): void {
     this.model.dispose();
+    this.disposePrograms();
   }
 }

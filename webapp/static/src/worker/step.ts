@@ -1,28 +1,33 @@
 /** One training step: the train graph, then the apply graph, on tensors that stay on the backend. */
 
 import {
-  concat,
+  concat1d,
+  dispose,
   reshape,
-  scalar,
-  type Tensor,
+  Tensor,
   type Tensor1D,
+  type TensorContainer,
   tensor1d,
   tidy,
   zeros,
 } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
 import type { BundleSource } from "./bundles";
-import { type Gradient, gradientInSlices, gradientOf } from "./gradient";
-import { Graph } from "./graph";
+import { pinnedScalar } from "./constants";
+import { hasShaders } from "./gpu/elementwise";
+import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradient";
+import { Graph, type Tensors } from "./graph";
 import type { PreparedBatch } from "./input/order";
+import { type Parts, PartwiseStep } from "./parts";
 
 /** What a step changes. Whoever holds it disposes it. */
 export interface Variables {
-  readonly trainable: Tensor;
+  /** The flat vector, or the model's variables on their own. */
+  readonly trainable: Tensor | Parts;
   /** Non-trainable values; absent if the model has none. */
   readonly state?: Tensor;
-  /** The optimizer's; absent for plain sgd. */
-  readonly slots?: Tensor;
+  /** The optimizer's, as `trainable` is; absent for plain sgd. */
+  readonly slots?: Tensor | readonly Parts[];
 }
 
 export interface StepResult {
@@ -50,7 +55,33 @@ export function startVariables(bundle: Bundle, weights: Float32Array): Variables
 }
 
 export function disposeVariables(variables: Variables): void {
-  for (const value of Object.values(variables) as Tensor[]) value.dispose();
+  dispose(Object.values(variables) as TensorContainer[]);
+}
+
+/** All values as one vector; call it within a tidy. */
+export function flatVector({ trainable, state }: Variables): Tensor1D {
+  const parts = trainable instanceof Tensor ? [trainable] : trainable;
+  const vectors = [...parts, ...(state ? [state] : [])].map((part) => reshape(part, [part.size]) as Tensor1D);
+  return concat1d(vectors);
+}
+
+/** Loss, then the metrics, in one tensor to read. */
+function reportOf(loss: Tensor, metrics: Tensor | undefined): Tensor1D {
+  const parts = [reshape(loss, [1]), ...(metrics === undefined ? [] : [reshape(metrics, [-1])])];
+  return concat1d(parts as Tensor1D[]);
+}
+
+/** The graphs on the flat vector. */
+class FlatStep {
+  constructor(
+    readonly train: Graph,
+    readonly apply: Graph,
+  ) {}
+
+  dispose(): void {
+    this.train.dispose();
+    this.apply.dispose();
+  }
 }
 
 /** Owns the graphs `train` and `apply`. */
@@ -58,8 +89,7 @@ export class TrainingStep {
   private constructor(
     private readonly bundle: Bundle,
     private readonly sliced: boolean,
-    private readonly train: Graph,
-    private readonly apply: Graph,
+    private readonly graphs: PartwiseStep | FlatStep,
   ) {}
 
   /** `sliced` takes a batch in the bundle's slices, for a device with little memory. */
@@ -68,45 +98,93 @@ export class TrainingStep {
     const { [name]: signature, apply } = bundle.signatures;
     if (signature === undefined) throw new Error("This task's bundle has no slices; load whole batches.");
     const [trainFiles, applyFiles] = await Promise.all([graphFiles(name), graphFiles("apply")]);
+    const partwise = hasShaders() && !sliced ? await PartwiseStep.load(bundle, trainFiles, applyFiles) : null;
+    if (partwise !== null) return new TrainingStep(bundle, sliced, partwise);
     const train = await Graph.load(signature, trainFiles);
-    return new TrainingStep(bundle, sliced, train, await Graph.load(apply, applyFiles));
+    return new TrainingStep(bundle, sliced, new FlatStep(train, await Graph.load(apply, applyFiles)));
   }
 
   /** Runs one step and disposes the variables it started from. The caller owns the result. */
   run(variables: Variables, batch: PreparedBatch, moment: Moment): StepResult {
     const result = tidy(() => {
-      const { gradient, loss, metrics, state } = this.gradient(variables, batch);
-      const { new_trainable, new_slots } = this.apply.run({
-        ...variables,
-        gradient,
-        learning_rate: scalar(moment.learningRate),
-        step: scalar(moment.step),
-        past_steps: scalar(moment.pastSteps),
-      });
-      return {
-        trainable: new_trainable as Tensor,
-        report: concat([
-          reshape(loss, [1]),
-          ...(metrics === undefined ? [] : [reshape(metrics, [-1])]),
-        ]) as Tensor1D,
-        ...(state && { state }),
-        ...(new_slots && { slots: new_slots }),
-      };
+      const { loss, metrics, ...next } =
+        this.graphs instanceof FlatStep
+          ? this.#runFlat(this.graphs, variables, batch, moment)
+          : this.#runPartwise(this.graphs, variables, batch, moment);
+      return { ...next, report: reportOf(loss, metrics) };
     });
     disposeVariables(variables);
     const { report, ...next } = result;
     return { variables: next, report };
   }
 
-  /** Loss, metrics, gradient and new state of one batch; call it within a tidy. */
-  gradient({ trainable, state }: Variables, batch: PreparedBatch): Gradient {
-    const { slice } = this.bundle;
-    if (this.sliced && slice) return gradientInSlices(this.bundle, this.train, trainable, state, batch);
-    return gradientOf(this.bundle, this.bundle.batch_size, this.train, trainable, state, batch);
+  #runFlat(graphs: FlatStep, variables: Variables, batch: PreparedBatch, moment: Moment) {
+    const { learningRate, step, pastSteps } = moment;
+    const { gradient, loss, metrics, state } = this.gradient(variables, batch);
+    const { new_trainable, new_slots } = graphs.apply.run({
+      ...(variables as unknown as Tensors),
+      gradient,
+      learning_rate: pinnedScalar(learningRate),
+      step: pinnedScalar(step),
+      past_steps: pinnedScalar(pastSteps),
+    });
+    return {
+      loss,
+      metrics,
+      trainable: new_trainable as Tensor,
+      ...(state && { state }),
+      ...(new_slots && { slots: new_slots }),
+    };
+  }
+
+  #runPartwise(partwise: PartwiseStep, variables: Variables, batch: PreparedBatch, moment: Moment) {
+    const { trainable, slots } = partwise.cut(variables, this.bundle.optimizer.slots);
+    const outputs = this.#runTrain(partwise, trainable, variables.state, batch);
+    const next = partwise.apply(trainable, slots, partwise.gradients(outputs), {
+      learning_rate: Math.fround(moment.learningRate),
+      step: moment.step,
+      past_steps: moment.pastSteps,
+    });
+    return {
+      loss: outputs.loss as Tensor,
+      metrics: outputs.metrics,
+      trainable: next.trainable,
+      ...(outputs.new_state && { state: outputs.new_state }),
+      ...(slots.length > 0 && { slots: next.slots }),
+    };
+  }
+
+  #runTrain(
+    partwise: PartwiseStep,
+    trainable: Parts,
+    state: Tensor | undefined,
+    batch: PreparedBatch,
+  ): Tensors {
+    const { batch_size } = this.bundle;
+    return runTrain(this.bundle, batch_size, partwise.train, partwise.inputs(trainable), state, batch);
+  }
+
+  /** Loss, metrics, flat gradient and new state of one batch; call it within a tidy. */
+  gradient(variables: Variables, batch: PreparedBatch): Gradient {
+    const { slice, batch_size } = this.bundle;
+    const { state } = variables;
+    const { graphs } = this;
+    if (graphs instanceof PartwiseStep) {
+      const { trainable } = graphs.cut(variables, 0);
+      const outputs = this.#runTrain(graphs, trainable, state, batch);
+      return {
+        loss: outputs.loss as Tensor,
+        gradient: graphs.join(graphs.gradients(outputs)),
+        metrics: outputs.metrics,
+        state: outputs.new_state,
+      };
+    }
+    const trainable = variables.trainable as Tensor;
+    if (this.sliced && slice) return gradientInSlices(this.bundle, graphs.train, trainable, state, batch);
+    return gradientOf(this.bundle, batch_size, graphs.train, trainable, state, batch);
   }
 
   dispose(): void {
-    this.train.dispose();
-    this.apply.dispose();
+    this.graphs.dispose();
   }
 }

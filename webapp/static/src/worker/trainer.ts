@@ -1,6 +1,6 @@
 /** A participant's part of one round: epochs over its examples, from a version's weights to an update. */
 
-import { concat1d, type Tensor1D } from "@tensorflow/tfjs-core";
+import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
 import { metricValues } from "../shared/metrics";
 import { joinShards } from "../shared/preprocess";
@@ -8,7 +8,7 @@ import type { Shard } from "../shared/shard";
 import type { Plan } from "../shared/worker-messages";
 import { Watch } from "./health";
 import { type Feed, openFeed } from "./input/feed";
-import { disposeVariables, startVariables, type TrainingStep, type Variables } from "./step";
+import { disposeVariables, flatVector, startVariables, type TrainingStep, type Variables } from "./step";
 
 export interface Progress {
   readonly step: number;
@@ -91,8 +91,7 @@ async function readUpdate(
   variables: Variables,
   weights: Float32Array,
 ): Promise<Float32Array<ArrayBuffer>> {
-  const parts = [variables.trainable, ...(variables.state ? [variables.state] : [])] as Tensor1D[];
-  const vector = parts.length === 1 ? (parts[0] as Tensor1D).clone() : concat1d(parts);
+  const vector = tidy(() => flatVector(variables));
   disposeVariables(variables);
   const local = await take(watch, vector);
   return Float32Array.from(local, (value, i) => value - (weights[i] as number));

@@ -1,0 +1,27 @@
+"""A thousand steps leave nothing behind: no tensor, no byte of the device, no JavaScript object."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.browser.steady import STEPS, measure
+
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(900)]
+
+# A tensor left behind by each step would take more; what the engine itself keeps varies by some kilobytes.
+HEAP_NOISE = 128 * STEPS
+
+
+@pytest.mark.parametrize(("backend", "model"), [("wasm", "cnn"), ("webgl", "mlp"), ("webgpu", "mlp")])
+def test_a_thousand_steps_hold_nothing_more(
+    backend: str, model: str, browser: Chromium, origin: str
+) -> None:
+    tab = browser.open(f"{origin}/harness/index.html")
+    early, late = measure(tab, origin, model, backend)
+    tab.close()
+    assert late.steps - early.steps == STEPS
+    assert late.tensors == early.tensors
+    assert late.bytes == early.bytes
+    assert late.heap - early.heap < HEAP_NOISE
+    assert early.reads == late.reads == 0

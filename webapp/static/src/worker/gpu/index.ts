@@ -1,0 +1,39 @@
+/** Our kernels for the GPU backends, in place of those of TF.js that are slower. */
+
+import type { MathBackendWebGL } from "@tensorflow/tfjs-backend-webgl";
+import type { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
+import {
+  Conv2DBackpropFilter,
+  getKernel,
+  type KernelFunc,
+  registerKernel,
+  type TensorInfo,
+  unregisterKernel,
+} from "@tensorflow/tfjs-core";
+import { filterGradientOf } from "./filter-gradient";
+import { filterGradientOnWebGl } from "./filter-gradient-webgl";
+import { filterGradientOnWebGpu } from "./filter-gradient-webgpu";
+
+/** Replaces a kernel; `make` is given the one of TF.js for what ours does not do. */
+function replaceKernel(
+  kernelName: string,
+  backendName: string,
+  make: (original: KernelFunc) => KernelFunc,
+): void {
+  const original = getKernel(kernelName, backendName);
+  if (original === undefined) return;
+  unregisterKernel(kernelName, backendName);
+  registerKernel({ ...original, kernelFunc: make(original.kernelFunc) });
+}
+
+/** Once the backend's own kernels are registered. */
+export function installKernels(backendName: "webgl" | "webgpu"): void {
+  replaceKernel(Conv2DBackpropFilter, backendName, (original) => (call) => {
+    const { inputs, attrs, backend } = call;
+    const gradient = filterGradientOf(inputs as Record<string, TensorInfo>, attrs ?? {});
+    if (gradient === null) return original(call);
+    return backendName === "webgl"
+      ? filterGradientOnWebGl(backend as MathBackendWebGL, gradient)
+      : filterGradientOnWebGpu(backend as WebGPUBackend, gradient);
+  });
+}
