@@ -49,7 +49,7 @@ class Objectives:
         described: list[dict[str, Any]] = []
         for part in self._parts_with_labels():
             prefix = f"{part.output.name}_" if len(self.parts) > 1 else ""
-            if prefix and part.loss is not None:
+            if part.loss is not None and self.several_losses:
                 described.append({"name": f"{prefix}loss", "kind": "ratio"})
             for metric in part.metrics:
                 name = _free_name(prefix, metric, taken)
@@ -61,6 +61,11 @@ class Objectives:
     def own(self) -> bool:
         """Whether a loss is the owner's."""
         return any(part.loss is not None and part.loss.own for part in self._parts_with_labels())
+
+    @property
+    def several_losses(self) -> bool:
+        """Whether each loss is told on its own, as Keras does where there is more than one."""
+        return sum(part.loss is not None for part in self._parts_with_labels()) > 1
 
     @property
     def mean_over_rows(self) -> bool:
@@ -90,7 +95,7 @@ class Objectives:
             if part.loss is not None:
                 own = part.loss.of(y, output, rows)
                 loss += own if part.weight == 1.0 else own * part.weight
-                if len(self.parts) > 1:
+                if self.several_losses:
                     metrics.append(tf.stack([own * rows.count, rows.count])[None])
             metrics += [metric.of(y, output, rows) for metric in part.metrics]
         return loss, tf.concat(metrics, 0) if metrics else None

@@ -15,7 +15,7 @@ Settings = dict[str, Any]
 @dataclass(frozen=True)
 class Recipe:
     """`loss`, `metrics` and `loss_weights` as in a task file: names, tables with name and settings, or tables
-    of these by output, None for an output that has none. `optimizer` is a table of the task file.
+    of these by output. `optimizer` is a table of the task file.
     `keras_loss` makes what `Model.compile` takes for a loss that Keras does not have.
     """
 
@@ -84,8 +84,7 @@ def _class(module: Any, name: str) -> Any:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        said = (f"{key} = {_toml(entry)}" for key, entry in value.items() if entry is not None)
-        return "{ " + ", ".join(said) + " }"
+        return "{ " + ", ".join(f"{key} = {_toml(entry)}" for key, entry in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value)

@@ -1,6 +1,6 @@
 /** Single ops as graphs on one backend. */
 
-import { env, tensor } from "@tensorflow/tfjs-core";
+import { env, memory, tensor } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../webapp/static/src/shared/worker-messages";
 import { Graph, type GraphFiles } from "../../../webapp/static/src/worker/graph";
 import { prepare } from "./files";
@@ -18,16 +18,16 @@ interface Case {
   readonly outputs: readonly string[];
 }
 
-/** Which of TF.js' WASM modules to take; the best one that works here if it is left out. */
-interface WasmModule {
+/** How WASM runs; the best way that works here if it is left out. */
+interface WasmChoice {
   readonly simd: boolean;
-  readonly threads: boolean;
+  readonly threads: number;
 }
 
 interface Work {
   readonly cases: readonly Case[];
   readonly backend: Backend;
-  readonly wasm: WasmModule | null;
+  readonly wasm: WasmChoice | null;
 }
 
 function decode(data: string): Uint8Array<ArrayBuffer> {
@@ -83,6 +83,10 @@ async function run({ topology, constants, inputs, outputs }: Case) {
   const feeds = Object.fromEntries(Object.entries(inputs).map(([name, array]) => [name, toTensor(array)]));
   try {
     const results = graph.run(feeds);
+    for (const [name, feed] of Object.entries(feeds)) {
+      if (outputs.some((output) => results[output] === feed))
+        throw new Error(`Its result is its input ${name}.`);
+    }
     return await Promise.all(
       outputs.map(async (name) => {
         const result = results[name];
@@ -99,20 +103,22 @@ async function run({ topology, constants, inputs, outputs }: Case) {
 }
 
 /** Flags of the WASM backend exist from its import on, and count when it starts. */
-async function chooseModule({ simd, threads }: WasmModule): Promise<void> {
+async function forbidThreads(): Promise<void> {
   await import("@tensorflow/tfjs-backend-wasm");
-  env().set("WASM_HAS_SIMD_SUPPORT", simd);
-  env().set("WASM_HAS_MULTITHREAD_SUPPORT", threads);
+  env().set("WASM_HAS_MULTITHREAD_SUPPORT", false);
 }
 
 /** Outputs of each case, or the sentence of what went wrong. */
 export async function runOps({ cases, backend, wasm }: Work) {
-  if (wasm !== null) await chooseModule(wasm);
-  // Three threads take part in whatever can be divided, however small.
-  await prepare(backend, wasm?.threads ? { threads: 3, worthSharing: 1 } : {});
+  if (wasm?.threads === 1) await forbidThreads();
+  // Threads take part in whatever can be divided, however small.
+  await prepare(backend, wasm === null ? {} : { ...wasm, worthSharing: 1 });
   const answers: unknown[] = [];
   for (const item of cases) {
-    answers.push(await run(item).catch((error: unknown) => String(error)));
+    const before = memory().numTensors;
+    const answer = await run(item).catch((error: unknown) => String(error));
+    const left = memory().numTensors - before;
+    answers.push(left === 0 || typeof answer === "string" ? answer : `It leaves ${left} tensors behind.`);
   }
   return answers;
 }

@@ -72,7 +72,7 @@ def arithmetic() -> Iterator[Case]:
         yield op, {"x": huge, "y": values(1.0, 0.0, 1e30, 1e30, -1e-30, -3e38)}
     yield "RealDiv", {"x": values(1.0, -1.0, 0.0, 1e30), "y": values(0.0, 0.0, 5.0, 1e-5)}
     yield "Mul", {"x": values(1e-20, 1e20, 3e38), "y": values(1e20, 1e10, 10.0)}
-    for count in (1, 2, 3, 7):
+    for count in (1, 2, 3, 7, 8, 9, 10, 17, 40):
         yield "AddN", {"inputs": [floats(3, 4) for _ in range(count)]}
     yield "AddN", {"inputs": [between(-9, 9, 5), between(-9, 9, 5)]}
     yield "DivNoNan", {"x": floats(4), "y": values(1, 0, 2, 0)}

@@ -12,18 +12,19 @@ from tests.browser.chromium import Tab
 from tests.browser.ops.case import Array
 
 # Each runs in a page of its own: a backend's flags count when it starts.
-VARIANTS: dict[str, tuple[str, dict[str, bool] | None]] = {
-    "wasm": ("wasm", {"simd": True, "threads": True}),
-    "wasm-simd": ("wasm", {"simd": True, "threads": False}),
-    "wasm-plain": ("wasm", {"simd": False, "threads": False}),
+VARIANTS: dict[str, tuple[str, dict[str, bool | int] | None]] = {
+    "wasm": ("wasm", {"simd": True, "threads": 3}),
+    "wasm-simd": ("wasm", {"simd": True, "threads": 1}),
+    "wasm-plain": ("wasm", {"simd": False, "threads": 1}),
     "webgl": ("webgl", None),
     "webgpu": ("webgpu", None),
     "cpu": ("cpu", None),
 }
 
 TOLERANCE = 2e-5
-# GPUs promise sine and cosine to 2**-11 only.
-COARSE = {(op, backend): 5e-4 for op in ("Sin", "Cos") for backend in ("webgl", "webgpu")}
+# GPUs promise functions of angles to 2**-11 only.
+ANGLES = ("Acos", "Asin", "Atan", "Atan2", "Cos", "Sin", "Tan")
+COARSE = {(op, backend): 5e-4 for op in ANGLES for backend in ("webgl", "webgpu")}
 
 
 @dataclass(frozen=True)

@@ -88,11 +88,10 @@ def products() -> Iterator[Case]:
 
 def updates() -> Iterator[Case]:
     for shape, places in (((6,), (3, 1)), ((6, 4), (3, 1)), ((6, 4), (5, 2)), ((4, 3, 2), (3, 1))):
-        rows = np.stack([chance().permutation(n)[: places[0]] for n in (6, 4)[: places[1]]], axis=-1)
-        if places[0] > 4:
-            rows = np.stack([np.arange(places[0]), chance().integers(0, 4, places[0])], axis=-1)
-        indices: Array = np.minimum(rows, np.array(shape[: places[1]]) - 1).astype(np.int32)
-        indices = np.unique(indices, axis=0)
+        sizes = shape[: places[1]]
+        # No place twice: which of two updates wins is not defined.
+        flat = chance().permutation(int(np.prod(sizes)))[: places[0]]
+        indices: Array = np.stack(np.unravel_index(flat, sizes), axis=-1).astype(np.int32)
         new = floats(len(indices), *shape[places[1] :])
         for op in ("TensorScatterAdd", "TensorScatterUpdate"):
             yield op, {"tensor": floats(*shape), "indices": indices, "updates": new}
@@ -102,7 +101,7 @@ def updates() -> Iterator[Case]:
         yield "Roll", {"input": floats(*shape), "shift": one(shift), "axis": one(axis)}
     yield "Roll", {"input": floats(3, 4), "shift": Fixed(1, -1), "axis": Fixed(0, 1)}
     yield "Roll", {"input": integers(9, 3, 4), "shift": one(1), "axis": one(1)}
-    for low, high in ((0, 0), (-1, 0), (0, -1), (1, 2), (9, 0)):
+    for low, high in ((0, 0), (-1, 0), (0, -1), (1, 2), (2, 0)):
         for shape in ((4, 4), (3, 5), (2, 4, 3)):
             bands = {"num_lower": one(low), "num_upper": one(high)}
             yield "MatrixBandPart", {"input": floats(*shape), **bands}
@@ -112,6 +111,3 @@ def updates() -> Iterator[Case]:
         yield "ReverseSequence", inputs
     for x in (floats(2, 3), between(-9, 9, 4), floats()):
         yield "Add", {"x": np.asarray(x), "y": np.asarray(x)}
-    for ids in (integers(3, 6), between(-1, 3, 6)):
-        inputs = {"data": floats(6, 4), "segment_ids": ids, "num_segments": one(4)}
-        yield "UnsortedSegmentMax", inputs

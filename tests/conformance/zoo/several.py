@@ -76,7 +76,7 @@ def several_outputs() -> Any:
     kind = layers.Dense(3, activation="softmax", name="kind")(x)
     price = layers.Dense(1, name="price")(x)
     visits = layers.Dense(1, activation="softplus", name="visits")(x)
-    return keras.Model(inputs, [kind, price, visits, x])
+    return keras.Model(inputs, {"kind": kind, "price": price, "visits": visits, "features": x})
 
 
 def recommender() -> Any:
@@ -127,13 +127,12 @@ CASES = (
                 "kind": "sparse_categorical_crossentropy",
                 "price": "mse",
                 "visits": "poisson",
-                "features": None,
             },
             {"name": "momentum", "learning_rate": 0.02},
             {"kind": ["accuracy"], "price": ["mae", "root_mean_squared_error"]},
             {"kind": 1.0, "price": 0.5, "visits": 0.25},
         ),
-        y=(class_numbers, numbers, counts, None),
+        y=(None, class_numbers, numbers, counts),
     ),
     Case("recommender", recommender, Recipe("mse", _ADAM, ["mae"]), x=(tokens(10), tokens(10))),
 )

@@ -1,6 +1,7 @@
 /** Ops along single axes, put together from tensors of three dimensions so that every rank works on every backend. */
 
 import {
+  add,
   mirrorPad,
   pad,
   reshape,
@@ -55,6 +56,29 @@ export function mirrorAxes(x: Tensor, widths: Widths, mode: "reflect" | "symmetr
       ),
     );
   }, x);
+}
+
+/** dx of `mirrorAxes` for dy of its result: what lies in the borders is added to the pixels that it mirrors. */
+export function foldMirrored(dy: Tensor, widths: Widths, mode: "reflect" | "symmetric"): Tensor {
+  const edge = mode === "reflect" ? 1 : 0;
+  return widths.reduce((folded: Tensor, [before, after], axis) => {
+    if (before === 0 && after === 0) return folded;
+    return alongAxis(folded, axis, (rows) => {
+      const [outer, size, inner] = rows.shape;
+      const length = size - before - after;
+      const part = (from: number, count: number) => slice(rows, [0, from, 0], [outer, count, inner]);
+      const placed = (border: Tensor3D, from: number, count: number) =>
+        pad(reverse(border, 1), [
+          [0, 0],
+          [from, length - from - count],
+          [0, 0],
+        ]);
+      let dx = part(before, length);
+      if (before > 0) dx = add(dx, placed(part(0, before), edge, before));
+      if (after > 0) dx = add(dx, placed(part(before + length, after), length - after - edge, after));
+      return dx;
+    });
+  }, dy);
 }
 
 /** x backwards along the given axes. */

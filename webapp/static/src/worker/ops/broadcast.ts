@@ -2,6 +2,7 @@
 
 import {
   add,
+  atan2,
   broadcastTo,
   div,
   divNoNan,
@@ -74,7 +75,7 @@ function collapse(x: readonly number[], y: readonly number[]): [number[], number
 }
 
 /** A binary op with right broadcasting for every rank. */
-function broadcasting(run: Binary): Binary {
+export function broadcasting(run: Binary): Binary {
   return (x, y) => {
     if (Math.max(x.rank, y.rank) <= SAFE_RANK) return run(x, y);
     const shape = commonShape(x.shape, y.shape);
@@ -91,7 +92,7 @@ function binary(run: Binary): Op {
 }
 
 /** `chosen` where the condition holds, `other` elsewhere; all three broadcast. */
-function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
+export function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
   const shape = commonShape(condition.shape, chosen.shape, other.shape);
   if (shape.length <= SAFE_RANK) return where(condition, chosen, other);
   const whole = (tensor: Tensor) => reshape(broadcastTo(tensor, shape), [-1]);
@@ -109,6 +110,7 @@ function selectRows(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
 const floorDivision: Binary = (x, y) => (x.dtype === "int32" ? floorDiv(x, y) : floor(div(x, y)));
 
 export const broadcast: Family = {
+  Add: binary(add),
   AddV2: binary(add),
   Sub: binary(sub),
   Mul: binary(mul),
@@ -128,6 +130,7 @@ export const broadcast: Family = {
   GreaterEqual: binary(greaterEqual),
   LogicalAnd: binary(logicalAnd),
   LogicalOr: binary(logicalOr),
+  Atan2: binary(atan2),
   Select: (node) => selectRows(input(node, 0), input(node, 1), input(node, 2)),
   SelectV2: (node) => select(input(node, 0), input(node, 1), input(node, 2)),
 };

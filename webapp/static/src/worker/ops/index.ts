@@ -6,6 +6,7 @@ import { activation } from "./activation";
 import { broadcast } from "./broadcast";
 import { conversion } from "./convert";
 import { convolution } from "./convolution";
+import { image } from "./image";
 import { linear } from "./linear";
 import { loss } from "./loss";
 import { pooling } from "./pooling";
@@ -13,12 +14,15 @@ import { reduction } from "./reduction";
 import { segment } from "./segment";
 import { shape } from "./shape";
 import { slicing } from "./slicing";
+import { special } from "./special";
+import { volume } from "./volume";
 
 const FAMILIES = [
   activation,
   broadcast,
   conversion,
   convolution,
+  image,
   linear,
   loss,
   pooling,
@@ -26,6 +30,8 @@ const FAMILIES = [
   segment,
   shape,
   slicing,
+  special,
+  volume,
 ];
 
 /** Makes every op known to the executor; once per worker, before the first graph is loaded. */

@@ -36,7 +36,7 @@ function rowsOf(indices: Tensor, depth: number, onValue: number, offValue: numbe
  * One row of zeros and a one for each index. The WASM backend of TF.js 4.22 writes the bits of the integer 1 into a
  * float32 result, so the rows are made of integers first.
  */
-function oneHotFloats(indices: Tensor, depth: number): Tensor {
+export function oneHotFloats(indices: Tensor, depth: number): Tensor {
   return convert(rowsOf(indices, depth, 1, 0), "float32");
 }
 

@@ -2,9 +2,11 @@
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {
+  addN,
   argMax,
   argMin,
   cast,
+  cumprod,
   cumsum,
   equal,
   getBackend,
@@ -41,6 +43,21 @@ function product(node: GraphNode): Tensor {
   );
 }
 
+/** A WebGPU program binds eight buffers in all on any device. */
+const MAX_TERMS = 7;
+
+/**
+ * Sum of tensors of one shape. On WebGPU, TF.js 4.22 binds all terms at once; where that is too many the program fails
+ * without a word, and the result is what its memory last held.
+ */
+export function addAll(terms: readonly Tensor[]): Tensor {
+  let left = [...terms];
+  if (getBackend() === "webgpu") {
+    while (left.length > MAX_TERMS) left = [addN(left.slice(0, MAX_TERMS)), ...left.slice(MAX_TERMS)];
+  }
+  return addN(left);
+}
+
 type Reduce = (x: Tensor, axis: number, keepDims?: boolean) => Tensor;
 
 /** Where the largest (or smallest) element lies along axis 1, the first of equal ones. */
@@ -66,17 +83,22 @@ function argExtreme(direct: (x: Tensor, axis: number) => Tensor, extreme: Reduce
   };
 }
 
-/** Running sums. On WebGPU, TF.js 4.22 gets those from the back wrong: there the tensor is turned instead. */
-function runningSum(node: GraphNode): Tensor {
-  const x = input(node, 0);
-  const axis = axisOf(node, 1, x.rank);
-  const exclusive = node.attrs.exclusive === true;
-  const reverse = node.attrs.reverse === true;
-  if (!reverse || getBackend() !== "webgpu") return cumsum(x, axis, exclusive, reverse);
-  return reverseAxes(cumsum(reverseAxes(x, [axis]), axis, exclusive), [axis]);
+type Running = (x: Tensor, axis: number, exclusive: boolean, reverse: boolean) => Tensor;
+
+/** Running sums or products. On WebGPU, TF.js 4.22 gets those from the back wrong: there the tensor is turned instead. */
+function running(run: Running): Op {
+  return (node) => {
+    const x = input(node, 0);
+    const axis = axisOf(node, 1, x.rank);
+    const exclusive = node.attrs.exclusive === true;
+    const reverse = node.attrs.reverse === true;
+    if (!reverse || getBackend() !== "webgpu") return run(x, axis, exclusive, reverse);
+    return reverseAxes(run(reverseAxes(x, [axis]), axis, exclusive, false), [axis]);
+  };
 }
 
 export const reduction: Family = {
+  AddN: (node) => addAll(node.inputs),
   ArgMax: argExtreme(argMax, max),
   ArgMin: argExtreme(argMin, min),
   BiasAddGrad: (node) => {
@@ -88,6 +110,7 @@ export const reduction: Family = {
       dy.shape.slice(0, -1).map((_, axis) => axis),
     );
   },
-  Cumsum: runningSum,
+  Cumprod: running(cumprod),
+  Cumsum: running(cumsum),
   Prod: product,
 };

@@ -3,7 +3,7 @@
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { type Tensor, tensor1d } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
-import { padAxes, reverseAxes } from "./axes";
+import { foldMirrored, mirrorAxes, padAxes, reverseAxes } from "./axes";
 import { type Family, input } from "./family";
 
 /** Rows of two: elements before and after each axis. */
@@ -11,6 +11,8 @@ function borders(node: GraphNode): [number, number][] {
   const flat = constant(node.inputs[1]);
   return input(node, 0).shape.map((_, axis) => [flat[2 * axis] ?? 0, flat[2 * axis + 1] ?? 0]);
 }
+
+const modeOf = (node: GraphNode) => node.attrs.mode as "reflect" | "symmetric";
 
 function reversed(node: GraphNode): Tensor {
   const x = input(node, 0);
@@ -28,6 +30,8 @@ export const shape: Family = {
       "int32",
     );
   },
+  MirrorPad: (node) => mirrorAxes(input(node, 0), borders(node), modeOf(node)),
+  MirrorPadGrad: (node) => foldMirrored(input(node, 0), borders(node), modeOf(node)),
   Pad: (node) => padAxes(input(node, 0), borders(node)),
   PadV2: (node) => padAxes(input(node, 0), borders(node), constant(node.inputs[2])[0]),
   ReverseV2: reversed,
