@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import keras
@@ -11,6 +12,9 @@ import numpy as np
 from converter.activities import SUMS
 from converter.limits import Limits
 from converter.refusal import Refusal
+
+# What TensorFlow takes as the name of a scope.
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 
 
 def check_model(model: Any) -> None:
@@ -68,6 +72,11 @@ def _check_borders(model: Any) -> None:
 
 def _check_layers(model: Any) -> None:
     for layer in model._flatten_layers():
+        if layer is not model and not _NAME.fullmatch(layer.name):
+            raise Refusal(
+                f"The layer {layer.name!r} has a name that a graph cannot hold; "
+                "name it with letters, digits, . and _, a letter first."
+            )
         policy = layer.dtype_policy
         if policy.compute_dtype not in ("float32", "int32", "int64", "bool") or policy.quantization_mode:
             raise Refusal(

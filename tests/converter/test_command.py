@@ -50,7 +50,7 @@ def test_the_process_answers_in_json_on_its_last_line(files: Path, tmp_path: Pat
     answer = json.loads(done.stdout.splitlines()[-1])
     assert answer["ok"] is False
     assert answer["code"] == "bad-bundle"
-    assert "not a .keras file" in answer["message"]
+    assert "model.h5 cannot be read" in answer["message"]
     assert not (tmp_path / "out").exists()
 
 

@@ -150,6 +150,8 @@ MODELS: list[Case] = [
      "layer mixed", "computes in mixed_bfloat16", "without mixed precision"),
     ("double precision", lambda: sequential(layers.Dense(1, dtype="float64", name="double")),
      "layer double", "computes in float64", "dtype float32"),
+    ("odd name", lambda: sequential(layers.Dense(1, name="my layer!")),
+     "layer 'my layer!'", "a name that a graph cannot hold", "name it with letters"),
     ("wrong batch", fixed_batch,
      "input seven", "fixed batch size 7, but the task's is 4", "write batch_size = 7"),
     ("op off the list", determinant,
