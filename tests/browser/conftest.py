@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,16 +36,30 @@ def origin(bundles: Path, blobs: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
-def tab_for(browser: Chromium, origin: str) -> Iterator[Callable[[str], Tab]]:
-    """The page of a backend, opened when it is first asked for."""
+@contextmanager
+def pages(browser: Chromium, origin: str) -> Iterator[Callable[[str], Tab]]:
+    """Pages of the harness by name, each opened when it is first asked for."""
     tabs: dict[str, Tab] = {}
 
-    def tab(backend: str) -> Tab:
-        if backend not in tabs:
-            tabs[backend] = browser.open(f"{origin}/harness/index.html")
-        return tabs[backend]
+    def tab(name: str) -> Tab:
+        if name not in tabs:
+            tabs[name] = browser.open(f"{origin}/harness/index.html")
+        return tabs[name]
 
     yield tab
     for opened in tabs.values():
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def tab_for(browser: Chromium, origin: str) -> Iterator[Callable[[str], Tab]]:
+    """The page of a backend."""
+    with pages(browser, origin) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="session")
+def bare_tab_for(browser: Chromium) -> Iterator[Callable[[str], Tab]]:
+    """The page of a backend on a site without bundles, which take long to make."""
+    with serve({"/harness/": build_harness()}) as address, pages(browser, address) as tab:
+        yield tab

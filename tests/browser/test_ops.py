@@ -27,10 +27,10 @@ def cases() -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_op_equals_tensorflow(
-    variant: str, family: str, cases: dict[str, list[dict[str, Any]]], tab_for: Callable[[str], Tab]
+    variant: str, family: str, cases: dict[str, list[dict[str, Any]]], bare_tab_for: Callable[[str], Tab]
 ) -> None:
     chosen = fast(cases[family], EVERY.get(variant, 1))
-    verdicts = run(tab_for(variant), variant, chosen, seconds=500)
+    verdicts = run(bare_tab_for(variant), variant, chosen, seconds=500)
     assert {verdict.label: verdict.fault for verdict in verdicts if verdict.fault is not None} == {}
 
 
@@ -43,9 +43,9 @@ def test_every_op_equals_tensorflow(
     ],
 )
 def test_each_variant_of_wasm_runs_its_own_modules(
-    variant: str, modules: set[str], cases: dict[str, list[dict[str, Any]]], tab_for: Callable[[str], Tab]
+    variant: str, modules: set[str], cases: dict[str, list[dict[str, Any]]], bare_tab_for: Callable[[str], Tab]
 ) -> None:
-    tab = tab_for(variant)
+    tab = bare_tab_for(variant)
     run(tab, variant, cases["elementwise"][:1], seconds=60)
     assert set(tab.call("fetchedModules", None)) == modules
 

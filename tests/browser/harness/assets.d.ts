@@ -9,3 +9,9 @@ declare module "minga:kernels/*" {
   const address: string;
   export default address;
 }
+
+/** Vite gives a file's text for `?raw`. */
+declare module "*.json?raw" {
+  const text: string;
+  export default text;
+}

@@ -59,6 +59,7 @@ def functions() -> Iterator[Case]:
 
 
 def order() -> Iterator[Case]:
+    shape: Shape
     for shape, k in (((5,), 2), ((3, 6), 1), ((3, 6), 6), ((2, 3, 9), 4), ((2, 130), 5)):
         for x in (floats(*shape), steps(*shape)):
             yield "TopKV2", {"input": x, "k": one(k), "sorted": True}

@@ -8,6 +8,7 @@ import { fuse } from "./fuse";
 import { shortConstants, type Topology } from "./fuse/nodes";
 import { scalarize } from "./fuse/scalarize";
 import { hasShaders, install } from "./gpu/elementwise";
+import { vet } from "./vetting";
 
 export interface GraphFiles {
   readonly topology: Topology;
@@ -44,8 +45,10 @@ export class Graph {
     private readonly disposePrograms: () => void,
   ) {}
 
+  /** Throws an Error with the reason for a graph that no bundle may hold. */
   static async load(signature: Signature, files: GraphFiles): Promise<Graph> {
     const { weightSpecs, weights } = files;
+    vet(files.topology, new Set(weightSpecs.map(({ name }) => name)));
     const { topology, dispose } = optimize(signature, files);
     const model = await loadGraphModel({
       load: async () => ({ modelTopology: topology, weightSpecs, weightData: weights }),
