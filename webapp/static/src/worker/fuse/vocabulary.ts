@@ -23,7 +23,8 @@ export const VOCABULARY: Readonly<Record<string, Definition>> = {
     "x",
     "pick(lt(abs(x), V(0.01)), x * (V(1.0) + x * (V(0.5) + x * V(0.16666667))), exp(x) - V(1.0))",
   ),
-  logarithm: define("x", "pick(lt(x, V(0.0)), notANumber(), log(x))"),
+  // log(0) is a large number on some devices; the quotient is minus infinity on all.
+  logarithm: define("x", "pick(lt(x, V(0.0)), notANumber(), pick(eq(x, V(0.0)), V(-1.0) / abs(x), log(x)))"),
   logOnePlus: define(
     "x",
     "pick(lt(abs(x), V(0.01)), x * (V(1.0) - x * (V(0.5) - x * (V(0.33333333) - x * V(0.25)))), logarithm(V(1.0) + x))",

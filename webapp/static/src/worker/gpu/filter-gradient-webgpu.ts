@@ -1,37 +1,16 @@
 /** The filter's gradient on WebGPU; see filter-gradient.ts. */
 
-import type { WebGPUBackend, WebGPUProgram } from "@tensorflow/tfjs-backend-webgpu";
+import type { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { ENOUGH_THREADS, type FilterGradient } from "./filter-gradient";
-
-const WORKGROUP = 64;
-
-/** A program over `threads` threads whose code knows all its sizes; `body` has `index`, the thread's number. */
-function program(
-  name: string,
-  threads: number,
-  outputShape: readonly number[],
-  inputs: Readonly<Record<string, 1 | 4>>,
-  components: 1 | 4,
-  body: string,
-): WebGPUProgram {
-  return {
-    variableNames: Object.keys(inputs),
-    variableComponents: Object.values(inputs),
-    outputComponent: components,
-    outputShape: [...outputShape],
-    dispatchLayout: { x: outputShape.map((_, axis) => axis) },
-    dispatch: [Math.ceil(threads / WORKGROUP), 1, 1],
-    workgroupSize: [WORKGROUP, 1, 1],
-    // A binding that the code does not use would be missing from the pipeline's layout: the size comes as a uniform.
-    uniforms: "threads : i32,",
-    shaderKey: name,
-    getUserCode: () => `fn main(index : i32) { if (index < uniforms.threads) { ${body} } }`,
-  };
-}
+import { plainProgram } from "./program-webgpu";
 
 /** One thread for each share of the rows of dy, filter row, input channel and (four) output channels. */
-function partialGradients({ info }: FilterGradient, shares: number, components: 1 | 4): WebGPUProgram {
+function partialGradients(
+  { info }: FilterGradient,
+  shares: number,
+  components: 1 | 4,
+): ReturnType<typeof plainProgram> {
   const { batchSize, inHeight, inWidth, inChannels, outHeight, outWidth, outChannels } = info;
   const { filterHeight, filterWidth, strideHeight, strideWidth, padInfo } = info;
   const columns = Array.from({ length: filterWidth }, (_, column) => column);
@@ -66,17 +45,17 @@ function partialGradients({ info }: FilterGradient, shares: number, components: 
   const sizes = [info.inShape, info.filterShape, strideHeight, strideWidth, padInfo.top, padInfo.left];
   const name = `minga_filter_gradient_${[...sizes, outHeight, outWidth, shares].flat().join("_")}`;
   const shape = [shares * filterHeight, filterWidth, inChannels, outChannels];
-  return program(name, threads, shape, { x: 1, dy: components }, components, body);
+  return plainProgram(name, threads, shape, { x: 1, dy: components }, components, body);
 }
 
 /** Adds the shares up. */
-function total({ info }: FilterGradient, shares: number): WebGPUProgram {
+function total({ info }: FilterGradient, shares: number): ReturnType<typeof plainProgram> {
   const size = info.filterShape.reduce((product, length) => product * length, 1);
   const body = `
     var sum = 0.0;
     for (var share = 0; share < ${shares}; share = share + 1) { sum = sum + parts[share * ${size} + index]; }
     result[index] = sum;`;
-  return program(`minga_total_${size}_${shares}`, size, info.filterShape, { parts: 1 }, 1, body);
+  return plainProgram(`minga_total_${size}_${shares}`, size, info.filterShape, { parts: 1 }, 1, body);
 }
 
 /** dw [h, w, C, K]. The caller owns the result. */
@@ -85,12 +64,11 @@ export function filterGradientOnWebGpu(backend: WebGPUBackend, call: FilterGradi
   const components = outChannels % 4 === 0 ? 4 : 1;
   const threads = (filterHeight * inChannels * outChannels) / components;
   const shares = Math.max(1, Math.min(Math.ceil(ENOUGH_THREADS / threads), batchSize * outHeight));
-  const inputs = [call.x, call.dy];
-  const size = [{ type: "int32", data: [threads * shares] }];
-  const parts = backend.runWebGPUProgram(partialGradients(call, shares, components), inputs, "float32", size);
+  const partial = partialGradients(call, shares, components);
+  const parts = backend.runWebGPUProgram(partial.program, [call.x, call.dy], "float32", partial.uniforms);
   if (shares === 1) return { ...parts, shape: [...filterShape] };
-  const weights = [{ type: "int32", data: [threads * components * call.info.filterWidth] }];
-  const result = backend.runWebGPUProgram(total(call, shares), [parts], "float32", weights);
+  const sum = total(call, shares);
+  const result = backend.runWebGPUProgram(sum.program, [parts], "float32", sum.uniforms);
   backend.disposeData(parts.dataId);
   return result;
 }

@@ -1,4 +1,4 @@
-/** Our kernels for the GPU backends, in place of those of TF.js that are slower. */
+/** Our kernels for the GPU backends, in place of those of TF.js that are slower or wrong. */
 
 import type { MathBackendWebGL } from "@tensorflow/tfjs-backend-webgl";
 import type { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
@@ -6,6 +6,7 @@ import {
   Conv2DBackpropFilter,
   getKernel,
   type KernelFunc,
+  MaxPoolGrad,
   registerKernel,
   type TensorInfo,
   unregisterKernel,
@@ -13,6 +14,7 @@ import {
 import { filterGradientOf } from "./filter-gradient";
 import { filterGradientOnWebGl } from "./filter-gradient-webgl";
 import { filterGradientOnWebGpu } from "./filter-gradient-webgpu";
+import { poolGradientOf, poolGradientOnWebGl, poolGradientOnWebGpu } from "./max-pool-gradient";
 
 /** Replaces a kernel; `make` is given the one of TF.js for what ours does not do. */
 function replaceKernel(
@@ -35,5 +37,11 @@ export function installKernels(backendName: "webgl" | "webgpu"): void {
     return backendName === "webgl"
       ? filterGradientOnWebGl(backend as MathBackendWebGL, gradient)
       : filterGradientOnWebGpu(backend as WebGPUBackend, gradient);
+  });
+  replaceKernel(MaxPoolGrad, backendName, () => ({ inputs, attrs, backend }) => {
+    const gradient = poolGradientOf(inputs as Record<string, TensorInfo>, attrs ?? {});
+    return backendName === "webgl"
+      ? poolGradientOnWebGl(backend as MathBackendWebGL, gradient)
+      : poolGradientOnWebGpu(backend as WebGPUBackend, gradient);
   });
 }
