@@ -98,7 +98,9 @@ def measure(models: list[str], backends: list[str], turns: int) -> list[dict[str
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    print(f"{'model':8} {'backend':8} {'ours':>10} {'Layers':>10} {'ratio':>7} {'TensorFlow':>11} {'memory':>10}")
+    print(
+        f"{'model':8} {'backend':8} {'ours':>10} {'Layers':>10} {'ratio':>7} {'TensorFlow':>11} {'memory':>10}"
+    )
     for row in rows:
         layers = "-" if row["layers_step_ms"] is None else f"{row['layers_step_ms']:.1f} ms"
         ratio = "-" if row["ratio_to_layers"] is None else f"{row['ratio_to_layers']:.2f}"

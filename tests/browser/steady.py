@@ -1,4 +1,4 @@
-"""A thousand steps without growth: `python -m tests.browser.steady [--steps N]` prints what is held on the way."""
+"""A thousand steps without growth: `python -m tests.browser.steady [--steps N]` prints what is held."""
 
 from __future__ import annotations
 

@@ -43,7 +43,10 @@ def test_every_op_equals_tensorflow(
     ],
 )
 def test_each_variant_of_wasm_runs_its_own_modules(
-    variant: str, modules: set[str], cases: dict[str, list[dict[str, Any]]], bare_tab_for: Callable[[str], Tab]
+    variant: str,
+    modules: set[str],
+    cases: dict[str, list[dict[str, Any]]],
+    bare_tab_for: Callable[[str], Tab],
 ) -> None:
     tab = bare_tab_for(variant)
     run(tab, variant, cases["elementwise"][:1], seconds=60)

@@ -14,9 +14,7 @@ HEAP_NOISE = 128 * STEPS
 
 
 @pytest.mark.parametrize(("backend", "model"), [("wasm", "cnn"), ("webgl", "mlp"), ("webgpu", "mlp")])
-def test_a_thousand_steps_hold_nothing_more(
-    backend: str, model: str, browser: Chromium, origin: str
-) -> None:
+def test_a_thousand_steps_hold_nothing_more(backend: str, model: str, browser: Chromium, origin: str) -> None:
     tab = browser.open(f"{origin}/harness/index.html")
     early, late = measure(tab, origin, model, backend)
     tab.close()

@@ -115,7 +115,7 @@ class Case:
         if index == 3:
             weight[-3:] = 0.0
             for array in x + y:
-                array[-3:] = 0
+                array[-3:] = array[0]
         return Batch(tuple(x), tuple(y), weight)
 
     def _shape(self, tensor: Any) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tests.browser.ops.case import Array, Case, Fixed, booleans, floats, one, positive
+from tests.browser.ops.case import Array, Case, Fixed, Shape, booleans, floats, one, positive
 
 # Rows of a tile: 4 or 6; columns: 8; depth of a panel: 256.
 MATRICES = ((1, 1, 1), (6, 256, 8), (7, 257, 9), (13, 3, 8), (5, 300, 17), (64, 70, 65))
@@ -123,7 +123,7 @@ def each() -> Iterator[Case]:
 
 def axes() -> Iterator[Case]:
     """Sums along any axes, transposes of any order, repeats."""
-    for shape, reduced in (
+    sums: tuple[tuple[Shape, Shape], ...] = (
         ((5,), (0,)),
         ((3, 17), (0,)),
         ((3, 17), (1,)),
@@ -134,12 +134,13 @@ def axes() -> Iterator[Case]:
         ((300, 33), (0,)),
         ((30, 330), (1,)),
         ((4, 9, 9, 12), (0, 1, 2)),
-    ):
+    )
+    for shape, reduced in sums:
         for op in ("Sum", "Mean"):
             for keep in (False, True):
                 yield op, {"input": floats(*shape), "axis": Fixed(*reduced), "keep_dims": keep}
     yield "BiasAddGrad", {"out_backprop": floats(9, 10, 11, 19)}
-    for shape, order in (
+    orders: tuple[tuple[Shape, Shape], ...] = (
         ((9, 10), (1, 0)),
         ((30, 51), (1, 0)),
         ((3, 9, 10), (0, 2, 1)),
@@ -149,7 +150,8 @@ def axes() -> Iterator[Case]:
         ((4, 1, 5), (1, 0, 2)),
         ((2, 3, 4, 3, 2), (4, 2, 0, 3, 1)),
         ((2, 3, 2, 3, 2, 3), (5, 3, 1, 4, 2, 0)),
-    ):
+    )
+    for shape, order in orders:
         yield "Transpose", {"x": floats(*shape), "perm": Fixed(*order)}
     for shape, times in (
         ((1,), (9,)),

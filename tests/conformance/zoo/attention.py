@@ -103,6 +103,8 @@ _ADAM = {"name": "adam", "learning_rate": 0.005}
 _ADAMW = {"name": "adamw", "learning_rate": 0.005, "weight_decay": 0.01}
 _CLASSES = Recipe("sparse_categorical_crossentropy", _ADAM, ["accuracy"])
 _EVENTS = Recipe("binary_crossentropy", _ADAM, ["accuracy"])
+# The bias of attention keys has no gradient but rounding, which optimizers that divide by it make large.
+_SGD = Recipe("mse", {"name": "momentum", "learning_rate": 0.02}, ["mae"])
 _REGRESSION = Recipe("mse", _ADAM, ["mae"])
 
 CASES = (
@@ -123,7 +125,7 @@ CASES = (
         batch_size=4,
     ),
     Case("masked-attention", masked_attention, _EVENTS, x=(sentences(12),), y=(events,), batch_size=6),
-    Case("given-mask", given_mask, _REGRESSION, x=(numbers, events), batch_size=6),
+    Case("given-mask", given_mask, _SGD, x=(numbers, events), batch_size=6),
     Case("dot-attention", dot_attention, _CLASSES, x=(numbers, numbers), y=(class_numbers,), batch_size=6),
     Case("grouped-queries", grouped_queries, _REGRESSION, batch_size=6),
     Case("time-series-transformer", time_series_transformer, _CLASSES, y=(class_numbers,), batch_size=6),
