@@ -1,4 +1,4 @@
-"""TensorFlow's step on one core in milliseconds: `python -m benchmarks.native STEPS BUNDLE...` prints JSON."""
+"""TensorFlow's step on one core, in ms: `python -m benchmarks.native STEPS BUNDLE...` prints JSON."""
 
 from __future__ import annotations
 

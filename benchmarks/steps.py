@@ -1,10 +1,10 @@
 """One training step of the same model on every backend, beside TF.js Layers and TensorFlow on one core.
 
-Usage: python -m benchmarks.steps [--models NAME...] [--backends NAME...] [--quick] [--json]
+Usage: python -m benchmarks.steps [--models NAME...] [--backends NAME...] [--threads N] [--quick] [--json]
 
-Ours and TF.js Layers' `trainOnBatch` take turns in the same page of headless Chromium, each in a worker of its own;
-TensorFlow runs the same bundle before. A step ends when its loss is readable. What counts is the best of the turns:
-whatever else the machine does can only make a step longer.
+Ours and TF.js Layers' `trainOnBatch` take turns in the same page of headless Chromium, each in a worker
+of its own; TensorFlow runs the same bundle before. A step ends when its loss is readable. What counts is
+the best of the turns: whatever else the machine does can only make a step longer.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +51,28 @@ def _run(module: str, *arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def compare(tab: Tab, origin: str, folder: Path, model: str, backend: str, turns: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Effort:
+    """How often each side takes its turn; `threads` of WASM, if not the page's own choice."""
+
+    turns: int
+    threads: int | None = None
+
+
+def compare(tab: Tab, origin: str, folder: Path, model: str, backend: str, effort: Effort) -> dict[str, Any]:
     """Best step of ours and of TF.js Layers on one backend, measured in turns, and the memory ours needs."""
     ours: list[float] = []
     theirs: list[float] = []
     layers = architecture(folder / model)
     fault = layers if isinstance(layers, str) else None
-    wanted = {"base": f"{origin}/bundles/{model}", "backend": backend, "steps": STEPS[backend]}
+    wanted: dict[str, Any] = {"base": f"{origin}/bundles/{model}", "backend": backend}
+    wanted["steps"] = STEPS[backend]
+    if effort.threads is not None:
+        wanted["threads"] = effort.threads
     bundle = json.loads((folder / model / "bundle.json").read_text("utf-8"))
     rival = {**wanted, "bundle": bundle, "architecture": layers}
     peak = 0
-    for _ in range(turns):
+    for _ in range(effort.turns):
         turn = tab.call("stepTimes", wanted, 500)
         ours += turn["times"]
         peak = turn["bytes"]
@@ -81,7 +93,7 @@ def compare(tab: Tab, origin: str, folder: Path, model: str, backend: str, turns
     }
 
 
-def measure(models: list[str], backends: list[str], turns: int) -> list[dict[str, Any]]:
+def measure(models: list[str], backends: list[str], effort: Effort) -> list[dict[str, Any]]:
     """One row for each model and backend."""
     folder, harness = bundles(models), build_harness()
     native = json.loads(_run("benchmarks.native", str(NATIVE_STEPS), *(str(folder / m) for m in models)))
@@ -90,7 +102,7 @@ def measure(models: list[str], backends: list[str], turns: int) -> list[dict[str
         for model in models:
             for backend in backends:
                 tab = browser.open(f"{origin}/harness/index.html")
-                row = compare(tab, origin, folder, model, backend, turns)
+                row = compare(tab, origin, folder, model, backend, effort)
                 rows.append({**row, "native_step_ms": round(native[model], 2)})
                 print(f"{model} on {backend}: {row['step_ms']} ms", file=sys.stderr, flush=True)
                 tab.close()
@@ -98,30 +110,27 @@ def measure(models: list[str], backends: list[str], turns: int) -> list[dict[str
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    print(
-        f"{'model':8} {'backend':8} {'ours':>10} {'Layers':>10} {'ratio':>7} {'TensorFlow':>11} {'memory':>10}"
-    )
+    print(f"{'model':8} {'backend':8} {'ours':>10} {'Layers':>10} {'ratio':>7} {'native':>10} {'memory':>10}")
     for row in rows:
         layers = "-" if row["layers_step_ms"] is None else f"{row['layers_step_ms']:.1f} ms"
         ratio = "-" if row["ratio_to_layers"] is None else f"{row['ratio_to_layers']:.2f}"
         ours, native = f"{row['step_ms']:.1f} ms", f"{row['native_step_ms']:.1f} ms"
-        memory = f"{row['peak_mib']:.1f} MiB"
-        print(
-            f"{row['model']:8} {row['backend']:8} {ours:>10} {layers:>10} {ratio:>7} {native:>11} {memory:>10}"
-        )
+        cells = f"{row['model']:8} {row['backend']:8} {ours:>10} {layers:>10} {ratio:>7} {native:>10}"
+        print(f"{cells} {row['peak_mib']:>6.1f} MiB")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Times one training step on every backend.")
     parser.add_argument("--models", nargs="+", choices=("digits", *MODELS), default=list(MODELS))
     parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(BACKENDS))
+    parser.add_argument("--threads", type=int, help="threads of WASM; else the page's own choice")
     parser.add_argument("--quick", action="store_true", help="digits on WASM and WebGL only, two turns")
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
     options = parser.parse_args()
     if options.quick:
-        rows = measure(["digits"], ["wasm", "webgl"], QUICK_TURNS)
+        rows = measure(["digits"], ["wasm", "webgl"], Effort(QUICK_TURNS, options.threads))
     else:
-        rows = measure(options.models, options.backends, TURNS)
+        rows = measure(options.models, options.backends, Effort(TURNS, options.threads))
     if options.json:
         print(json.dumps({"rows": rows}, indent=1))
     else:

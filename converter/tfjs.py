@@ -39,7 +39,7 @@ def write_graph_model(graph_def: Any, directory: Path) -> None:
 
 
 def _write_shapes(topology: Any) -> None:
-    """Note the static shape of every output in TensorFlow's own attribute; browsers fuse ops by them."""
+    """Note each output's static shape in TensorFlow's own attribute for it; browsers fuse ops by them."""
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(topology, name="")

@@ -1,4 +1,4 @@
-"""A thousand steps without growth: `python -m tests.browser.steady [--steps N]` prints what is held."""
+"""Steps without growth: `python -m tests.browser.steady [--steps N]` prints what is held before and after."""
 
 from __future__ import annotations
 
