@@ -29,6 +29,10 @@ def reductions() -> Iterator[Case]:
         yield op, {"input": floats(2, 3, 4), "axis": Fixed(-1, -2), "keep_dims": True}
         for axes in ((0, 5), (1, 2, 4), (0, 1, 2, 3, 4, 5)):
             yield op, {"input": floats(2, 1, 2, 2, 1, 3), "axis": Fixed(*axes), "keep_dims": len(axes) == 3}
+        # The gradient of repeating along five axes.
+        for keep in (False, True):
+            deep = floats(1, 2, 2, 3, 2, 2, 2, 1, 3, 1)
+            yield op, {"input": deep, "axis": Fixed(0, 2, 4, 6, 8), "keep_dims": keep}
         for shape, axes in (((300,), (0,)), ((3, 1025), (1,)), ((129, 5), (0,)), ((33, 2, 40), (0, 2))):
             yield op, {"input": 0.5 + 0.1 * floats(*shape), "axis": Fixed(*axes), "keep_dims": False}
     for op in ("Sum", "Max", "Min", "Prod"):

@@ -55,6 +55,9 @@ def transposes() -> Iterator[Case]:
             shape = tuple(int(n) for n in chance().integers(1, 4, rank))
             order = tuple(int(n) for n in chance().permutation(rank))
             yield "Transpose", {"x": floats(*shape), "perm": Fixed(*order)}
+    deep = (2, 3, 1, 2, 1, 2, 3, 1, 1, 2)
+    for order in ((0, 1, 3, 2, 5, 4, 6, 7, 9, 8), (9, 0, 1, 2, 3, 4, 5, 6, 7, 8)):
+        yield "Transpose", {"x": floats(*deep), "perm": Fixed(*order)}
     yield "Transpose", {"x": floats(33, 65), "perm": Fixed(1, 0)}
     yield "Transpose", {"x": integers(9, 2, 3, 4), "perm": Fixed(2, 0, 1)}
     yield "Transpose", {"x": booleans(3, 4), "perm": Fixed(1, 0)}

@@ -11,6 +11,7 @@ import {
   equal,
   getBackend,
   max,
+  mean,
   min,
   prod,
   range,
@@ -31,16 +32,25 @@ function axisOf(node: GraphNode, index: number, rank: number): number {
   return axis < 0 ? axis + rank : axis;
 }
 
-/** Product over axes. The WebGPU kernel of TF.js 4.22 forgets to keep reduced axes, so they are put back here. */
-function product(node: GraphNode): Tensor {
-  const x = input(node, 0);
-  const axes = constant(node.inputs[1]).map((axis) => (axis < 0 ? axis + x.rank : axis));
-  const result = prod(x, axes);
-  if (node.attrs.keep_dims !== true) return result;
-  return reshape(
-    result,
-    x.shape.map((length, axis) => (axes.includes(axis) ? 1 : length)),
-  );
+/**
+ * A reduction over constant axes. Neighbouring axes that are both reduced or both kept become one: the WebGL backend of
+ * TF.js 4.22 reduces up to six dimensions only, and the gradient of Tile has more. Its WebGPU kernel of Prod forgets to
+ * keep reduced axes, so they are put back here.
+ */
+function over(reduce: (x: Tensor, axes: number[]) => Tensor): Op {
+  return (node) => {
+    const x = input(node, 0);
+    const axes = new Set(constant(node.inputs[1]).map((axis) => (axis < 0 ? axis + x.rank : axis)));
+    const shape: number[] = [];
+    const reduced: number[] = [];
+    x.shape.forEach((length, axis) => {
+      if (axis > 0 && axes.has(axis) === axes.has(axis - 1)) shape.push((shape.pop() as number) * length);
+      else if (shape.push(length) && axes.has(axis)) reduced.push(shape.length - 1);
+    });
+    const kept = node.attrs.keep_dims === true;
+    const result = x.shape.flatMap((length, axis) => (!axes.has(axis) ? [length] : kept ? [1] : []));
+    return reshape(reduced.length === 0 ? x : reduce(reshape(x, shape), reduced), result);
+  };
 }
 
 /** A WebGPU program binds eight buffers in all on any device. */
@@ -112,5 +122,9 @@ export const reduction: Family = {
   },
   Cumprod: running(cumprod),
   Cumsum: running(cumsum),
-  Prod: product,
+  Max: over(max),
+  Mean: over(mean),
+  Min: over(min),
+  Prod: over(prod),
+  Sum: over(sum),
 };

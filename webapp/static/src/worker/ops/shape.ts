@@ -1,7 +1,7 @@
 /** Ops that move elements and compute nothing. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
-import { type Tensor, tensor1d } from "@tensorflow/tfjs-core";
+import { reshape, type Tensor, tensor1d, transpose } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
 import { foldMirrored, mirrorAxes, padAxes, reverseAxes } from "./axes";
 import { type Family, input } from "./family";
@@ -10,6 +10,31 @@ import { type Family, input } from "./family";
 function borders(node: GraphNode): [number, number][] {
   const flat = constant(node.inputs[1]);
   return input(node, 0).shape.map((_, axis) => [flat[2 * axis] ?? 0, flat[2 * axis + 1] ?? 0]);
+}
+
+/**
+ * x with its axes in another order. Axes that stay neighbours become one, those of one element vanish: the WebGL backend
+ * of TF.js 4.22 transposes up to six dimensions only.
+ */
+function transposed(node: GraphNode): Tensor {
+  const x = input(node, 0);
+  const order = constant(node.inputs[1]);
+  const result = order.map((axis) => x.shape[axis] as number);
+  const runs: number[][] = [];
+  for (const axis of order.filter((axis) => x.shape[axis] !== 1)) {
+    const run = runs.at(-1);
+    const between = run === undefined ? [] : x.shape.slice((run.at(-1) as number) + 1, axis);
+    if (run !== undefined && axis > (run.at(-1) as number) && between.every((length) => length === 1))
+      run.push(axis);
+    else runs.push([axis]);
+  }
+  const placed = [...runs].sort((a, b) => (a[0] as number) - (b[0] as number));
+  const sizes = placed.map((run) => run.reduce((size, axis) => size * (x.shape[axis] as number), 1));
+  const moved = transpose(
+    reshape(x, sizes),
+    runs.map((run) => placed.indexOf(run)),
+  );
+  return reshape(moved, result);
 }
 
 const modeOf = (node: GraphNode) => node.attrs.mode as "reflect" | "symmetric";
@@ -35,4 +60,5 @@ export const shape: Family = {
   Pad: (node) => padAxes(input(node, 0), borders(node)),
   PadV2: (node) => padAxes(input(node, 0), borders(node), constant(node.inputs[2])[0]),
   ReverseV2: reversed,
+  Transpose: transposed,
 };
