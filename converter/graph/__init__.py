@@ -14,6 +14,7 @@ from converter.graph.einsums import lower_einsums
 from converter.graph.fused import fuse_bias
 from converter.graph.neutral import drop_neutral
 from converter.graph.products import flatten_products, flatten_summed_products
+from converter.graph.reductions import narrow_reductions
 from converter.graph.reshapes import cancel_transposes, lift_bias_gradients, merge_reshapes, sink_reshapes
 from converter.graph.sequences import join_unpacked, products_of_steps, sum_of_products
 from converter.graph.signs import fold_factors, fold_signs, plain_sums
@@ -40,6 +41,7 @@ __all__ = [
     "lower_einsums",
     "merge_reshapes",
     "narrow_constants",
+    "narrow_reductions",
     "plain_sums",
     "products_of_steps",
     "share_common",
@@ -61,6 +63,7 @@ PASSES: tuple[Pass, ...] = (
     lift_arithmetic,
     join_split,
     drop_tiles,
+    narrow_reductions,
     sink_reshapes,
     lift_bias_gradients,
     merge_reshapes,

@@ -280,3 +280,25 @@ def test_inputs_that_nothing_reads_and_all_outputs_keep_their_names() -> None:
     assert {node.name for node in simple.node} == {"x", "step", "first", "second"}
     names = [node.name for node in simple.node]
     assert names.index("x") < names.index("second")
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_reduction_of_many_axes_has_few(mean: bool, keepdims: bool) -> None:
+    reduce = tf.reduce_mean if mean else tf.reduce_sum
+
+    def build(x: Any) -> Any:
+        return reduce(tf.reshape(x, [1, 4, 1, 3, 1, 4, 2, 1, 1, 5]), [0, 2, 4, 6, 8], keepdims=keepdims)
+
+    graph_def = traced(build, (4, 3, 8, 5))
+    after([passes.narrow_reductions, passes.merge_reshapes], graph_def)
+    view = View(graph_def, ["output"])
+    for rewrite in (passes.narrow_reductions, passes.merge_reshapes):
+        rewrite(view)
+    (reduced,) = view.all("Mean" if mean else "Sum")
+    assert view.shape(reduced.input[0]) == (48, 2, 5)
+
+
+def test_a_reduction_of_axes_of_length_one_alone_stays_right() -> None:
+    graph_def = traced(lambda x: tf.reduce_sum(tf.reshape(x, [2, 1, 3, 1, 1]), [1, 3]), (2, 3))
+    after([passes.narrow_reductions], graph_def)
