@@ -32,6 +32,7 @@ def own_layer() -> Any:
 
 
 _ADAM = {"name": "adam", "learning_rate": 0.005}
+_MOMENTUM = {"name": "momentum", "learning_rate": 0.02}
 _LAYERS = Path(__file__).with_name("own_layers.py")
 
 CASES = (
@@ -39,7 +40,9 @@ CASES = (
         "own-vae",
         own_vae,
         Recipe(
-            {"divergence": "mae", "rebuilt": "mse"}, _ADAM, loss_weights={"divergence": 0.1, "rebuilt": 1.0}
+            {"divergence": "mae", "rebuilt": "mse"},
+            _MOMENTUM,
+            loss_weights={"divergence": 0.1, "rebuilt": 1.0},
         ),
         y=(zeros, numbers),
         layers=_LAYERS,
