@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-TRAININGS = 5
+TRAININGS = 30
 
 
 def use_one_core() -> None:

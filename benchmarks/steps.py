@@ -29,7 +29,7 @@ BACKENDS = ("wasm", "webgl", "webgpu")
 STEPS = {"wasm": 10, "webgl": 2, "webgpu": 1}
 TURNS = 6
 QUICK_TURNS = 2
-NATIVE_STEPS = 50
+NATIVE_STEPS = 3
 MIB = 1 << 20
 
 

@@ -43,7 +43,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--model", default="mlp")
     options = parser.parse_args()
-    with serve({"/harness/": build_harness(), "/bundles/": references()}) as origin, chromium() as browser:
+    with (
+        serve({"/harness/": build_harness(), "/bundles/": references(options.model)}) as origin,
+        chromium() as browser,
+    ):
         for backend in BACKENDS:
             tab = browser.open(f"{origin}/harness/index.html")
             for held in measure(tab, origin, options.model, backend, options.steps):
