@@ -78,6 +78,8 @@ function isElementwise(node: NodeDef, graph: Graph): boolean {
   if (shape === undefined || shape.length > MAX_RANK || size(shape) === 0) return false;
   if (COPIES.has(node.op)) return resultType(node) !== "int32" && isCopy(node, graph);
   if (ARITHMETIC[node.op]?.device === undefined) return false;
+  // A sum of many terms binds too many buffers for one program; the op layer adds them in portions.
+  if (externalInputs([node], new Set([node.name]), graph).size > MAX_INPUTS) return false;
   const type = dtypeOf(node, "T");
   return type === "float32" || (type === undefined && node.op.startsWith("Logical"));
 }
