@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from tests.browser.chromium import Chromium, Tab, chromium
-from tests.browser.models_page import TABLE, markdown
+from tests.browser.models_page import LIMIT, TABLE, markdown
 from tests.browser.references import CACHE, build_harness, case_names, native_results, references
 from tests.browser.site import serve
 from tests.conformance.comparing import metric_error, metric_values, relative_error
 
-LIMIT = 1e-4
 BACKENDS = ("wasm", "webgl", "webgpu", "cpu")
 
 
