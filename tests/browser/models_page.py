@@ -19,9 +19,9 @@ numbers as by Keras itself (TensorFlow, eager, Keras' own optimizer). One batch 
 one is short and padded.
 
 The numbers are the worst relative L2 error against Keras among the ten losses, each metric over the ten
-steps, the gradient of the first step, and the flat vector after the tenth. The limit is
-1e-4, but for the exceptions at the end; what is above its limit stands in bold. `native` is TensorFlow running the bundle's graphs, as peers do; WebGL and
-WebGPU ran in Chromium's software adapters.
+steps, the gradient of the first step, and the flat vector after the tenth. The limit is 1e-4, but for the
+exceptions at the end; what is above its limit stands in bold. `native` is TensorFlow running the bundle's
+graphs, as peers do; WebGL and WebGPU ran in Chromium's software adapters.
 
 """
 
