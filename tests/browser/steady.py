@@ -10,8 +10,8 @@ from tests.browser.chromium import Tab, chromium
 from tests.browser.references import build_harness, references
 from tests.browser.site import serve
 
-# Until then shaders are compiled, pools filled, code optimized.
-WARM_UP = 500
+# Until then shaders are compiled, pools filled, and the JavaScript engine has optimized what it will.
+WARM_UP = 1500
 STEPS = 1000
 BACKENDS = ("wasm", "webgl", "webgpu")
 
