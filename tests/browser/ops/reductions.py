@@ -81,6 +81,10 @@ def distributions() -> Iterator[Case]:
         for shape in ((3, 5), (1, 1), (7, 1), (2, 3, 4), (2, 2, 3, 4), (2, 2, 2, 2, 3), (5, 300), (5,)):
             yield op, {"logits": np.asarray(3 * floats(*shape))}
         yield op, {"logits": _wide()}
+        # Attention masks with the lowest number there is; the second row sees nothing at all.
+        masked = floats(3, 4)
+        masked[0, 1:3] = masked[1] = np.finfo(np.float32).min
+        yield op, {"logits": masked}
     for classes in (1, 2, 5, 40):
         labels = np.asarray(between(0, classes, 6))
         yield "SparseSoftmaxCrossEntropyWithLogits", {"features": 3 * floats(6, classes), "labels": labels}

@@ -1,14 +1,17 @@
-/** One-hot vectors, and cross-entropies on logits with their gradient as second output. */
+/** Softmax, one-hot vectors, and cross-entropies on logits with their gradient as second output. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {
   add,
   cast,
   exp,
+  getBackend,
   logSoftmax,
+  maximum,
   mul,
   neg,
   OneHot,
+  softmax,
   sub,
   sum,
   type Tensor,
@@ -19,9 +22,19 @@ import { runKernel } from "./attributes";
 import { convert, type Kind } from "./convert";
 import { type Family, input } from "./family";
 
+/**
+ * A reduction to the largest value starts from -1e20 on WebGL in TF.js 4.22: the softmax of a row that is masked
+ * altogether, with values below that, would be 0 / 0.
+ */
+const LOWEST = -1e20;
+
+function bounded(logits: Tensor): Tensor {
+  return getBackend() === "webgl" ? maximum(logits, LOWEST) : logits;
+}
+
 /** Loss [B] and gradient [B, C] for labels [B, C] that sum to one. */
 function crossEntropy(logits: Tensor, labels: Tensor): [Tensor, Tensor] {
-  const logProbabilities = logSoftmax(logits);
+  const logProbabilities = logSoftmax(bounded(logits));
   const loss = neg(sum(mul(labels, logProbabilities), -1));
   return [loss, sub(exp(logProbabilities), labels)];
 }
@@ -61,6 +74,8 @@ function oneHotRows(indices: Tensor, depth: number, on: number, off: number, dty
 }
 
 export const loss: Family = {
+  Softmax: (node) => softmax(bounded(input(node, 0))),
+  LogSoftmax: (node) => logSoftmax(bounded(input(node, 0))),
   SparseSoftmaxCrossEntropyWithLogits: (node) => {
     const logits = input(node, 0);
     const classes = logits.shape[1] as number;
