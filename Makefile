@@ -54,8 +54,10 @@ test-py: setup ## Python's tests, browsers and conformance included
 	@echo "== Tests of the pure floors, with their coverage"
 	@$(BIN)/coverage run -m pytest -q tests/wire tests/numerics tests/protocols
 	@$(BIN)/coverage report --skip-covered
+	@echo "== Tests of the converter, on two cores"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/converter tests/conformance
 	@echo "== Tests of everything else"
-	@$(BIN)/python -m pytest -q --ignore=tests/wire --ignore=tests/numerics --ignore=tests/protocols
+	@$(BIN)/python -m pytest -q $(addprefix --ignore=tests/,wire numerics protocols converter conformance)
 
 conformance: setup ## every op and model on every backend, into docs/reference/
 	@$(BIN)/python -m tests.browser.ops_report
