@@ -13,7 +13,7 @@ import {
 } from "@tensorflow/tfjs-core";
 
 /** The GPU backends of TF.js 4.22 pad, reverse and stride up to four dimensions only (WebGPU without saying so). */
-const SAFE_RANK = 4;
+export const SAFE_RANK = 4;
 
 /** A copy with one element changed. */
 function replaced(values: readonly number[], index: number, value: number): number[] {

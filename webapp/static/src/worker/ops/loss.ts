@@ -23,13 +23,13 @@ import { convert, type Kind } from "./convert";
 import { type Family, input } from "./family";
 
 /**
- * A reduction to the largest value starts from -1e20 on WebGL in TF.js 4.22: the softmax of a row that is masked
- * altogether, with values below that, would be 0 / 0.
+ * The largest value of a row is looked for from -1e20 on WebGL in TF.js 4.22, and from the lowest number on WebGPU, where
+ * the difference to it overflows: the softmax of a row that is masked altogether would be 0 / 0.
  */
 const LOWEST = -1e20;
 
 function bounded(logits: Tensor): Tensor {
-  return getBackend() === "webgl" ? maximum(logits, LOWEST) : logits;
+  return getBackend().startsWith("webg") ? maximum(logits, LOWEST) : logits;
 }
 
 /** Loss [B] and gradient [B, C] for labels [B, C] that sum to one. */

@@ -23,7 +23,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
 import { hasKernel, runKernel } from "./attributes";
-import { alongAxis, reverseAxes } from "./axes";
+import { alongAxis, reverseAxes, SAFE_RANK } from "./axes";
 import { type Family, input, type Op, requireChannelsLast } from "./family";
 
 /** The axis that constant input `index` names, counted from the front; TF.js 4.22 doesn't count all ops' axes from the back. */
@@ -32,24 +32,45 @@ function axisOf(node: GraphNode, index: number, rank: number): number {
   return axis < 0 ? axis + rank : axis;
 }
 
+type Fold = (x: Tensor, axes: number[]) => Tensor;
+
+/** One axis after another: for tensors that the GPU backends of TF.js 4.22 reduce in no other way. */
+function oneByOne(fold: Fold, x: Tensor, axes: readonly number[]): Tensor {
+  return axes.reduce(
+    (part, axis) =>
+      alongAxis(part, axis, (rows) => reshape(fold(rows, [1]), [rows.shape[0], 1, rows.shape[2]])),
+    x,
+  );
+}
+
 /**
- * A reduction over constant axes. Neighbouring axes that are both reduced or both kept become one: the WebGL backend of
- * TF.js 4.22 reduces up to six dimensions only, and the gradient of Tile has more. Its WebGPU kernel of Prod forgets to
- * keep reduced axes, so they are put back here.
+ * A reduction over constant axes. Neighbouring axes that are both reduced or both kept become one, and axes of one element
+ * vanish: the GPU backends of TF.js 4.22 reduce up to six dimensions only, and the gradient of Tile has more. Its WebGPU
+ * kernel of Prod forgets to keep reduced axes, so they are put back here.
  */
-function over(reduce: (x: Tensor, axes: number[]) => Tensor): Op {
+function over(fold: Fold): Op {
   return (node) => {
     const x = input(node, 0);
     const axes = new Set(constant(node.inputs[1]).map((axis) => (axis < 0 ? axis + x.rank : axis)));
-    const shape: number[] = [];
-    const reduced: number[] = [];
+    const groups: { length: number; reduced: boolean }[] = [];
     x.shape.forEach((length, axis) => {
-      if (axis > 0 && axes.has(axis) === axes.has(axis - 1)) shape.push((shape.pop() as number) * length);
-      else if (shape.push(length) && axes.has(axis)) reduced.push(shape.length - 1);
+      const [last, reduced] = [groups.at(-1), axes.has(axis)];
+      if (length === 1) return;
+      if (last?.reduced === reduced) last.length *= length;
+      else groups.push({ length, reduced });
     });
+    const merged = reshape(
+      x,
+      groups.map(({ length }) => length),
+    );
+    const reduced = groups.flatMap((group, i) => (group.reduced ? [i] : []));
     const kept = node.attrs.keep_dims === true;
     const result = x.shape.flatMap((length, axis) => (!axes.has(axis) ? [length] : kept ? [1] : []));
-    return reshape(reduced.length === 0 ? x : reduce(reshape(x, shape), reduced), result);
+    if (reduced.length === 0) return reshape(merged, result);
+    return reshape(
+      groups.length <= SAFE_RANK ? fold(merged, reduced) : oneByOne(fold, merged, reduced),
+      result,
+    );
   };
 }
 
