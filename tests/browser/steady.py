@@ -11,7 +11,7 @@ from tests.browser.references import build_harness, references
 from tests.browser.site import serve
 
 # Until then shaders are compiled, pools filled, and the JavaScript engine has optimized what it will.
-WARM_UP = 1500
+WARM_UP = 2500
 STEPS = 1000
 BACKENDS = ("wasm", "webgl", "webgpu")
 
@@ -27,7 +27,9 @@ class Held:
     reads: int
 
 
-def measure(tab: Tab, origin: str, model: str, backend: str, steps: int = STEPS) -> tuple[Held, Held]:
+def measure(
+    tab: Tab, origin: str, model: str, backend: str, steps: int = STEPS, warm_up: int = WARM_UP
+) -> tuple[Held, Held]:
     """What is held before and after `steps` steps of a page that has warmed up."""
     wanted = {"base": f"{origin}/bundles/{model}", "backend": backend}
 
@@ -35,7 +37,7 @@ def measure(tab: Tab, origin: str, model: str, backend: str, steps: int = STEPS)
         answer = tab.call("steady", {**wanted, "steps": count}, 500)
         return Held(**answer, heap=tab.worker_heap())
 
-    return go_on(WARM_UP), go_on(steps)
+    return go_on(warm_up), go_on(steps)
 
 
 def main() -> None:

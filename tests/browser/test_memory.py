@@ -12,6 +12,9 @@ from tests.browser.chromium import Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
 
+# Bytes.
+SCALARS = 1024
+
 
 @pytest.mark.parametrize("model", ["mlp", "cnn", "resnet", "gpt", "lstm"])
 def test_the_estimate_is_what_a_step_keeps(
@@ -20,5 +23,6 @@ def test_the_estimate_is_what_a_step_keeps(
     memory = json.loads((bundles / model / "bundle.json").read_text("utf-8"))["step"]["memory"]
     wanted = {"base": f"{origin}/bundles/{model}", "backend": "wasm"}
     counted = tab_for("wasm").call("peakBytes", wanted)["peak"]
-    # Another order of ops, and kernels that are made of several, move it a little.
-    assert 0.8 < counted / sum(memory.values()) < 1.25
+    estimate = sum(memory.values())
+    # Another order of ops, and kernels made of several, move it a little; so do scalars in a tiny model.
+    assert abs(counted - estimate) < 0.25 * estimate + SCALARS

@@ -1,7 +1,7 @@
 /** Ops that move elements and compute nothing. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
-import { reshape, type Tensor, tensor1d, transpose } from "@tensorflow/tfjs-core";
+import { backend_util, reshape, slice, type Tensor, tensor1d, transpose } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
 import { foldMirrored, mirrorAxes, padAxes, reverseAxes } from "./axes";
 import { type Family, input } from "./family";
@@ -37,6 +37,23 @@ function transposed(node: GraphNode): Tensor {
   return reshape(moved, result);
 }
 
+/**
+ * Blocks of the batch back into space, then cropped, as TF.js itself composes it. Its WASM kernel in 4.22 reads the
+ * tensor back on the way.
+ */
+function batchToSpace(node: GraphNode): Tensor {
+  const x = input(node, 0);
+  const block = constant(node.inputs[1]);
+  const flat = constant(node.inputs[2]);
+  const crops = block.map((_, axis) => [flat[2 * axis] ?? 0, flat[2 * axis + 1] ?? 0]);
+  const count = block.reduce((product, length) => product * length, 1);
+  const blocks = reshape(x, backend_util.getReshaped(x.shape, block, count));
+  const spread = transpose(blocks, backend_util.getPermuted(blocks.rank, block.length));
+  const whole = reshape(spread, backend_util.getReshapedPermuted(x.shape, block, count));
+  const begin = backend_util.getSliceBeginCoords(crops, block.length);
+  return slice(whole, begin, backend_util.getSliceSize(whole.shape, crops, block.length));
+}
+
 const modeOf = (node: GraphNode) => node.attrs.mode as "reflect" | "symmetric";
 
 function reversed(node: GraphNode): Tensor {
@@ -48,6 +65,7 @@ function reversed(node: GraphNode): Tensor {
 }
 
 export const shape: Family = {
+  BatchToSpaceND: batchToSpace,
   InvertPermutation: (node) => {
     const permutation = constant(node.inputs[0]);
     return tensor1d(
