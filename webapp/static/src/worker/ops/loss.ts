@@ -23,8 +23,8 @@ import { convert, type Kind } from "./convert";
 import { type Family, input } from "./family";
 
 /**
- * The largest value of a row is looked for from -1e20 on WebGL in TF.js 4.22, and from the lowest number on WebGPU, where
- * the difference to it overflows: the softmax of a row that is masked altogether would be 0 / 0.
+ * TF.js 4.22 looks for the largest value of a row from -1e20 on on WebGL, and on WebGPU from a number just above the
+ * lowest one: the softmax of a row that is masked altogether, with values below that, would be 0 / 0.
  */
 const LOWEST = -1e20;
 
