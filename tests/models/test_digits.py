@@ -43,7 +43,8 @@ def shards(folder: Path, part: str) -> list[dict[str, Any]]:
 def arrays(parts: list[dict[str, Any]]) -> tuple[Any, Any]:
     sides = []
     for side in ("x", "y"):
-        each = [np.frombuffer(p[side]["data"], p[side]["dtype"]).reshape(p[side]["shape"]) for p in parts]
+        stored = [part[side][0] for part in parts]
+        each = [np.frombuffer(a["data"], a["dtype"]).reshape(a["shape"]) for a in stored]
         sides.append(np.concatenate(each))
     return sides[0], sides[1]
 
