@@ -117,7 +117,7 @@ def task_toml(name: str, coordination: dict[str, Any]) -> str:
     table = {
         "scheme": "federated",
         "rounds": 100,
-        "min_clients": 2,
+        "min_available_clients": 2,
         "quorum": 1,
         "deadline": 5,
         "gather": 0,

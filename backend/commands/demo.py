@@ -96,7 +96,7 @@ async def _headless(args: argparse.Namespace) -> int:
     _need("tensorflow", "peer")
     _need("playwright", "demo")
     began = time.monotonic()
-    settings = (f"{TASK}.coordination.min_clients=3", f"{TASK}.coordination.rounds={args.rounds}")
+    settings = (f"{TASK}.coordination.min_available_clients=3", f"{TASK}.coordination.rounds={args.rounds}")
     async with Ensemble() as ensemble:
         url = await ensemble.start_server(HOST, args.port or 0, *settings)
         await asyncio.gather(

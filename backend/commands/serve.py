@@ -38,7 +38,7 @@ def register(subparsers: Any) -> None:
         dest="overrides",
         action="append",
         metavar="TASK.TABLE.KEY=VALUE",
-        help="change one value of a task file, for example digits.coordination.min_clients=3",
+        help="change one value of a task file, for example digits.coordination.min_available_clients=3",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
     parser.set_defaults(run=run)

@@ -1,9 +1,9 @@
 """Synchronous federated rounds of one task, as a machine without I/O (McMahan et al. 2017, algorithm 1).
 
-    WAITING ── min_clients ready ──> GATHERING ── gather seconds ──> TRAINING ── all reported, or deadline
-       ^                                                                │
-       ├───────────── quorum missed: Abandon ───────────────────────────┤
-       └── version made ── AGGREGATING <───────── quorum reached ───────┘   FINISHED after `rounds`
+    WAITING ── enough clients ready ──> GATHERING ── gather seconds ──> TRAINING ── all reported, or deadline
+       ^                                                                   │
+       ├───────────── quorum missed: Abandon ──────────────────────────────┤
+       └── version made ── AGGREGATING <───────── quorum reached ──────────┘   FINISHED after `rounds`
 
 Its host owns sockets, clock and arithmetic: it reports events with `now` (seconds of any steady clock),
 performs the effects they return, and calls `time_passed` at `timer()`. An event that does not fit raises
@@ -88,7 +88,7 @@ class Plan:
     """What a task file says about its rounds. `update_bytes` is the flat vector's length in bytes."""
 
     rounds: int
-    min_clients: int
+    min_available_clients: int
     quorum: int
     deadline: float
     gather: float
@@ -146,7 +146,7 @@ class Round:
 
     def needed(self) -> int:
         """How many more clients must be ready before a round opens."""
-        return max(0, self.plan.min_clients - sum(self.ready.values()))
+        return max(0, self.plan.min_available_clients - sum(self.ready.values()))
 
     def reported(self) -> int:
         """Members of the round whose update was accepted or refused."""

@@ -53,7 +53,7 @@ class Task:
         chosen = self.file.coordination
         return Plan(
             rounds=chosen.rounds,
-            min_clients=chosen.min_clients,
+            min_available_clients=chosen.min_available_clients,
             quorum=chosen.quorum,
             deadline=chosen.deadline,
             gather=chosen.gather,

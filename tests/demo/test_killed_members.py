@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.browser]
 DEADLINE = 40
 FLAGS = (
     f"digits.coordination.deadline={DEADLINE}",
-    "digits.coordination.min_clients=4",
+    "digits.coordination.min_available_clients=4",
     # Long enough for everybody to be in the middle when the three die.
     "digits.training.epochs=60",
 )

@@ -25,7 +25,7 @@ def models() -> Path:
 @pytest.fixture
 def server(models: Path, tmp_path: Path) -> Iterator[Server]:
     """A server of its own, whose rounds open for a single client."""
-    with running(models, tmp_path, "--set", "digits.coordination.min_clients=1") as server:
+    with running(models, tmp_path, "--set", "digits.coordination.min_available_clients=1") as server:
         yield server
 
 

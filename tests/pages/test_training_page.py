@@ -149,7 +149,7 @@ async def test_the_page_comes_back_by_itself_after_the_server_was_killed(
     browser: Browser, models: Path, tmp_path: Path
 ) -> None:
     page = await browser.new_page()
-    flags = ("--set", "digits.coordination.min_clients=1", "--port", str(free_port()))
+    flags = ("--set", "digits.coordination.min_available_clients=1", "--port", str(free_port()))
     with running(models, tmp_path, *flags) as server:
         await open_training(page, server)
         await start(page)

@@ -15,7 +15,7 @@ from tests.web.running import Server, running
 
 pytestmark = pytest.mark.tensorflow
 
-ALONE = ("--set", "digits.coordination.min_clients=1", "--set", "digits.coordination.gather=0")
+ALONE = ("--set", "digits.coordination.min_available_clients=1", "--set", "digits.coordination.gather=0")
 
 
 @pytest.fixture

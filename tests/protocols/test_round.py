@@ -24,7 +24,7 @@ from backend.wire.messages import Offer
 
 PLAN = Plan(
     rounds=3,
-    min_clients=2,
+    min_available_clients=2,
     quorum=1,
     deadline=60.0,
     gather=1.0,
@@ -216,7 +216,7 @@ def test_at_the_deadline_a_missed_quorum_abandons_the_round() -> None:
 
 
 def test_who_is_silent_until_the_deadline_is_not_selected_before_a_sign_of_life() -> None:
-    machine = opened("a", "b", plan=replace(PLAN, min_clients=1))
+    machine = opened("a", "b", plan=replace(PLAN, min_available_clients=1))
     deliver(machine, "a", 3.0)
     machine.time_passed(61.0)
     assert only(do.Opened, machine.aggregated(1, 62.0))[0].cohort == ("a",)

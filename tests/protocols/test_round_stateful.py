@@ -14,7 +14,7 @@ from backend.wire.messages import Offer
 CLIENTS = st.sampled_from(["a", "b", "c", "d"])
 PLAN = Plan(
     rounds=4,
-    min_clients=2,
+    min_available_clients=2,
     quorum=2,
     deadline=10.0,
     gather=1.0,
@@ -43,7 +43,7 @@ class Host(RuleBasedStateMachine):
             match effect:
                 case do.Opened():
                     self.opened_at = self.now
-                    assert len(effect.cohort) >= PLAN.min_clients
+                    assert len(effect.cohort) >= PLAN.min_available_clients
                 case do.Grant():
                     self.granted.add((effect.client, effect.offer.round))
                 case do.Accept():

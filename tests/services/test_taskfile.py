@@ -103,7 +103,7 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("training.epochs", 1.5),
         ("coordination.scheme", "chaos"),
         ("coordination.rounds", 0),
-        ("coordination.min_clients", 0),
+        ("coordination.min_available_clients", 0),
         ("coordination.quorum", 0),
         ("coordination.deadline", 0),
         ("coordination.deadline", float("nan")),
@@ -134,20 +134,20 @@ def test_momentum_belongs_to_fedavgm() -> None:
 
 
 def test_a_quorum_that_cannot_be_reached_is_refused() -> None:
-    with pytest.raises(TaskFileError, match="quorum is over min_clients"):
+    with pytest.raises(TaskFileError, match="quorum is over min_available_clients"):
         parse_task(changed("coordination.quorum", 3), "here")
 
 
 def test_overrides_are_checked_like_the_file(tmp_path: Path) -> None:
     path = write_task(tmp_path / "tiny") / "task.toml"
     task = read_task_file(
-        path, ["coordination.min_clients=3", "title=A new title", "data.preprocess.scale=0.5"]
+        path, ["coordination.min_available_clients=3", "title=A new title", "data.preprocess.scale=0.5"]
     )
-    assert (task.coordination.min_clients, task.title) == (3, "A new title")
+    assert (task.coordination.min_available_clients, task.title) == (3, "A new title")
     assert task.data.preprocess is not None
     assert task.data.preprocess.scale == 0.5
     for override, words in (
-        ("coordination.min_clients=none", "min_clients"),
+        ("coordination.min_available_clients=none", "min_available_clients"),
         ("coordination.colour=1", "colour"),
         ("title", "is no override"),
         ("=3", "is no override"),

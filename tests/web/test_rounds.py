@@ -165,7 +165,7 @@ async def test_who_is_not_in_the_cohort_is_refused_and_selected_next(serve: Serv
 async def test_chunks_out_of_order_or_too_long_are_refused(
     serve: Serve, chunks: list[tuple[int, int]]
 ) -> None:
-    server = serve(min_clients=1)
+    server = serve(min_available_clients=1)
     async with Client(server.url) as ann:
         await ann.ready()
         plan = await ann.selected()
@@ -245,7 +245,7 @@ async def test_one_who_reconnects_within_the_round_hears_its_plan_and_delivers(s
 
 
 async def test_more_clients_than_upload_slots_all_get_their_turn(serve: Serve) -> None:
-    server = serve(min_clients=9, quorum=9)
+    server = serve(min_available_clients=9, quorum=9)
     clients = [Client(server.url) for _ in range(9)]
     for client in clients:
         await client.__aenter__()
@@ -320,7 +320,7 @@ async def test_state_tells_everybody_what_happens(serve: Serve) -> None:
 
 
 async def test_a_finished_task_says_so(serve: Serve) -> None:
-    server = serve(rounds=1, min_clients=1)
+    server = serve(rounds=1, min_available_clients=1)
     async with Client(server.url) as ann:
         await ann.ready()
         await ann.deliver(await ann.selected(), ONES)
@@ -336,7 +336,7 @@ async def test_a_killed_server_resumes_with_version_momentum_and_contributions(
 ) -> None:
     changes = {
         "server_optimizer": '{ name = "fedavgm", learning_rate = 0.5, momentum = 0.5 }',
-        "min_clients": 1,
+        "min_available_clients": 1,
     }
     server = serve(**changes)
     token = ""

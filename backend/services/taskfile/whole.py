@@ -1,0 +1,27 @@
+"""The task file as a whole."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from backend.services.taskfile.coordination import Coordination, Training
+from backend.services.taskfile.data import Data
+from backend.services.taskfile.model import Model
+from backend.services.taskfile.publication import Licence, Security, Try
+from backend.services.taskfile.types import Line, Name, Part
+
+
+class TaskFile(Part, frozen=True):
+    """A whole task.toml."""
+
+    name: Name
+    title: Line
+    model: Model
+    data: Data
+    coordination: Coordination
+    summary: Line = ""
+    topics: list[Line] = field(default_factory=list)
+    training: Training = Training()
+    security: Security = Security()
+    trial: Try | None = field(name="try", default=None)
+    licence: Licence = Licence()
