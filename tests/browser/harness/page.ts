@@ -22,7 +22,7 @@ declare global {
     /** Times TF.js Layers in a third worker. */
     callLayers: (argument: unknown) => Promise<unknown>;
     /** All answers to a message, up to the one that ends its work; vectors as plain arrays. */
-    tell: (message: Exclude<ToWorker, { type: "stop" }>) => Promise<unknown[]>;
+    tell: (message: Exclude<ToWorker, { type: "stop" | "own" }>) => Promise<unknown[]>;
     stop: () => void;
     /** Trains as pages do, and takes the graphics card away at the given steps of one attempt after the other. */
     trainFragile: (wanted: Fragile) => Promise<unknown>;

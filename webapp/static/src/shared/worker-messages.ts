@@ -1,5 +1,6 @@
 /** What page and training worker say to each other. Vectors are transferred, never copied. */
 
+import type { OwnCounts } from "./own-messages";
 import type { FailureKind, Setup } from "./recovery";
 
 export type Backend = "webgpu" | "webgl" | "wasm" | "cpu";
@@ -10,7 +11,7 @@ export interface Plan {
   /** Steps of earlier rounds: where a learning-rate schedule stands. */
   readonly pastSteps: number;
   readonly seed: number;
-  /** Addresses (SHA-256) of the data shards. */
+  /** Addresses (SHA-256) of the data shards; none: the volunteer's own examples. */
   readonly shards: readonly string[];
 }
 
@@ -38,6 +39,8 @@ export type ToWorker =
       /** One example, raw (before preprocessing). */
       readonly input: Float32Array;
     }
+  /** Gives access to the volunteer's own examples, in place of earlier ones; not answered. */
+  | { readonly type: "own"; readonly port: MessagePort; readonly counts: OwnCounts }
   /** Ends the training in progress after the current step; what was done so far comes back as `trained`. */
   | { readonly type: "stop" };
 

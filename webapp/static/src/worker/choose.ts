@@ -2,8 +2,8 @@
 
 import type { Bundle, TensorSpec } from "../shared/bundle";
 import { randomInputs } from "../shared/draws";
+import { elements, makeBatch } from "../shared/examples";
 import { uniform } from "../shared/philox";
-import { elements, makeBatch } from "../shared/preprocess";
 import type { Setup } from "../shared/recovery";
 import type { Backend } from "../shared/worker-messages";
 import { candidates, startBackend } from "./backends";

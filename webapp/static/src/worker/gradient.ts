@@ -2,7 +2,7 @@
 
 import { add, mul, scalar, type Tensor, tensor, tensor1d } from "@tensorflow/tfjs-core";
 import type { Bundle, TensorSpec } from "../shared/bundle";
-import { type Batch, elements } from "../shared/preprocess";
+import { type Batch, elements } from "../shared/examples";
 import type { Graph, Tensors } from "./graph";
 import type { PreparedBatch } from "./input/order";
 

@@ -1,11 +1,15 @@
 /** The worker's shell: decodes messages, hands them over, answers. */
 
+import { joinShards } from "../shared/examples";
 import { decodeShard } from "../shared/shard";
-import type { FromWorker, ToWorker } from "../shared/worker-messages";
+import type { FromWorker, Plan, ToWorker } from "../shared/worker-messages";
 import { fetchBlob, fetchWeights } from "./blobs";
 import { type BundleSource, openBundle } from "./bundles";
 import { chooseBackend } from "./choose";
 import { failureOf } from "./health";
+import { type Feed, openFeed } from "./input/feed";
+import { OwnExamples } from "./input/own";
+import { SourceFeed } from "./input/source";
 import { registerOps } from "./ops";
 import { Predictor } from "./predictor";
 import type { TrainingStep } from "./step";
@@ -23,6 +27,8 @@ interface Loaded {
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let loaded: Loaded | null = null;
 let predictor: Predictor | null = null;
+/** What a plan without shards trains on. */
+let own: OwnExamples | null = null;
 /** Counts stop messages: a training ends when one arrives after it was asked for. */
 let stops = 0;
 /** Messages are worked on one after the other, stop excepted. */
@@ -54,22 +60,35 @@ async function load({ id, origin, bundle, setup }: Message<"load">): Promise<voi
   say({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters: parameterCount(source) });
 }
 
+/** Fetches what a plan trains on: its shards, or the volunteer's own examples where it names none. */
+async function fetchFeed({ origin, source: { bundle } }: Loaded, plan: Plan): Promise<() => Feed> {
+  if (plan.shards.length > 0) {
+    const fetched = plan.shards.map(async (sha256) => decodeShard(await fetchBlob(origin, sha256)));
+    const shards = await Promise.all(fetched);
+    return () => openFeed(bundle, joinShards(bundle, shards), plan, null);
+  }
+  if (own === null) throw new Error("This task trains on your own files; choose some first.");
+  const source = own.source("train");
+  return () => new SourceFeed(bundle, source, plan);
+}
+
 async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: number): Promise<void> {
-  const { origin, source, step } = requireLoaded();
-  const [vector, ...shards] = await Promise.all([
+  const loaded = requireLoaded();
+  const { origin, source, step } = loaded;
+  const [vector, open] = await Promise.all([
     fetchWeights(origin, weights, parameterCount(source)),
-    ...plan.shards.map(async (sha256) => decodeShard(await fetchBlob(origin, sha256))),
+    fetchFeed(loaded, plan),
   ]);
+  const feed = open();
   const { update, ...outcome } = await train({
     bundle: source.bundle,
     step,
     weights: vector,
     plan,
-    shards,
-    feeders: null,
+    feed,
     onProgress: (progress) => say({ type: "progress", id, ...progress }),
     stopped: () => stops > stopsBefore,
-  });
+  }).finally(() => feed.close());
   say({ type: "trained", id, update: update.buffer, ...outcome }, [update.buffer]);
 }
 
@@ -81,7 +100,7 @@ async function predict({ id, weights, input }: Message<"predict">): Promise<void
   say({ type: "predicted", id, output }, [output.buffer]);
 }
 
-function perform(message: Exclude<ToWorker, { type: "stop" }>, stopsBefore: number): Promise<void> {
+function perform(message: Exclude<ToWorker, { type: "stop" | "own" }>, stopsBefore: number): Promise<void> {
   switch (message.type) {
     case "load":
       return load(message);
@@ -96,6 +115,11 @@ registerOps();
 scope.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   if (data.type === "stop") {
     stops += 1;
+    return;
+  }
+  if (data.type === "own") {
+    own?.close();
+    own = new OwnExamples(data.port, data.counts);
     return;
   }
   const stopsBefore = stops;

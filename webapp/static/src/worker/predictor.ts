@@ -2,7 +2,7 @@
 
 import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
-import { elements, preprocess } from "../shared/preprocess";
+import { elements, preprocess } from "../shared/examples";
 import type { BundleSource } from "./bundles";
 import { batchTensors } from "./gradient";
 import { Graph } from "./graph";

@@ -3,11 +3,9 @@
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
 import { metricValues } from "../shared/metrics";
-import { joinShards } from "../shared/preprocess";
-import type { Shard } from "../shared/shard";
 import type { Plan } from "../shared/worker-messages";
 import { Watch } from "./health";
-import { type Feed, openFeed } from "./input/feed";
+import type { Feed } from "./input/feed";
 import { disposeVariables, flatVector, startVariables, type TrainingStep, type Variables } from "./step";
 
 export interface Progress {
@@ -35,9 +33,8 @@ export interface Training {
   readonly step: TrainingStep;
   readonly weights: Float32Array<ArrayBuffer>;
   readonly plan: Plan;
-  readonly shards: readonly Shard[];
-  /** Workers that prepare batches; null lets the first batch decide. */
-  readonly feeders: number | null;
+  /** The batches; the caller owns it. */
+  readonly feed: Feed;
   readonly onProgress: (progress: Progress) => void;
   /** Asked after every step; true ends the training there. */
   readonly stopped: () => boolean;
@@ -99,17 +96,7 @@ async function readUpdate(
 
 /** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
 export async function train(training: Training): Promise<Outcome> {
-  const { bundle, plan, shards } = training;
-  const feed = openFeed(bundle, joinShards(bundle, shards), plan, training.feeders);
-  try {
-    return await trainOn(training, feed);
-  } finally {
-    feed.close();
-  }
-}
-
-async function trainOn(training: Training, feed: Feed): Promise<Outcome> {
-  const { bundle, step, plan, weights } = training;
+  const { bundle, step, plan, weights, feed } = training;
   const { steps } = feed;
   const watch = new Watch();
   const tally = new Tally();

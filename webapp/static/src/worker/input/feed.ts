@@ -1,10 +1,10 @@
 /** Where a training takes its batches from: prepared here, or ahead of time by a pool of workers. */
 
 import type { Bundle } from "../../shared/bundle";
-import type { Column, Examples } from "../../shared/preprocess";
+import type { Column, Examples } from "../../shared/examples";
 import type { Values } from "../../shared/shard";
 import type { FromFeeder, ToFeeder } from "./messages";
-import { BatchOrder, type PreparedBatch, type Walk } from "./order";
+import { Preparation, type PreparedBatch, type Walk } from "./order";
 
 export interface Feed {
   readonly steps: number;
@@ -24,18 +24,18 @@ export function feederCount(cores: number, shared: boolean): number {
   return shared ? Math.max(1, Math.min(Math.floor(cores / 4), MAX_FEEDERS)) : 1;
 }
 
-class OwnFeed implements Feed {
+class DirectFeed implements Feed {
   #step = 0;
 
-  constructor(private readonly order: BatchOrder) {}
+  constructor(private readonly preparation: Preparation) {}
 
   get steps(): number {
-    return this.order.steps;
+    return this.preparation.steps;
   }
 
   async next(): Promise<PreparedBatch> {
     this.#step += 1;
-    return this.order.prepare(this.#step);
+    return this.preparation.prepare(this.#step);
   }
 
   close(): void {}
@@ -123,22 +123,22 @@ function share({ count, x, y, sampleWeight }: Examples): Examples {
 }
 
 /** Milliseconds for a batch; the first also compiles the code and orders the epoch. */
-function preparationMs(order: BatchOrder): number {
-  order.prepare(1);
+function preparationMs(preparation: Preparation): number {
+  preparation.prepare(1);
   const begin = performance.now();
-  order.prepare(1);
+  preparation.prepare(1);
   return performance.now() - begin;
 }
 
 /** A feed for the plan; `feeders` is how many workers prepare, null lets the first batch decide. */
 export function openFeed(bundle: Bundle, examples: Examples, walk: Walk, feeders: number | null): Feed {
-  const order = new BatchOrder(bundle, examples, walk);
-  const worth = feeders === null && preparationMs(order) > WORTH_MS;
+  const preparation = new Preparation(bundle, examples, walk);
+  const worth = feeders === null && preparationMs(preparation) > WORTH_MS;
   const shared = globalThis.crossOriginIsolated === true;
   const count = worth ? feederCount(navigator.hardwareConcurrency, shared) : (feeders ?? 0);
-  if (count === 0 || typeof Worker === "undefined") return new OwnFeed(order);
+  if (count === 0 || typeof Worker === "undefined") return new DirectFeed(preparation);
   const { epochs, seed } = walk;
-  return new PooledFeed(order.steps, shared ? count : 1, {
+  return new PooledFeed(preparation.steps, shared ? count : 1, {
     type: "open",
     bundle,
     examples: shared ? share(examples) : examples,

@@ -1,21 +1,21 @@
 /** A feeder's shell: prepares the batches it is asked for. Several of them share the examples' memory. */
 
 import type { FromFeeder, ToFeeder } from "./messages";
-import { BatchOrder } from "./order";
+import { Preparation } from "./order";
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let order: BatchOrder | null = null;
+let preparation: Preparation | null = null;
 
 function answer(step: number): void {
-  if (order === null) throw new Error("A batch was asked for before a plan was opened.");
-  const batch = order.prepare(step);
+  if (preparation === null) throw new Error("A batch was asked for before a plan was opened.");
+  const batch = preparation.prepare(step);
   const buffers = [...batch.x, ...batch.y, ...batch.random, batch.sampleWeight].map(({ buffer }) => buffer);
   scope.postMessage({ step, batch } satisfies FromFeeder, buffers as ArrayBuffer[]);
 }
 
 scope.onmessage = ({ data }: MessageEvent<ToFeeder>) => {
   if (data.type === "open") {
-    order = new BatchOrder(data.bundle, data.examples, data.walk);
+    preparation = new Preparation(data.bundle, data.examples, data.walk);
     return;
   }
   try {

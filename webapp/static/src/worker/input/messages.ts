@@ -1,7 +1,7 @@
 /** What the training worker and its feeders say to each other. */
 
 import type { Bundle } from "../../shared/bundle";
-import type { Examples } from "../../shared/preprocess";
+import type { Examples } from "../../shared/examples";
 import type { PreparedBatch, Walk } from "./order";
 
 export type ToFeeder =

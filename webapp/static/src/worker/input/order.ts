@@ -3,7 +3,7 @@
 import { batches } from "../../shared/batches";
 import type { Bundle } from "../../shared/bundle";
 import { randomInputs } from "../../shared/draws";
-import { type Batch, type Examples, makeBatch } from "../../shared/preprocess";
+import { type Batch, type Examples, makeBatch } from "../../shared/examples";
 import type { Plan } from "../../shared/worker-messages";
 
 /** A batch with everything that a step takes from outside. */
@@ -15,38 +15,64 @@ export interface PreparedBatch extends Batch {
 /** The part of a plan that decides the batches. */
 export type Walk = Pick<Plan, "epochs" | "seed">;
 
-/** Steps of a plan over `examples` examples. */
-export function stepsOf(bundle: Bundle, examples: number, { epochs }: Walk): number {
-  return epochs * Math.ceil(examples / bundle.batch_size);
-}
-
-/** Prepares batches by the number of their step, which counts from 1. Keeps the order of one epoch. */
+/** Which of `count` examples each step takes; steps count from 1. Keeps the order of one epoch. */
 export class BatchOrder {
   #epoch = 0;
   #rows: Uint32Array[] = [];
 
   constructor(
-    private readonly bundle: Bundle,
-    private readonly examples: Examples,
+    private readonly count: number,
+    private readonly batchSize: number,
     private readonly walk: Walk,
   ) {}
 
   get steps(): number {
-    return stepsOf(this.bundle, this.examples.count, this.walk);
+    return this.walk.epochs * this.#perEpoch;
+  }
+
+  /** Numbers of the examples of `step`. */
+  rows(step: number): Uint32Array {
+    const epoch = 1 + Math.floor((step - 1) / this.#perEpoch);
+    if (epoch !== this.#epoch) {
+      this.#rows = batches(this.walk.seed, epoch, this.count, this.batchSize);
+      this.#epoch = epoch;
+    }
+    return this.#rows[(step - 1) % this.#perEpoch] as Uint32Array;
+  }
+
+  get #perEpoch(): number {
+    return Math.ceil(this.count / this.batchSize);
+  }
+}
+
+/** The batch of examples `rows`, with the random inputs of `step`. */
+export function prepareBatch(
+  bundle: Bundle,
+  examples: Examples,
+  rows: Uint32Array,
+  seed: number,
+  step: number,
+): PreparedBatch {
+  return { ...makeBatch(bundle, examples, rows), random: randomInputs(bundle, seed, step) };
+}
+
+/** Prepares the batches of examples in memory by the number of their step. */
+export class Preparation {
+  readonly #order: BatchOrder;
+
+  constructor(
+    private readonly bundle: Bundle,
+    private readonly examples: Examples,
+    private readonly walk: Walk,
+  ) {
+    this.#order = new BatchOrder(examples.count, bundle.batch_size, walk);
+  }
+
+  get steps(): number {
+    return this.#order.steps;
   }
 
   prepare(step: number): PreparedBatch {
-    const perEpoch = Math.ceil(this.examples.count / this.bundle.batch_size);
-    const epoch = 1 + Math.floor((step - 1) / perEpoch);
-    const { seed } = this.walk;
-    if (epoch !== this.#epoch) {
-      this.#rows = batches(seed, epoch, this.examples.count, this.bundle.batch_size);
-      this.#epoch = epoch;
-    }
-    const rows = this.#rows[(step - 1) % perEpoch] as Uint32Array;
-    return {
-      ...makeBatch(this.bundle, this.examples, rows),
-      random: randomInputs(this.bundle, seed, step),
-    };
+    return prepareBatch(this.bundle, this.examples, this.#order.rows(step), this.walk.seed, step);
   }
 }

@@ -1,4 +1,4 @@
-/** Declared preprocessing and the filling of batches; raw shard values become what the graph takes. */
+/** The examples of a round, and batches of them: raw values become what the graph takes. */
 
 import type { Bundle, Dtype, LabelSpec, PartSpec } from "./bundle";
 import type { NumericArray, Shard, Values } from "./shard";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Bundle } from "../../../webapp/static/src/shared/bundle";
-import { joinShards, makeBatch, preprocess } from "../../../webapp/static/src/shared/preprocess";
+import { joinShards, makeBatch, preprocess } from "../../../webapp/static/src/shared/examples";
 import type { Shard } from "../../../webapp/static/src/shared/shard";
 
 const bundle = {
