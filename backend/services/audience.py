@@ -44,6 +44,11 @@ class Audience:
         for client in list(self.clients.values()):
             client.link.send(frame)
 
+    def tell_credits(self, credits: Iterable[tuple[str, say.Credit]]) -> None:
+        """Sends each client the credit that an upload slot gave it."""
+        for client, credit in credits:
+            self.tell(client, credit)
+
     def state_changed(self, now: float) -> None:
         """Something happened that a state frame would show."""
         if self._due is None:

@@ -1,0 +1,165 @@
+"""Work of a task's host that takes time. Each job ends in an event."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from backend.errors import MingaError, UpdateRefusedError
+from backend.numerics.checks import check_update
+from backend.numerics.vectors import Vector, from_bytes
+from backend.services.evaluation import Evaluator
+from backend.services.hosted import Event, Hosted
+from backend.services.reception import Reception
+from backend.services.tally import Tally
+from backend.stores.contracts import (
+    Blobs,
+    Contribution,
+    EvaluationRecord,
+    RoundRecord,
+    VersionRecord,
+)
+from backend.wire import messages as say
+
+log = logging.getLogger("minga.host")
+
+Result = TypeVar("Result")
+
+
+class Jobs:
+    """Owns the running jobs of one host, its worker thread and its evaluator.
+
+    Arithmetic on vectors runs in the one worker thread, in the order in which it was asked for, and gets
+    there through the loop's `run_in_executor` alone. `post` puts an event into the host's inbox; `clock`
+    gives the time of day (Unix seconds) for the records.
+    """
+
+    def __init__(
+        self,
+        hosted: Hosted,
+        blobs: Blobs,
+        reception: Reception,
+        post: Callable[[Event], Awaitable[None]],
+        clock: Callable[[], float],
+        evaluate: bool,
+    ) -> None:
+        self._at = hosted
+        self._blobs = blobs
+        self._tell = reception
+        self._post = post
+        self._clock = clock
+        self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
+        self._running: set[asyncio.Task[None]] = set()
+        self._evaluator: Evaluator | None = None
+        if evaluate and hosted.task.shards.holdout:
+            self._evaluator = Evaluator(
+                hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated
+            )
+
+    def start(self) -> None:
+        """Begins what goes on as long as the host does."""
+        if self._evaluator is not None:
+            self._spawn(self._evaluator.run())
+            self._spawn(self._submit_unevaluated())
+
+    async def stop(self) -> None:
+        """Ends everything that runs."""
+        for job in self._running:
+            job.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        self._worker.shutdown()
+
+    # What a performer asks for.
+
+    def check(self, client: str, offer: say.Offer, data: bytearray) -> None:
+        """Looks at the values of an update whose bytes are all in `data`."""
+        self._spawn(self._check(client, offer, data))
+
+    def add(self, tally: Tally, update: Vector, examples: int) -> None:
+        """Adds a checked update to the aggregate."""
+        # Asked for here and now, so that no aggregate is closed before it.
+        added = self._ask_worker(lambda: tally.mean.add(update, examples))
+        self._spawn(_wait_for(added))
+
+    def make_version(self, tally: Tally, seconds: float) -> None:
+        """Makes and records the next version from a round that took `seconds`."""
+        self._spawn(self._make_version(tally, seconds))
+
+    def record_abandoned(self, tally: Tally, reason: str, seconds: float) -> None:
+        """Records a round that made no version."""
+        record = tally.record("abandoned", reason, seconds, self._clock())
+        given = tally.contributions(self._at.audience.known, counted=False)
+        self._spawn(self._record_abandoned(record, given))
+
+    # The jobs.
+
+    async def _check(self, client: str, offer: say.Offer, data: bytearray) -> None:
+        def check() -> Vector | UpdateRefusedError:
+            try:
+                update = from_bytes(data, self._at.size)
+                check_update(update, self._at.task.file.security.max_update_norm)
+            except UpdateRefusedError as error:
+                return error
+            return update
+
+        found = await self._ask_worker(check)
+        await self._post(lambda now: self._tell.checked(client, offer, found, now))
+
+    async def _make_version(self, tally: Tally, seconds: float) -> None:
+        ledger, task = self._at.ledger, self._at.task
+        try:
+            weights, state = await self._ask_worker(lambda: ledger.next_version(tally.mean))
+            names = [metric.name for metric in task.bundle.manifest.metrics]
+            loss, metrics = tally.loss(), tally.metrics(names)
+            record = tally.record("version", "", seconds, self._clock())
+            given = tally.contributions(self._at.audience.known, counted=True)
+            version = await ledger.add_version(weights, state, loss, metrics, record, given)
+        except MingaError as error:
+            reason = str(error)
+            log.error("Task %s: version not made: %s", task.file.name, reason)
+            await self._post(lambda now: self._tell.version_failed(reason, now))
+            return
+        await self._post(lambda now: self._tell.version_made(version, now))
+        await self._submit(version)
+
+    async def _record_abandoned(self, record: RoundRecord, given: list[Contribution]) -> None:
+        await self._at.ledger.add_abandoned(record, given)
+
+    async def _submit(self, version: VersionRecord) -> None:
+        if self._evaluator is not None:
+            self._evaluator.submit(version.version, await self._blobs.path(version.weights))
+
+    async def _submit_unevaluated(self) -> None:
+        for version in list(self._at.ledger.versions):
+            if version.version not in self._at.ledger.evaluations:
+                await self._submit(version)
+
+    async def _evaluated(self, found: EvaluationRecord) -> None:
+        await self._at.ledger.add_evaluation(found)
+        await self._post(lambda now: self._tell.evaluated(found, now))
+
+    # How they run.
+
+    def _ask_worker(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
+        return asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(self._guarded(job))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:
+        try:
+            await job
+        except MingaError as error:
+            log.error("Task %s: %s", self._at.task.file.name, error)
+        except Exception:
+            # A shell: what a job leaves undone is logged, and the task goes on.
+            log.exception("Task %s: a job failed.", self._at.task.file.name)
+
+
+async def _wait_for(done: asyncio.Future[None]) -> None:
+    await done

@@ -1,0 +1,91 @@
+"""What the machine decides, done."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from backend.numerics.aggregate import WeightedMean
+from backend.protocols import effects as do
+from backend.services.hosted import Hosted
+from backend.services.jobs import Jobs
+from backend.services.tally import Tally
+from backend.wire import messages as say
+
+log = logging.getLogger("minga.host")
+
+
+class Performer:
+    """Performs effects: at once, or by starting a job."""
+
+    def __init__(self, hosted: Hosted, jobs: Jobs) -> None:
+        self._at = hosted
+        self._jobs = jobs
+
+    def perform(self, effects: Iterable[do.Effect], now: float) -> None:
+        """Performs `effects` in their order."""
+        for effect in effects:
+            match effect:
+                case do.Opened():
+                    self._open_tally(effect, now)
+                case do.SendTrain():
+                    self._at.audience.tell(effect.client, self._train(effect))
+                case do.Grant():
+                    self._at.audience.tell_credits(self._at.uploads.grant(effect.client, effect.offer, now))
+                case do.Check():
+                    self._jobs.check(effect.client, effect.offer, self._at.uploads.data(effect.client))
+                case do.Accept():
+                    self._accept(effect)
+                case do.Refuse():
+                    self._refuse(effect, now)
+                case do.Aggregate():
+                    self._jobs.make_version(self._at.tally, now - self._at.tally.opened)
+                case do.Abandon():
+                    self._abandon(effect, now)
+                case do.Finished():
+                    log.info("Task %s is finished with version %d.", self._name, effect.version)
+
+    @property
+    def _name(self) -> str:
+        return self._at.task.file.name
+
+    def _open_tally(self, opened: do.Opened, now: float) -> None:
+        self._at.audience.forget_absent()
+        mean = WeightedMean(self._at.size)
+        self._at.tally = Tally(mean, opened.round, opened.version, len(opened.cohort), now)
+        log.info("Task %s: round %d with %d clients.", self._name, opened.round, len(opened.cohort))
+
+    def _train(self, order: do.SendTrain) -> say.Train:
+        task = self._at.task
+        shards = [task.shards.train[number] for number in order.shards]
+        return say.Train(
+            round=order.round,
+            version=order.version,
+            weights=self._at.ledger.current.weights,
+            epochs=task.file.training.epochs,
+            learning_rate=task.learning_rate,
+            past_steps=task.past_steps(order.version),
+            seed=order.seed,
+            shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
+            seconds=order.seconds,
+        )
+
+    def _accept(self, accept: do.Accept) -> None:
+        offer, tally = accept.offer, self._at.tally
+        self._jobs.add(tally, self._at.checked.pop(accept.client), offer.examples)
+        tally.accepted[accept.client] = offer
+        self._at.audience.tell(accept.client, say.Accepted(round=offer.round, examples=offer.examples))
+
+    def _refuse(self, refuse: do.Refuse, now: float) -> None:
+        if self._at.uploads.receiving(refuse.client):
+            self._at.audience.tell_credits(self._at.uploads.drop(refuse.client, now))
+        refusals = self._at.tally.refused
+        refusals[refuse.client] = refusals.get(refuse.client, 0) + 1
+        refused = say.Refused(round=refuse.round, code=refuse.error.code, reason=str(refuse.error)[:500])
+        self._at.audience.tell(refuse.client, refused)
+
+    def _abandon(self, abandon: do.Abandon, now: float) -> None:
+        reason = abandon.reason[:500]
+        log.info("Task %s: round %d abandoned: %s", self._name, abandon.round, abandon.reason)
+        self._at.audience.tell_all(say.Abandoned(round=abandon.round, reason=reason))
+        self._jobs.record_abandoned(self._at.tally, reason, now - self._at.tally.opened)
