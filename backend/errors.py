@@ -67,6 +67,13 @@ class BundleError(MingaError):
     http_status = 400
 
 
+class DataError(MingaError):
+    """Data that cannot be used as it is declared; the text names file, row or column and what to do."""
+
+    code = "bad-data"
+    http_status = 400
+
+
 class StoreError(MingaError):
     """Records or files could not be read or written (disk full, read-only, corrupted)."""
 

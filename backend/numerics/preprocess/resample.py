@@ -1,0 +1,84 @@
+"""Resizing with weights that are whole numbers, so that every order of sums gives the same pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.numerics.preprocess.fitted import Resize
+
+Floats = NDArray[np.float64]
+Pixels = NDArray[np.uint8]
+
+# 255 * 2**40, times the 2.6 that bicubic weights' absolute values may add up to, is exact in float64.
+BITS = 20
+ONE = float(1 << BITS)
+
+
+def resize(
+    pixels: Pixels, height: tuple[float, float, int], width: tuple[float, float, int], method: Resize
+) -> Pixels:
+    """[h, w, channels] to [m_y, m_x, channels]; each axis has (start, length, target pixels)."""
+    rows = axis_weights(pixels.shape[0], *height, method)
+    columns = axis_weights(pixels.shape[1], *width, method)
+    values = pixels.transpose(2, 0, 1).astype(np.float64)
+    sums = np.matmul(np.matmul(rows, values), columns.T)
+    levels = np.floor((sums + ONE * ONE / 2) / (ONE * ONE)).clip(0, 255)
+    return np.ascontiguousarray(levels.astype(np.uint8).transpose(1, 2, 0))
+
+
+@lru_cache(maxsize=64)
+def axis_weights(n: int, start: float, length: float, m: int, method: Resize) -> Floats:
+    """Whole numbers [m, n], how much each source pixel gives to a target pixel; rows add up to 2**20."""
+    step = length / m
+    target = np.arange(m, dtype=np.float64)[:, None]
+    source = np.arange(n, dtype=np.float64)[None, :]
+    weights = _WEIGHTS[method](source, start, step, target, n)
+    # Rising order of i, one addition at a time: the sum of numpy would add by pairs.
+    total = np.cumsum(weights, axis=1)[:, -1:]
+    whole: Floats = np.floor(weights / total * ONE + 0.5)
+    largest = whole.argmax(axis=1)
+    whole[np.arange(m), largest] += ONE - whole.sum(axis=1)
+    whole.flags.writeable = False
+    return whole
+
+
+def _centre(start: float, step: float, target: Floats) -> Floats:
+    return start + (target + 0.5) * step
+
+
+def _nearest(source: Floats, start: float, step: float, target: Floats, n: int) -> Floats:
+    nearest = np.clip(np.floor(_centre(start, step, target)), 0, n - 1)
+    weights: Floats = (source == nearest).astype(np.float64)
+    return weights
+
+
+def _bilinear(source: Floats, start: float, step: float, target: Floats, _n: int) -> Floats:
+    distance = (source + 0.5 - _centre(start, step, target)) / max(step, 1.0)
+    weights: Floats = np.maximum(0.0, 1.0 - np.abs(distance))
+    return weights
+
+
+def _bicubic(source: Floats, start: float, step: float, target: Floats, _n: int) -> Floats:
+    t = np.abs((source + 0.5 - _centre(start, step, target)) / max(step, 1.0))
+    near = (1.5 * t - 2.5) * t * t + 1.0
+    far = ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0
+    weights: Floats = np.where(t < 1.0, near, np.where(t < 2.0, far, 0.0))
+    return weights
+
+
+def _area(source: Floats, start: float, step: float, target: Floats, _n: int) -> Floats:
+    low, high = start + target * step, start + (target + 1.0) * step
+    overlap: Floats = np.minimum(source + 1.0, high) - np.maximum(source, low)
+    return np.clip(overlap, 0.0, None)
+
+
+_WEIGHTS: dict[Resize, Callable[[Floats, float, float, Floats, int], Floats]] = {
+    "nearest": _nearest,
+    "bilinear": _bilinear,
+    "bicubic": _bicubic,
+    "area": _area,
+}

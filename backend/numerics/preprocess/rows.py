@@ -1,0 +1,55 @@
+"""Rows of a CSV file (RFC 4180) by column name."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+
+from backend.errors import DataError
+from backend.numerics.preprocess.table import trimmed
+
+
+def csv_rows(
+    lines: Iterable[str], delimiter: str, needed: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number, from 1, and the `needed` cells of each row. `lines` keep their line ends, whatever they are.
+
+    Raises DataError that names row and column.
+    """
+    rows = csv.reader(_without_mark(lines), delimiter=delimiter, strict=True)
+    header = [trimmed(name) for name in _next(rows, 0) or []]
+    if not header:
+        raise DataError("the file has no row; its first row has to name the columns.")
+    places = {name: _place(header, name) for name in needed}
+    number = 0
+    while (cells := _next(rows, number + 1)) is not None:
+        number += 1
+        if len(cells) != len(header):
+            raise DataError(
+                f"row {number} has {len(cells)} cells where the first row names {len(header)} columns; "
+                "put cells that hold the delimiter in quotes."
+            )
+        yield number, {name: cells[place] for name, place in places.items()}
+
+
+def _without_mark(lines: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield line.removeprefix("\ufeff") if number == 0 else line
+
+
+def _next(rows: Iterator[list[str]], number: int) -> list[str] | None:
+    """The next row that is not empty; None after the last."""
+    try:
+        return next((row for row in rows if row), None)
+    except csv.Error as error:
+        where = f"row {number}" if number else "the first row"
+        raise DataError(f"{where} is no CSV ({error}); check its quotes.") from error
+
+
+def _place(header: list[str], name: str) -> int:
+    if header.count(name) == 1:
+        return header.index(name)
+    if name in header:
+        raise DataError(f"column '{name}' is there {header.count(name)} times; name each column once.")
+    shown = ", ".join(header[:30])
+    raise DataError(f"column '{name}' is missing; the file has {shown}.")

@@ -1,0 +1,156 @@
+"""Texts become token ids, windows and filled-up rows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.errors import DataError
+from backend.numerics.preprocess.fitted import Punctuation, Text, Tokenizer
+from backend.numerics.preprocess.labels import class_value
+from backend.numerics.preprocess.pairs import encode_pieces
+
+Array = NDArray[Any]
+
+_SEPARATORS = "\x00-\x20\x7f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_STRIP = re.compile(f"[{_PUNCTUATION}]")
+_WORDS = re.compile(f"[^{_SEPARATORS}]+")
+_WORDS_AND_MARKS = re.compile(f"[{_PUNCTUATION}]|[^{_SEPARATORS}{_PUNCTUATION}]+")
+_PIECES = re.compile(f"[{_SEPARATORS}]*[^{_SEPARATORS}]+|[{_SEPARATORS}]+")
+
+
+def decode_text(content: bytes) -> str:
+    """UTF-8 without a byte order mark. Raises DataError."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} is not UTF-8; save the text as UTF-8.") from error
+
+
+def normalized(fitted: Text, text: str) -> str:
+    """One kind of line ends, Unicode's normal form, lower case."""
+    return normalize(text, fitted.normalize == "nfc", fitted.lower)
+
+
+def normalize(text: str, nfc: bool, lower: bool) -> str:
+    """One kind of line ends, then normal form C and lower case where asked."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if nfc:
+        text = unicodedata.normalize("NFC", text)
+    return text.translate(lower_case()) if lower else text
+
+
+@lru_cache(maxsize=1)
+def lower_case() -> dict[int, int]:
+    """Code points that have a lower case: those that every version of Unicode in use knows alike."""
+    table = {}
+    for code in (*range(0x590), *range(0x1E00, 0x2000)):
+        low = chr(code).lower()
+        if len(low) == 1 and ord(low) != code:
+            table[code] = ord(low)
+    return table
+
+
+def words(text: str, punctuation: Punctuation) -> list[str]:
+    """The runs between separators; punctuation as tokens of their own, or removed."""
+    if punctuation == "strip":
+        return _WORDS.findall(_STRIP.sub("", text))
+    return _WORDS_AND_MARKS.findall(text)
+
+
+def pieces(text: str) -> list[bytes]:
+    """What byte pairs are looked for in: each word with the separators before it."""
+    return [piece.encode("utf-8") for piece in _PIECES.findall(text)]
+
+
+def tokens(tokenizer: Tokenizer, punctuation: Punctuation, text: str) -> Sequence[str]:
+    """Characters or words of a normalized text."""
+    return text if tokenizer == "characters" else words(text, punctuation)
+
+
+def token_ids(fitted: Text, text: str) -> NDArray[np.int32]:
+    """Ids of a text. Raises DataError at an unknown token, where that is an error."""
+    text = normalized(fitted, text)
+    if fitted.tokenizer == "bytes":
+        return np.frombuffer(text.encode("utf-8"), np.uint8).astype(np.int32) + fitted.first
+    if fitted.tokenizer == "pairs":
+        symbols = encode_pieces(pieces(text), tuple(fitted.merges))
+        return np.array(symbols, np.int32) + np.int32(fitted.first)
+    known = _ids(tuple(fitted.tokens), fitted.first)
+    found = tokens(fitted.tokenizer, fitted.punctuation, text)
+    return np.fromiter(_UNKNOWN[fitted.unknown](known, found, fitted.first - 1), np.int32)
+
+
+def windows(ids: NDArray[np.int32], length: int, stride: int) -> NDArray[np.int32]:
+    """[n, length + 1]: each window and the id after it."""
+    count = max(0, (len(ids) - length - 1) // stride + 1)
+    if count == 0:
+        return np.zeros((0, length + 1), np.int32)
+    return np.lib.stride_tricks.sliding_window_view(ids, length + 1)[::stride]
+
+
+def filled(ids: NDArray[np.int32], length: int) -> NDArray[np.int32]:
+    """[length]: the first ids, then zeros. Raises DataError when there are no ids."""
+    if not len(ids):
+        raise DataError("the text has no token; leave it out.")
+    return np.pad(ids[:length], (0, max(0, length - len(ids))))
+
+
+def window_arrays(fitted: Text, text: str) -> tuple[list[Array], list[Array]]:
+    """Stored windows of one text, and the next tokens. Raises DataError."""
+    both = windows(token_ids(fitted, text), fitted.length, fitted.stride).astype(fitted.inputs[0].dtype)
+    return [both[:, :-1]], [both[:, 1:]]
+
+
+def class_arrays(fitted: Text, texts: Iterable[tuple[str, str]]) -> tuple[list[Array], list[Array]]:
+    """Stored ids of texts, and their classes' labels. Raises DataError."""
+    label = fitted.label
+    if label is None:
+        raise ValueError("This preprocessing makes windows, no classes.")
+    pairs = [
+        (filled(token_ids(fitted, text), fitted.length), class_value(label, name)) for text, name in texts
+    ]
+    return (
+        [np.array([ids for ids, _ in pairs], fitted.inputs[0].dtype).reshape(len(pairs), fitted.length)],
+        [
+            np.array([value for _, value in pairs], label.stored.dtype).reshape(
+                len(pairs), *label.stored.shape
+            )
+        ],
+    )
+
+
+@lru_cache(maxsize=4)
+def _ids(known: tuple[str, ...], first: int) -> dict[str, int]:
+    return {token: first + number for number, token in enumerate(known)}
+
+
+def _or_error(known: dict[str, int], found: Sequence[str], _own: int) -> list[int]:
+    try:
+        return [known[token] for token in found]
+    except KeyError as error:
+        raise DataError(
+            f"the token {error.args[0]!r} is unknown; set `unknown` to own or drop to allow that."
+        ) from None
+
+
+def _or_own(known: dict[str, int], found: Sequence[str], own: int) -> list[int]:
+    return [known.get(token, own) for token in found]
+
+
+def _or_nothing(known: dict[str, int], found: Sequence[str], _own: int) -> list[int]:
+    return [known[token] for token in found if token in known]
+
+
+_UNKNOWN: dict[str, Callable[[dict[str, int], Sequence[str], int], list[int]]] = {
+    "error": _or_error,
+    "own": _or_own,
+    "drop": _or_nothing,
+}
