@@ -63,9 +63,10 @@ conformance: setup ## every op and model on every backend, into docs/reference/
 	@$(BIN)/python -m tests.browser.ops_report
 	@$(BIN)/python -m tests.browser.conformance
 
-bench: setup ## one training step on every backend, as JSON
+bench: setup ## one training step on every backend, and what whole rounds cost a server, as JSON
 	@$(BIN)/minga build
 	@$(BIN)/python -m benchmarks.steps --json
+	@$(BIN)/python -m benchmarks.rounds --json
 
 format: setup ## put every file into the house style
 	@$(BIN)/ruff check --fix .

@@ -1,0 +1,186 @@
+"""What whole rounds cost a server: a real one in its own process, real sockets, clients that train nothing.
+
+Usage: python -m benchmarks.rounds [--clients N] [--parameters P] [--rounds R] [--json]
+
+Clients live in other processes; each downloads every version over HTTP and uploads a whole update over its
+socket. The server is `minga serve` on loopback with a data folder on disk, and its processor time is what
+the system counts for the process and all its threads. Memory is read after the warm-up and at the end.
+`memcpy_cpu_seconds` is what copying the bytes of one round once costs on the same machine in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.dense import KEPT, ROOT, write_task
+
+WARM_UP = 3
+PROCESSES = 2
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of the server's process, at one moment: seconds of its clock and of processors, bytes of memory."""
+
+    at: float
+    user: float
+    system: float
+    resident: int
+    peak: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one run found; seconds and bytes are for one round."""
+
+    clients: int
+    parameters: int
+    rounds: int
+    round_seconds_median: float
+    server_cpu_seconds_per_round: float
+    server_user_seconds_per_round: float
+    server_system_seconds_per_round: float
+    server_rss_growth_mib: float
+    server_rss_mib: float
+    server_peak_rss_mib: float
+    bytes_received_per_round: int
+    bytes_sent_per_round: int
+    memcpy_cpu_seconds: float
+    cpu_in_memcpys: float
+
+
+def usage(process: int) -> Usage:
+    """What the system counts for `process`, all its threads included."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    ticks = os.sysconf("SC_CLK_TCK")
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
+    )
+    resident, peak = (1024 * int(status[name].split()[0]) for name in ("VmRSS", "VmHWM"))
+    return Usage(time.monotonic(), int(fields[11]) / ticks, int(fields[12]) / ticks, resident, peak)
+
+
+def measure(clients: int, parameters: int, rounds: int) -> Report:
+    """Runs `rounds` rounds after the warm-up."""
+    with tempfile.TemporaryDirectory(dir=_home()) as folder:
+        versions = WARM_UP + rounds
+        write_task(Path(folder, "tasks"), parameters, clients, versions)
+        server = _serve(Path(folder))
+        try:
+            assert server.stdout is not None
+            listening = json.loads(server.stdout.readline())
+            assert not listening["problems"], listening["problems"]
+            address = listening["url"].removeprefix("http://")
+            used, traffic = _take_part(server.pid, address, clients, parameters, versions)
+        finally:
+            server.terminate()
+            server.communicate()
+    return _report(clients, parameters, used, traffic)
+
+
+def _home() -> Path:
+    KEPT.mkdir(exist_ok=True)
+    return KEPT
+
+
+def _serve(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
+    command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def _take_part(
+    server: int, address: str, clients: int, parameters: int, versions: int
+) -> tuple[list[Usage], list[tuple[int, int]]]:
+    """The server's usage and the bytes (sent, received) by all clients, from the last warm-up version on."""
+    shares = [len(range(first, clients, PROCESSES)) for first in range(min(PROCESSES, clients))]
+    command = [sys.executable, "-m", "benchmarks.volunteers", address, "dense"]
+    groups = [
+        subprocess.Popen(
+            [*command, str(share), str(parameters), str(versions)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for share in shares
+    ]
+    used: list[Usage] = []
+    lines = groups[0].stdout
+    assert lines is not None
+    while len(used) <= versions - WARM_UP:
+        line = lines.readline()
+        assert line.startswith("version"), f"the clients ended: {line}"
+        if int(line.split()[1]) >= WARM_UP:
+            used.append(usage(server))
+    totals = np.sum([json.loads(group.communicate()[0].splitlines()[-1]) for group in groups], axis=0)
+    return used, [(int(sent), int(received)) for sent, received in totals[WARM_UP - 1 :]]
+
+
+def _report(clients: int, parameters: int, used: list[Usage], traffic: list[tuple[int, int]]) -> Report:
+    rounds, first, last = len(used) - 1, used[0], used[-1]
+    sent, received = ((end - begin) // rounds for begin, end in zip(traffic[0], traffic[-1], strict=True))
+    user, system = (last.user - first.user) / rounds, (last.system - first.system) / rounds
+    copying = _copying_seconds(sent + received)
+    seconds = [after.at - before.at for before, after in pairwise(used)]
+    return Report(
+        clients=clients,
+        parameters=parameters,
+        rounds=rounds,
+        round_seconds_median=round(statistics.median(seconds), 4),
+        server_cpu_seconds_per_round=round(user + system, 4),
+        server_user_seconds_per_round=round(user, 4),
+        server_system_seconds_per_round=round(system, 4),
+        server_rss_growth_mib=round((last.resident - first.resident) / MIB, 2),
+        server_rss_mib=round(last.resident / MIB, 1),
+        server_peak_rss_mib=round(last.peak / MIB, 1),
+        bytes_received_per_round=sent,
+        bytes_sent_per_round=received,
+        memcpy_cpu_seconds=round(copying, 4),
+        cpu_in_memcpys=round((user + system) / copying, 2),
+    )
+
+
+def _copying_seconds(length: int) -> float:
+    """Processor time of copying `length` bytes once, in blocks beyond every cache; the median of five."""
+    source, target = np.ones(64 * MIB, np.uint8), np.zeros(64 * MIB, np.uint8)
+    seconds: list[float] = []
+    for _ in range(5):
+        before, left = time.process_time(), length
+        while left > 0:
+            part = min(left, len(source))
+            np.copyto(target[:part], source[:part])
+            left -= part
+        seconds.append(time.process_time() - before)
+    return statistics.median(seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rounds", description=__doc__)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--parameters", type=int, default=1_058_634)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    given = parser.parse_args()
+    report = asdict(measure(given.clients, given.parameters, given.rounds))
+    if given.json:
+        print(json.dumps(report))
+        return
+    for name, value in report.items():
+        print(f"{name:34} {value}")
+
+
+if __name__ == "__main__":
+    main()
