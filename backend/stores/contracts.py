@@ -6,14 +6,20 @@ lost by a crash of the process.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """One model version. `state` is the address of the server optimizer's state; times are seconds (Unix)."""
+    """One model version. Times are seconds (Unix).
+
+    `state` is the address of the server optimizer's state, `control` that of the server's control variate.
+    `let_go` says when the three blobs were let go to save space; None while they are kept.
+    """
 
     version: int
     round: int
@@ -25,20 +31,27 @@ class VersionRecord:
     metrics: dict[str, float]
     seconds: float
     created: float
+    control: str | None = None
+    let_go: float | None = None
 
 
 @dataclass(frozen=True)
 class EvaluationRecord:
-    """A version measured on the held-out shards."""
+    """A version measured on held-out examples: by the server on the task's, or by clients on theirs."""
 
     version: int
     loss: float
     metrics: dict[str, float]
+    source: Literal["server", "clients"] = "server"
+    examples: int = 0
 
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """A round that is over. `outcome` is `version` or `abandoned`, `reason` says why it was abandoned."""
+    """A round that is over. `outcome` is `version` or `abandoned`, `reason` says why it was abandoned.
+
+    `refused` counts the updates refused since the round before it was recorded, `refusals` by their code.
+    """
 
     round: int
     version: int
@@ -49,6 +62,7 @@ class RoundRecord:
     reason: str
     seconds: float
     ended: float
+    refusals: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,7 @@ class Records(Protocol):
         ...
 
     async def add_evaluation(self, run: int, evaluation: EvaluationRecord) -> None:
-        """Adds or replaces the evaluation of a version."""
+        """Adds or replaces the evaluation of a version by the same source."""
         ...
 
     async def last_round(self, run: int) -> int:
@@ -103,19 +117,43 @@ class Records(Protocol):
         ...
 
     async def evaluations(self, run: int) -> list[EvaluationRecord]:
-        """All evaluations, by version."""
+        """All evaluations, by version, then source."""
         ...
 
     async def contributions(self, run: int) -> list[Contribution]:
         """Sums over the rounds for each client, the largest number of accepted updates first."""
         ...
 
-    async def rounds(self, run: int) -> list[RoundRecord]:
-        """All rounds, oldest first."""
+    async def rounds(self, run: int, after: int = 0, last: int | None = None) -> list[RoundRecord]:
+        """Rounds after number `after`, oldest first; of these only the `last` newest where that is given."""
+        ...
+
+    async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
+        """Marks versions as let go. The addresses of their blobs that no kept version of any run names."""
+        ...
+
+    async def named(self) -> set[str]:
+        """Addresses of the blobs of all kept versions, and of the bundles of all runs."""
+        ...
+
+    async def gone(self, address: str) -> tuple[str, int] | None:
+        """Task and version whose weights lay at `address` before they were let go."""
+        ...
+
+    async def check(self) -> None:
+        """Returns if something could be recorded now."""
         ...
 
     async def close(self) -> None:
         """Ends all use."""
+        ...
+
+
+class Writing(Protocol):
+    """Blobs that are about to be recorded."""
+
+    async def put(self, data: bytes) -> str:
+        """Address of `data`, stored durably. It is not dropped before the writing ends."""
         ...
 
 
@@ -127,7 +165,14 @@ class Blobs(Protocol):
         ...
 
     async def put_file(self, path: Path) -> str:
-        """Address of the bytes in the file at `path`, which is read in blocks and left as it is."""
+        """Address of the bytes in the file at `path`, which is read in blocks and left as it is.
+
+        These are parts of tasks: they are not dropped while this process runs.
+        """
+        ...
+
+    def writing(self) -> AbstractContextManager[Writing]:
+        """To put blobs and record them: what is put within is not dropped before its end."""
         ...
 
     async def read(self, address: str, verify: bool = False) -> bytes:
@@ -136,4 +181,16 @@ class Blobs(Protocol):
 
     async def path(self, address: str) -> Path:
         """A local file with the bytes, to be read only. NotFoundError if there are none."""
+        ...
+
+    async def drop(self, addresses: Iterable[str]) -> int:
+        """Deletes blobs, but for those being written and parts of tasks; the number of bytes freed."""
+        ...
+
+    async def sweep(self, keep: Collection[str]) -> int:
+        """Drops every blob that is not in `keep`, and what a killed process left behind; bytes freed."""
+        ...
+
+    async def check(self) -> None:
+        """Returns if something could be stored now."""
         ...

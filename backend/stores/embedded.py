@@ -9,7 +9,7 @@ from pathlib import Path
 from backend.errors import StoreError
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import Blobs, Records
-from backend.stores.records import SqliteRecords
+from backend.stores.sqlite import sqlite_records
 from backend.stores.translate import translated
 
 
@@ -20,6 +20,11 @@ class Stores:
     records: Records
     blobs: Blobs
     lock: sqlite3.Connection
+
+    async def check(self) -> None:
+        """Returns if something could be stored now. Raises StoreError."""
+        await self.blobs.check()
+        await self.records.check()
 
     async def close(self) -> None:
         """Ends all use and frees the folder."""
@@ -32,7 +37,23 @@ def open_stores(folder: Path) -> Stores:
     with translated(f"The data folder {folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
     lock = _lock(folder)
-    return Stores(SqliteRecords(folder / "records.sqlite"), FileBlobs(folder / "blobs"), lock)
+    try:
+        records = folder / "records.sqlite"
+        _refuse_lost(records, folder / "blobs")
+        # In this order: a folder with blobs has records.
+        return Stores(sqlite_records(records), FileBlobs(folder / "blobs"), lock)
+    except StoreError:
+        lock.close()
+        raise
+
+
+def _refuse_lost(records: Path, blobs: Path) -> None:
+    """Raises StoreError when the records of a folder with blobs are gone: its models would be forgotten."""
+    if (not records.is_file() or not records.stat().st_size) and any(blobs.glob("??/*")):
+        raise StoreError(
+            f"The records {records} are missing or empty, but models are there. Restore the file from a "
+            f"backup, or move {blobs} away to begin anew."
+        )
 
 
 def _lock(folder: Path) -> sqlite3.Connection:

@@ -1,19 +1,28 @@
-"""Records in SQLite."""
+"""Records in a database that SQLAlchemy speaks to: SQLite, and PostgreSQL in the tests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields
-from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, create_engine, delete, event, func, insert, select, update
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from backend.stores import tables
+from backend.stores import schema, tables
 from backend.stores.contracts import (
     Contribution,
     EvaluationRecord,
@@ -26,19 +35,15 @@ from backend.stores.translate import translated
 Result = TypeVar("Result")
 Row = TypeVar("Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution)
 
-_BUSY_MILLISECONDS = 5000
 
+class SqlRecords:
+    """Implements Records; all calls run in one thread of its own. `place` names the database in errors."""
 
-class SqliteRecords:
-    """The embedded `Records`: one file with a write-ahead log; all calls run in one thread of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._engine = create_engine(f"sqlite:///{path}")
-        event.listen(self._engine, "connect", _configure)
+    def __init__(self, engine: Engine, place: str) -> None:
+        self._engine, self._place = engine, place
         self._thread = ThreadPoolExecutor(1, "records")
-        with translated(f"The records in {path} cannot be opened"):
-            tables.metadata.create_all(self._engine)
+        with translated(f"The records in {place} cannot be opened"):
+            schema.upgrade(engine, place)
 
     async def open_run(self, task: str, bundle: str) -> int:
         """See Records."""
@@ -80,7 +85,8 @@ class SqliteRecords:
 
         def work(connection: Connection) -> None:
             table = tables.evaluations
-            which = (table.c.run == run) & (table.c.version == evaluation.version)
+            same = (table.c.version == evaluation.version) & (table.c.source == evaluation.source)
+            which = (table.c.run == run) & same
             connection.execute(delete(table).where(which))
             connection.execute(insert(table).values(run=run, **asdict(evaluation)))
 
@@ -97,16 +103,65 @@ class SqliteRecords:
 
     async def evaluations(self, run: int) -> list[EvaluationRecord]:
         """See Records."""
-        return await self._all(tables.evaluations, EvaluationRecord, run, "version")
+        return await self._all(tables.evaluations, EvaluationRecord, run, "version", "source")
 
-    async def rounds(self, run: int) -> list[RoundRecord]:
+    async def rounds(self, run: int, after: int = 0, last: int | None = None) -> list[RoundRecord]:
         """See Records."""
-        return await self._all(tables.rounds, RoundRecord, run, "round")
+        table = tables.rounds
+        query = select(*_columns(table, RoundRecord)).where(table.c.run == run, table.c.round > after)
+        newest = query.order_by(table.c.round.desc()).limit(last)
+        return await self._do(lambda c: [RoundRecord(*row) for row in reversed(c.execute(newest).all())])
 
     async def contributions(self, run: int) -> list[Contribution]:
         """See Records."""
         found = await self._all(tables.contributions, Contribution, run, "client")
         return sorted(found, key=lambda one: (-one.accepted, one.client))
+
+    async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
+        """See Records."""
+
+        def work(connection: Connection) -> set[str]:
+            table = tables.versions
+            going = (table.c.run == run) & (table.c.version == bindparam("number"))
+            numbers = [{"number": version} for version in versions]
+            if numbers:
+                connection.execute(update(table).where(going).values(let_go=now), numbers)
+            gone = _blobs(connection, (table.c.run == run) & (table.c.let_go == now))
+            return gone - _blobs(connection, table.c.let_go.is_(None))
+
+        return await self._do(work)
+
+    async def named(self) -> set[str]:
+        """See Records."""
+
+        def work(connection: Connection) -> set[str]:
+            bundles = connection.scalars(select(tables.tasks.c.bundle))
+            return _blobs(connection, tables.versions.c.let_go.is_(None)) | set(bundles)
+
+        return await self._do(work)
+
+    async def gone(self, address: str) -> tuple[str, int] | None:
+        """See Records."""
+        table = tables.versions
+        query = (
+            select(tables.tasks.c.task, table.c.version)
+            .join_from(tables.tasks, table)
+            .where(table.c.weights == address, table.c.let_go.is_not(None))
+            .order_by(table.c.version.desc())
+            .limit(1)
+        )
+
+        def work(connection: Connection) -> tuple[str, int] | None:
+            found = connection.execute(query).first()
+            return None if found is None else (found.task, found.version)
+
+        return await self._do(work)
+
+    async def check(self) -> None:
+        """See Records."""
+        # Changes nothing, but takes the lock of a writer.
+        nothing = update(tables.tasks).where(tables.tasks.c.run < 0).values(task="")
+        await self._do(lambda connection: connection.execute(nothing))
 
     async def close(self) -> None:
         """See Records."""
@@ -114,9 +169,9 @@ class SqliteRecords:
         self._engine.dispose()
         self._thread.shutdown()
 
-    async def _all(self, table: Table, kind: type[Row], run: int, order: str) -> list[Row]:
-        columns = [table.c[one.name] for one in fields(kind)]
-        query = select(*columns).where(table.c.run == run).order_by(table.c[order])
+    async def _all(self, table: Table, kind: type[Row], run: int, *order: str) -> list[Row]:
+        by = [table.c[name] for name in order]
+        query = select(*_columns(table, kind)).where(table.c.run == run).order_by(*by)
         return await self._do(lambda connection: [kind(*row) for row in connection.execute(query)])
 
     async def _do(self, work: Callable[[Connection], Result]) -> Result:
@@ -124,7 +179,7 @@ class SqliteRecords:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
 
     def _transaction(self, work: Callable[[Connection], Result]) -> Result:
-        with translated(f"The records in {self._path} cannot be used"), self._engine.begin() as connection:
+        with translated(f"The records in {self._place} cannot be used"), self._engine.begin() as connection:
             return work(connection)
 
 
@@ -146,10 +201,12 @@ def _add_contribution(connection: Connection, run: int, more: Contribution) -> N
         connection.execute(insert(table).values(run=run, **asdict(more)))
 
 
-def _configure(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
+def _columns(table: Table, kind: type[Row]) -> list[Column[Any]]:
+    return [table.c[one.name] for one in fields(kind)]
+
+
+def _blobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:
+    """Addresses of all blobs of versions."""
+    table = tables.versions
+    rows = connection.execute(select(table.c.weights, table.c.state, table.c.control).where(which))
+    return {address for row in rows for address in row if address is not None}

@@ -1,4 +1,4 @@
-"""Tables of the records, in SQLAlchemy Core."""
+"""Tables of the records, in SQLAlchemy Core, as the newest migration leaves them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ rounds = Table(
     Column("reason", String(500), nullable=False),
     Column("seconds", Float, nullable=False),
     Column("ended", Float, nullable=False),
+    Column("refusals", JSON, nullable=False, server_default="{}"),
 )
 
 versions = Table(
@@ -41,7 +42,7 @@ versions = Table(
     _run(),
     Column("version", Integer, primary_key=True),
     Column("round", Integer, nullable=False),
-    Column("weights", String(64), nullable=False),
+    Column("weights", String(64), nullable=False, index=True),
     Column("state", String(64)),
     Column("accepted", Integer, nullable=False),
     Column("examples", Integer, nullable=False),
@@ -49,6 +50,8 @@ versions = Table(
     Column("metrics", JSON, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("created", Float, nullable=False),
+    Column("control", String(64)),
+    Column("let_go", Float),
 )
 
 evaluations = Table(
@@ -56,8 +59,10 @@ evaluations = Table(
     metadata,
     _run(),
     Column("version", Integer, primary_key=True),
+    Column("source", String(16), primary_key=True, server_default="server"),
     Column("loss", Float, nullable=False),
     Column("metrics", JSON, nullable=False),
+    Column("examples", Integer, nullable=False, server_default="0"),
 )
 
 contributions = Table(

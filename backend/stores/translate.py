@@ -5,20 +5,24 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 
 from sqlalchemy.exc import DBAPIError
 
 from backend.errors import StoreError
 
 _BY_ERRNO = {
-    errno.ENOSPC: "the disk is full. Free some space and start again",
-    errno.EDQUOT: "your disk quota is used up. Free some space and start again",
-    errno.EROFS: "the disk is read-only. Choose another folder with --data-dir",
+    errno.ENOSPC: "the disk is full. Free some space",
+    errno.EDQUOT: "your disk quota is used up. Free some space",
+    errno.EFBIG: "files may not become that large. Raise the limit (`ulimit -f`)",
+    errno.EIO: "the disk reports an error. Check its health",
+    errno.EROFS: "the disk is read-only. Make it writable or choose another folder with --data-dir",
     errno.EACCES: "permission is missing. Change the folder's owner or choose another with --data-dir",
     errno.EPERM: "permission is missing. Change the folder's owner or choose another with --data-dir",
 }
 _BY_WORDS = {
     "disk is full": _BY_ERRNO[errno.ENOSPC],
+    "disk I/O error": "the disk reports an error, or files may not become that large. Check both",
     "readonly": _BY_ERRNO[errno.EROFS],
     "locked": "another program holds the database. Stop the other server on this data folder",
     "malformed": "the database is damaged. Restore the data folder or choose another with --data-dir",
@@ -35,6 +39,8 @@ def translated(doing: str) -> Iterator[None]:
     except OSError as error:
         reason = _BY_ERRNO.get(error.errno or 0, error.strerror or type(error).__name__)
         raise StoreError(f"{doing}: {reason}.") from error
+    except JSONDecodeError as error:
+        raise StoreError(f"{doing}: {_BY_WORDS['malformed']}.") from error
     except DBAPIError as error:
         text = str(error.orig)
         reason = next((words for sign, words in _BY_WORDS.items() if sign in text), text)

@@ -37,3 +37,37 @@ class BlobsContract:
         for ask in (blobs.read, blobs.path):
             with pytest.raises(NotFoundError):
                 await ask(address)
+
+    async def test_a_blob_is_dropped_once(self, blobs: Blobs) -> None:
+        address = await blobs.put(DATA)
+        assert await blobs.drop([address, "0" * 64]) == len(DATA)
+        assert await blobs.drop([address]) == 0
+        with pytest.raises(NotFoundError):
+            await blobs.read(address)
+        assert await blobs.put(DATA) == address
+
+    async def test_what_is_being_recorded_is_not_dropped(self, blobs: Blobs) -> None:
+        there = await blobs.put(DATA)
+        with blobs.writing() as writing:
+            assert await writing.put(DATA) == there
+            fresh = await writing.put(b"fresh")
+            assert await blobs.drop([there, fresh]) == await blobs.sweep([]) == 0
+            assert await blobs.read(there) == DATA
+        assert await blobs.drop([there, fresh]) == len(DATA) + 5
+
+    async def test_parts_of_tasks_are_not_dropped(self, blobs: Blobs, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(DATA)
+        address = await blobs.put_file(tmp_path / "file")
+        assert await blobs.drop([address]) == await blobs.sweep([]) == 0
+        assert await blobs.read(address) == DATA
+
+    async def test_a_sweep_leaves_what_is_named(self, blobs: Blobs) -> None:
+        kept, orphan = await blobs.put(DATA), await blobs.put(b"orphan")
+        assert await blobs.sweep([kept, "0" * 64]) == 6
+        assert await blobs.read(kept) == DATA
+        with pytest.raises(NotFoundError):
+            await blobs.path(orphan)
+
+    async def test_a_check_leaves_nothing(self, blobs: Blobs) -> None:
+        await blobs.check()
+        assert await blobs.sweep([]) == 0

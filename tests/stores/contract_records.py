@@ -18,7 +18,7 @@ from backend.stores.contracts import (
 
 ZERO = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)
 FIRST = VersionRecord(1, 1, "1" * 64, "2" * 64, 2, 40, 0.5, {"accuracy": 0.25}, 3.5, 200.0)
-ROUND = RoundRecord(1, 0, 3, 2, 1, "version", "", 3.5, 200.0)
+ROUND = RoundRecord(1, 0, 3, 2, 1, "version", "", 3.5, 200.0, {"not-finite": 1})
 ANN = Contribution("a" * 16, "browser", "webgl", 1, 0, 20)
 BOB = Contribution("b" * 16, "peer", "tensorflow", 1, 1, 20)
 
@@ -92,6 +92,62 @@ class RecordsContract:
             EvaluationRecord(0, 2.0, {}),
             EvaluationRecord(1, 0.5, {"accuracy": 0.8}),
         ]
+
+    async def test_clients_and_server_evaluate_one_version(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        ours = EvaluationRecord(1, 0.9, {"accuracy": 0.1}, "server", 100)
+        theirs = EvaluationRecord(1, 0.8, {"accuracy": 0.2}, "clients", 70)
+        for one in (ours, theirs):
+            await records.add_evaluation(run, one)
+        assert await records.evaluations(run) == [theirs, ours]
+
+    async def test_rounds_are_read_from_where_one_stopped(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        rounds = [replace(ROUND, round=number, outcome="abandoned") for number in range(1, 8)]
+        for one in rounds:
+            await records.record(run, RoundResult(one))
+        assert await records.rounds(run, after=5) == rounds[5:]
+        assert await records.rounds(run, last=3) == rounds[4:]
+        assert await records.rounds(run, after=5, last=10) == rounds[5:]
+        assert await records.rounds(run, after=7) == []
+
+    async def test_a_version_let_go_names_its_blobs_no_more(self, records: Records) -> None:
+        run = await records.open_run("digits", "b" * 64)
+        full = replace(FIRST, control="3" * 64)
+        await records.add_first_version(run, ZERO)
+        await records.record(run, RoundResult(ROUND, [ANN], full))
+        assert await records.named() == {"b" * 64, *(digit * 64 for digit in "0123")}
+        assert await records.let_go(run, [1], 300.0) == {digit * 64 for digit in "123"}
+        assert await records.named() == {"b" * 64, "0" * 64}
+        assert await records.versions(run) == [ZERO, replace(full, let_go=300.0)]
+        assert await records.gone("1" * 64) == ("digits", 1)
+        assert await records.gone("0" * 64) is None
+
+    async def test_what_another_version_or_run_names_is_not_let_go(self, records: Records) -> None:
+        one, other = [await records.open_run(task, "x" * 64) for task in ("digits", "letters")]
+        await records.record(one, RoundResult(ROUND, [], FIRST))
+        twin = replace(FIRST, version=2, round=2, state="4" * 64)
+        await records.record(one, RoundResult(replace(ROUND, round=2), [], twin))
+        await records.record(other, RoundResult(ROUND, [], replace(FIRST, weights="5" * 64)))
+        # The twin has the same weights, the other run the same state.
+        assert await records.let_go(one, [1], 300.0) == set()
+        assert await records.let_go(one, [2], 400.0) == {"1" * 64, "4" * 64}
+
+    async def test_letting_go_of_nothing_is_nothing(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        assert await records.let_go(run, [], 300.0) == set()
+        assert await records.let_go(run, [7], 300.0) == set()
+
+    async def test_a_check_changes_nothing(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        await records.check()
+        assert await records.open_run("digits", "x" * 64) == run
+
+    async def test_the_longest_words_fit(self, records: Records) -> None:
+        run = await records.open_run("d" * 64, "x" * 64)
+        words = replace(ROUND, outcome="abandoned", reason="ä" * 500)
+        await records.record(run, RoundResult(words, [replace(ANN, kind="k" * 16, backend="b" * 32)]))
+        assert await records.rounds(run) == [words]
 
     async def test_runs_do_not_mix(self, records: Records) -> None:
         one = await records.open_run("digits", "x" * 64)

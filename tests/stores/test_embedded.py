@@ -18,16 +18,16 @@ from backend.errors import StoreError
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import Blobs, Records, RoundResult
 from backend.stores.embedded import open_stores
-from backend.stores.records import SqliteRecords
+from backend.stores.sqlite import sqlite_records
 from backend.stores.translate import translated
 from tests.stores.contract_blobs import DATA, BlobsContract
 from tests.stores.contract_records import ANN, FIRST, ROUND, RecordsContract
 
 
-class TestSqliteRecords(RecordsContract):
+class TestRecordsInSqlite(RecordsContract):
     @pytest_asyncio.fixture
     async def records(self, tmp_path: Path) -> AsyncIterator[Records]:
-        records = SqliteRecords(tmp_path / "records.sqlite")
+        records = sqlite_records(tmp_path / "records.sqlite")
         yield records
         await records.close()
 
@@ -39,28 +39,31 @@ class TestFileBlobs(BlobsContract):
 
 
 async def test_records_survive_their_process(tmp_path: Path) -> None:
-    records = SqliteRecords(tmp_path / "records.sqlite")
+    records = sqlite_records(tmp_path / "records.sqlite")
     run = await records.open_run("digits", "x" * 64)
     await records.record(run, RoundResult(ROUND, [ANN], FIRST))
     await records.close()
-    again = SqliteRecords(tmp_path / "records.sqlite")
+    again = sqlite_records(tmp_path / "records.sqlite")
     assert await again.open_run("digits", "x" * 64) == run
     assert await again.versions(run) == [FIRST]
     await again.close()
 
 
 async def test_calls_from_many_tasks_are_done_one_after_the_other(tmp_path: Path) -> None:
-    records = SqliteRecords(tmp_path / "records.sqlite")
+    records = sqlite_records(tmp_path / "records.sqlite")
     runs = await asyncio.gather(*(records.open_run("digits", "x" * 64) for _ in range(50)))
     assert set(runs) == {1}
     await records.close()
 
 
-async def test_a_damaged_blob_is_told_when_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [DATA[:-1], b"!" + DATA[1:], b""], ids=["short", "changed", "empty"])
+async def test_a_damaged_blob_is_told_when_asked_and_mended_when_put_again(
+    tmp_path: Path, damage: bytes
+) -> None:
     blobs = FileBlobs(tmp_path)
     address = await blobs.put(DATA)
     place = await blobs.path(address)
-    await asyncio.to_thread(place.write_bytes, DATA[:-1])
+    await asyncio.to_thread(place.write_bytes, damage)
     with pytest.raises(StoreError, match="is damaged"):
         await blobs.read(address, verify=True)
     assert await blobs.put(DATA) == address
@@ -104,7 +107,37 @@ def test_errors_of_the_database_are_sentences(text: str, sentence: str) -> None:
 def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "records.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match="the database is damaged"):
-        SqliteRecords(tmp_path / "records.sqlite")
+        sqlite_records(tmp_path / "records.sqlite")
+
+
+def test_records_that_lost_their_end_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "records.sqlite"
+    asyncio.run(sqlite_records(path).close())
+    path.write_bytes(path.read_bytes()[:-4096])
+    with pytest.raises(StoreError, match="the database is damaged"):
+        sqlite_records(path)
+
+
+@pytest.mark.parametrize("loss", ["deleted", "empty"])
+async def test_models_without_their_records_are_not_forgotten(tmp_path: Path, loss: str) -> None:
+    stores = open_stores(tmp_path)
+    address = await stores.blobs.put(DATA)
+    await stores.close()
+    (tmp_path / "records.sqlite").unlink()
+    if loss == "empty":
+        (tmp_path / "records.sqlite").touch()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="missing or empty, but models are there"):
+            open_stores(tmp_path)
+    assert (tmp_path / "blobs" / address[:2] / address).read_bytes() == DATA
+
+
+async def test_what_a_killed_write_left_is_swept(tmp_path: Path) -> None:
+    blobs = FileBlobs(tmp_path)
+    address = await blobs.put(DATA)
+    (tmp_path / "new-abc123").write_bytes(b"half")
+    assert await blobs.sweep([address]) == 4
+    assert os.listdir(tmp_path) == [address[:2]]  # noqa: PTH208 - not blocking for long.
 
 
 async def test_a_data_folder_belongs_to_one_server(tmp_path: Path) -> None:

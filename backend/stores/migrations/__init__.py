@@ -1,0 +1,1 @@
+"""How the records of older versions become today's; alembic runs these, each whole or not at all."""

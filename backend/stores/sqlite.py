@@ -1,0 +1,57 @@
+"""What is special about records in SQLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from backend.errors import StoreError
+from backend.stores.records import SqlRecords
+from backend.stores.translate import translated
+
+_BUSY_MILLISECONDS = 5000
+
+
+def sqlite_records(path: Path) -> SqlRecords:
+    """The embedded `Records`: one file with a write-ahead log. Raises StoreError when it is damaged."""
+    with translated(f"The records in {path} cannot be opened"):
+        engine = sqlite_engine(path)
+        _check_pages(engine, path)
+    return SqlRecords(engine, str(path))
+
+
+def sqlite_engine(path: Path) -> Engine:
+    """A database file, whose tables may be changed within transactions too."""
+    engine = create_engine(f"sqlite:///{path}")
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _configure(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    # The driver would begin no transaction before CREATE or ALTER; `_begin` begins all.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _check_pages(engine: Engine, path: Path) -> None:
+    # A truncated or overwritten file would be found out only when a query reaches the missing page.
+    with engine.connect() as connection:
+        found = connection.scalar(text("PRAGMA quick_check(1)"))
+    if found != "ok":
+        raise StoreError(
+            f"The records in {path} cannot be opened: the database is damaged ({found}). "
+            "Restore the data folder or choose another with --data-dir."
+        )
