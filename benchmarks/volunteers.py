@@ -84,7 +84,7 @@ class Volunteer(Thread):
 
     def _introduce(self) -> None:
         self._say(Hello(token=secrets.token_urlsafe(24), kind="peer", backend="none", agent="benchmark"))
-        self._say(Ready(backend="none", step_ms=1.0))
+        self._say(Ready(backend="none", step_ms=1.0, examples=0))
 
     def _offer(self, plan: Train) -> None:
         self._say(
@@ -94,7 +94,7 @@ class Volunteer(Thread):
                 examples=plan.epochs * sum(shard.examples for shard in plan.shards),
                 steps=1,
                 loss=0.5,
-                metrics={"accuracy": 0.5},
+                sums=[(0.5, 1.0)],
                 size=len(self._update),
             )
         )

@@ -10,6 +10,9 @@ import numpy as np
 from backend.errors import NormTooLargeError, NotFiniteError
 from backend.numerics.vectors import Vector, blocks
 
+# No loss or metric of a model that still learns comes near it, and thousands of them add up without overflow.
+MAX_REPORTED = 1e30
+
 
 def check_update(update: Vector, max_norm: float) -> float:
     """L2 norm of `update` (float32, any length), found good.
@@ -40,10 +43,11 @@ def check_update(update: Vector, max_norm: float) -> float:
 
 
 def check_finite(name: str, values: Iterable[float]) -> None:
-    """Raises NotFiniteError when one of `values` is NaN or infinite."""
-    if not all(math.isfinite(value) for value in values):
+    """Raises NotFiniteError when one of `values` is NaN, infinite, or so large that sums could overflow."""
+    if not all(abs(value) <= MAX_REPORTED for value in values):
         raise NotFiniteError(
-            f"The {name} is NaN or infinite. Lower the learning rate or try another backend."
+            f"The {name} holds NaN, infinity or a number over {MAX_REPORTED:g}. "
+            "Lower the learning rate or try another backend."
         )
 
 

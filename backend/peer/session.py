@@ -192,7 +192,7 @@ class Session:
             return
         update = memoryview(result.update.astype("<f4", copy=False).tobytes())
         self._update = plan.round, update
-        done = (result.examples, result.steps, result.loss, result.metrics)
+        done = (result.examples, result.steps, result.loss, result.sums)
         self._inbox.put_nowait(Trained(plan.round, len(update), *done))
 
     def _tell_news(self, frame: ServerFrame) -> None:

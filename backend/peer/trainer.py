@@ -44,13 +44,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class Result:
-    """`update` [P] is local minus global; `examples` counts each epoch's visit to an example."""
+    """`update` [P] is local minus global; `examples` counts each epoch's visit to an example.
+
+    `sums` has a numerator and a denominator for each row of the metrics.
+    """
 
     update: Vector
     examples: int
     steps: int
     loss: float
-    metrics: dict[str, float]
+    sums: list[tuple[float, float]]
     step_ms: float
 
 
@@ -110,10 +113,11 @@ class Trainer:
                 _, loss, metrics = self._means(carry)
                 report(Progress(done, len(planned), loss, metrics))
         count, loss, metrics = self._means(carry)
+        sums = pairs(carry["totals"].numpy())
         update = self._end(carry) - weights
         step_ms = 1000 * (time.perf_counter() - began) / max(done, 1)
         report(Progress(done, len(planned), loss, metrics))
-        return Result(update, round(count), done, loss, metrics, step_ms)
+        return Result(update, round(count), done, loss, sums, step_ms)
 
     def time_step(self) -> float:
         """Milliseconds that one step takes on zeros, after a first one that lets TensorFlow settle."""
@@ -207,14 +211,20 @@ def means(
     summed: NDArray[np.float64], metrics: Sequence[MetricSpec]
 ) -> tuple[float, float, dict[str, float]]:
     """Examples, mean loss and metrics of `totals` added up over some batches."""
-    count, loss, *sums = summed.tolist()
-    pairs = list(zip(sums[::2], sums[1::2], strict=True))
+    count, loss = summed[:2].tolist()
+    sums = pairs(summed)
     starts = accumulate((spec.rows for spec in metrics), initial=0)
     values = {
-        spec.name: spec.value(pairs[start : start + spec.rows])
+        spec.name: spec.value(sums[start : start + spec.rows])
         for spec, start in zip(metrics, starts, strict=False)
     }
     return count, loss / max(count, 1.0), values
+
+
+def pairs(summed: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Each metric row's numerator and denominator in `totals`."""
+    sums: list[float] = summed[2:].tolist()
+    return list(zip(sums[::2], sums[1::2], strict=True))
 
 
 def totals_size(metrics: Sequence[MetricSpec]) -> int:

@@ -22,12 +22,12 @@ from backend.wire.messages import (
     Hash,
     Hello,
     Leave,
-    Metrics,
     Offer,
     Ready,
     Refused,
     ServerFrame,
     State,
+    Sums,
     Train,
     Version,
     Welcome,
@@ -97,7 +97,7 @@ class Trained(Struct, frozen=True, tag="trained"):
     examples: int
     steps: int
     loss: float
-    metrics: Metrics
+    sums: Sums
 
 
 class Disconnected(Struct, frozen=True, tag="disconnected"):
@@ -246,7 +246,7 @@ class Participant:
     def _loaded(self, backend: str, step_ms: float) -> list[Effect]:
         if self.bundle is None or self.ready is not None:
             return []
-        self.ready = Ready(backend=backend, step_ms=step_ms)
+        self.ready = Ready(backend=backend, step_ms=step_ms, examples=0)
         return [Send(self.ready)] if self.link is Link.OPEN else []
 
     def _trained(self, event: Trained) -> list[Effect]:
@@ -258,7 +258,7 @@ class Participant:
             examples=event.examples,
             steps=event.steps,
             loss=event.loss,
-            metrics=event.metrics,
+            sums=event.sums,
             size=event.size,
         )
         self.sent = 0

@@ -85,7 +85,9 @@ OUTSTANDING = frozenset({Standing.TRAINING, Standing.SENDING, Standing.CHECKING}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a task file says about its rounds. `update_bytes` is the flat vector's length in bytes."""
+    """What a task file says about its rounds. `update_bytes` is the flat vector's length in bytes,
+    `metric_rows` the number of pairs in an offer's sums.
+    """
 
     rounds: int
     min_available_clients: int
@@ -96,6 +98,7 @@ class Plan:
     shard_examples: tuple[int, ...]
     shards_per_client: int
     update_bytes: int
+    metric_rows: int
     seed: int
 
 
@@ -335,6 +338,11 @@ class Round:
         if offer.size != self.plan.update_bytes:
             return WrongLengthError(
                 f"The update has {offer.size} bytes; this model's has {self.plan.update_bytes}. "
+                "Load the task's bundle again."
+            )
+        if len(offer.sums) != self.plan.metric_rows:
+            return WrongLengthError(
+                f"The offer has {len(offer.sums)} metric sums; this model's has {self.plan.metric_rows}. "
                 "Load the task's bundle again."
             )
         return None

@@ -112,8 +112,7 @@ class Jobs:
         ledger, task = self._at.ledger, self._at.task
         try:
             weights, state = await self._ask_worker(lambda: ledger.next_version(tally.mean))
-            names = [metric.name for metric in task.bundle.manifest.metrics]
-            loss, metrics = tally.loss(), tally.metrics(names)
+            loss, metrics = tally.loss(), tally.metrics(task.bundle.manifest.metrics)
             record = tally.record("version", "", seconds, self._clock())
             given = tally.contributions(self._at.audience.known, counted=True)
             version = await ledger.add_version(weights, state, loss, metrics, record, given)

@@ -63,9 +63,13 @@ class Performer:
             version=order.version,
             weights=self._at.ledger.current.weights,
             epochs=task.file.training.epochs,
+            steps=0,
+            batch_size=task.bundle.manifest.batch_size,
             learning_rate=task.learning_rate,
             past_steps=task.past_steps(order.version),
             seed=order.seed,
+            proximal_mu=0.0,
+            control=None,
             shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
             seconds=order.seconds,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from backend.errors import ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
 from backend.numerics.vectors import Vector
@@ -60,6 +62,8 @@ class Reception:
                 return self._offered(client, message, now)
             case say.Chunk():
                 return self._chunk(client, message, now)
+            case say.Evaluation():
+                return []  # Nobody was asked.
             case say.Leave():
                 return self.left(client, link, now, lost=False)
             case say.Hello():
@@ -70,7 +74,7 @@ class Reception:
         if any(isinstance(effect, do.Grant) for effect in effects):
             try:
                 check_finite("loss", [offer.loss])
-                check_finite("list of metrics", offer.metrics.values())
+                check_finite("list of metric sums", chain.from_iterable(offer.sums))
             except UpdateRefusedError as error:
                 return self._at.machine.update_failed(client, offer.round, error, now)
         return effects
@@ -123,6 +127,7 @@ class Reception:
 
     def evaluated(self, found: EvaluationRecord, _now: float) -> list[do.Effect]:
         """A version was measured on the held-out shards."""
-        frame = say.Evaluated(version=found.version, loss=found.loss, metrics=found.metrics)
-        self._at.audience.tell_all(frame)
+        self._at.audience.tell_all(
+            say.Evaluated(version=found.version, source=found.source, loss=found.loss, metrics=found.metrics)
+        )
         return []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.aggregate import WeightedMean
+from backend.services.manifest import MetricSpec, metric_values
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.messages import Offer
 
@@ -25,14 +27,9 @@ class Tally:
         """Mean training loss of the accepted updates, weighted by their examples."""
         return self._average([(offer.loss, offer.examples) for offer in self.accepted.values()])
 
-    def metrics(self, names: list[str]) -> dict[str, float]:
-        """The same for each metric of the model that somebody measured."""
-        averages: dict[str, float] = {}
-        for name in names:
-            offers = [offer for offer in self.accepted.values() if name in offer.metrics]
-            if offers:
-                averages[name] = self._average([(offer.metrics[name], offer.examples) for offer in offers])
-        return averages
+    def metrics(self, specs: Sequence[MetricSpec]) -> dict[str, float]:
+        """The model's metrics over all examples of the accepted updates, from their sums."""
+        return metric_values(specs, [offer.sums for offer in self.accepted.values()])
 
     def record(self, outcome: str, reason: str, seconds: float, ended: float) -> RoundRecord:
         """The round as it will be remembered."""

@@ -61,6 +61,7 @@ class Task:
             shard_examples=tuple(shard.examples for shard in self.shards.train),
             shards_per_client=self.file.data.shards_per_client,
             update_bytes=4 * self.bundle.manifest.parameters.total,
+            metric_rows=sum(metric.rows for metric in self.bundle.manifest.metrics),
             seed=int(self.bundle.address[:8], 16),
         )
 

@@ -46,6 +46,8 @@ def standing(task: Mapping[str, Any]) -> str:
             return "Finished: the model is trained"
         case "training":
             return f"Training round {number(task['round'])} now"
+        case "evaluating":
+            return f"Measuring version {number(task['version'])} now"
         case "aggregating":
             return f"Putting round {number(task['round'])} together"
     if task["participants"]:

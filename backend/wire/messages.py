@@ -19,9 +19,12 @@ Text = Annotated[str, Meta(max_length=500)]
 Hash = Annotated[str, Meta(min_length=64, max_length=64, pattern="^[0-9a-f]+$")]
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Metrics = Annotated[dict[Annotated[str, Meta(max_length=64)], float], Meta(max_length=16)]
+# A numerator and a denominator for each metric row of the bundle, added up over examples.
+Sums = Annotated[list[tuple[float, float]], Meta(max_length=2048)]
 Kind = Literal["browser", "peer"]
-Phase = Literal["waiting", "training", "aggregating", "finished"]
-Status = Literal["loading", "ready", "training", "reported", "refused"]
+Phase = Literal["waiting", "training", "evaluating", "aggregating", "finished"]
+Status = Literal["loading", "ready", "training", "evaluating", "reported", "refused"]
+Source = Literal["server", "clients"]
 
 
 class Frame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
@@ -41,16 +44,21 @@ class Hello(Frame, frozen=True, tag="hello"):
 
 
 class Ready(Frame, frozen=True, tag="ready"):
-    """The bundle is loaded and one step was timed: may be selected for a round from now on."""
+    """The bundle is loaded and one step was timed: may be selected for a round from now on.
+
+    `examples` is the number of its own training examples; 0 where the task deals out shards.
+    """
 
     backend: Word
     step_ms: float
+    examples: Count
 
 
 class Offer(Frame, frozen=True, tag="offer"):
     """A finished (or partly finished) update follows in chunks once the server grants credit.
 
-    `examples` counts those processed (its weight in the mean), `size` is the vector's length in bytes.
+    `examples` counts those processed (its weight in the mean), `loss` is their mean, `size` the vector's
+    length in bytes: the update, and after it the change of the control variate where the plan has one.
     """
 
     round: Count
@@ -58,7 +66,7 @@ class Offer(Frame, frozen=True, tag="offer"):
     examples: int
     steps: int
     loss: float
-    metrics: Metrics
+    sums: Sums
     size: Count
 
 
@@ -70,11 +78,21 @@ class Chunk(Frame, frozen=True, tag="chunk"):
     data: bytes
 
 
+class Evaluation(Frame, frozen=True, tag="evaluation"):
+    """The measurement that Evaluate asked for; `examples` is 0 where this client has none held out."""
+
+    round: Count
+    version: Count
+    examples: Count
+    loss: float
+    sums: Sums
+
+
 class Leave(Frame, frozen=True, tag="leave"):
     """The volunteer stops; the round goes on without this client."""
 
 
-ClientFrame = Hello | Ready | Offer | Chunk | Leave
+ClientFrame = Hello | Ready | Offer | Chunk | Evaluation | Leave
 
 # Server to client.
 
@@ -98,16 +116,34 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True):
 class Train(Frame, frozen=True, tag="train"):
     """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`.
 
-    `past_steps` is where a learning-rate schedule stands; 0 for a bundle without one.
+    Without `shards` the client trains on its own examples. `steps` is 0 for as many as the epochs make; else
+    exactly so many are taken and `epochs` is 0. `batch_size` rows of a step are filled, at most the bundle's.
+    `past_steps` is where a learning-rate schedule stands; 0 for a bundle without one. `proximal_mu` times the
+    way from the version's weights is added to each gradient (FedProx, Li et al. 2020). `control` is the
+    address of the server's control variate, float32 [trainable] (SCAFFOLD, Karimireddy et al. 2020).
     """
 
     round: Count
     version: Count
     weights: Hash
-    epochs: int
+    epochs: Count
+    steps: Count
+    batch_size: Count
     learning_rate: float
     past_steps: Count
     seed: Count
+    proximal_mu: float
+    control: Hash | None
+    shards: list[Shard]
+    seconds: float
+
+
+class Evaluate(Frame, frozen=True, tag="evaluate"):
+    """Measure `version` on `shards`, or without them on your own held-out examples, within `seconds`."""
+
+    round: Count
+    version: Count
+    weights: Hash
     shards: list[Shard]
     seconds: float
 
@@ -175,9 +211,10 @@ class Version(Frame, frozen=True, tag="version"):
 
 
 class Evaluated(Frame, frozen=True, tag="evaluated"):
-    """The version measured on the held-out shard."""
+    """The version measured on held-out examples: by the server on its own shards, or by clients."""
 
     version: Count
+    source: Source
     loss: float
     metrics: Metrics
 
@@ -197,5 +234,15 @@ class Closing(Frame, frozen=True, tag="closing"):
 
 
 ServerFrame = (
-    Welcome | Train | Credit | Accepted | Refused | State | Version | Evaluated | Abandoned | Closing
+    Welcome
+    | Train
+    | Evaluate
+    | Credit
+    | Accepted
+    | Refused
+    | State
+    | Version
+    | Evaluated
+    | Abandoned
+    | Closing
 )

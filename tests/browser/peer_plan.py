@@ -29,7 +29,7 @@ def main() -> None:
         lambda _: None,
     )
     result.update.astype("<f4").tofile(update)
-    print(json.dumps({"loss": result.loss, "examples": result.examples, "metrics": result.metrics}))
+    print(json.dumps({"loss": result.loss, "examples": result.examples, "sums": result.sums}))
 
 
 if __name__ == "__main__":

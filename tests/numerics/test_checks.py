@@ -51,8 +51,15 @@ def test_an_update_of_zeros_is_fine() -> None:
 @given(BAD)
 def test_a_bad_number_is_named(value: float) -> None:
     check_finite("loss", [0.5, -1.0])
-    with pytest.raises(NotFiniteError, match="The loss is NaN"):
+    with pytest.raises(NotFiniteError, match="The loss holds NaN"):
         check_finite("loss", [0.5, value])
+
+
+@pytest.mark.parametrize("value", [1.0001e30, -1e300])
+def test_a_number_that_could_overflow_a_sum_is_refused(value: float) -> None:
+    check_finite("loss", [1e30, -1e30])
+    with pytest.raises(NotFiniteError, match="over 1e\\+30"):
+        check_finite("loss", [value])
 
 
 @given(hnp.arrays(np.float32, st.integers(0, 50), elements=st.floats(width=32)))

@@ -32,9 +32,10 @@ PLAN = Plan(
     shard_examples=(10, 10, 10, 10),
     shards_per_client=1,
     update_bytes=40,
+    metric_rows=1,
     seed=1,
 )
-OFFER = Offer(round=1, version=0, examples=20, steps=5, loss=0.5, metrics={}, size=40)
+OFFER = Offer(round=1, version=0, examples=20, steps=5, loss=0.5, sums=[(5.0, 10.0)], size=40)
 BAD = NotFiniteError("NaN.")
 Kind = TypeVar("Kind", bound=do.Effect)
 
@@ -148,6 +149,8 @@ def test_the_round_ends_when_the_last_member_reported() -> None:
         ({"size": 36}, "wrong-length"),
         ({"size": 44}, "wrong-length"),
         ({"size": 2**50}, "wrong-length"),
+        ({"sums": []}, "wrong-length"),
+        ({"sums": [(1.0, 1.0)] * 2}, "wrong-length"),
     ],
 )
 def test_an_offer_that_does_not_fit_is_refused_alone(changes: dict[str, Any], code: str) -> None:
@@ -222,7 +225,12 @@ def test_who_is_silent_until_the_deadline_is_not_selected_before_a_sign_of_life(
     assert only(do.Opened, machine.aggregated(1, 62.0))[0].cohort == ("a",)
     (refusal,) = only(do.Refuse, machine.update_offered("b", OFFER, 63.0))
     assert refusal.error.code == "stale-round"
-    deliver(machine, "a", 64.0, Offer(round=2, version=1, examples=5, steps=1, loss=0.1, metrics={}, size=40))
+    deliver(
+        machine,
+        "a",
+        64.0,
+        Offer(round=2, version=1, examples=5, steps=1, loss=0.1, sums=[(5.0, 10.0)], size=40),
+    )
     assert only(do.Opened, machine.aggregated(2, 65.0))[0].cohort == ("a", "b")
 
 

@@ -22,6 +22,7 @@ PLAN = Plan(
     shard_examples=(3, 4, 5),
     shards_per_client=2,
     update_bytes=8,
+    metric_rows=1,
     seed=0,
 )
 
@@ -95,7 +96,7 @@ class Host(RuleBasedStateMachine):
                 examples=examples,
                 steps=1,
                 loss=0.0,
-                metrics={},
+                sums=[(1.0, 2.0)],
                 size=size,
             )
             self.note(self.machine.update_offered(client, offer, self.now))

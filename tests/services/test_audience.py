@@ -33,7 +33,7 @@ def audience_of(count: int) -> tuple[Audience, list[Recorder]]:
 
 def test_a_broadcast_is_encoded_once() -> None:
     audience, links = audience_of(3)
-    audience.tell_all(Evaluated(version=1, loss=0.5, metrics={}))
+    audience.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
     assert links[0].frames[0] is links[1].frames[0] is links[2].frames[0]
 
 
@@ -72,7 +72,7 @@ def test_a_crowd_fits_a_frame() -> None:
 def test_who_left_is_forgotten_when_asked() -> None:
     audience, _ = audience_of(2)
     del audience.clients[f"{0:016x}"]
-    audience.tell(f"{0:016x}", Evaluated(version=1, loss=0.5, metrics={}))
+    audience.tell(f"{0:016x}", Evaluated(version=1, source="server", loss=0.5, metrics={}))
     assert len(audience.known) == 2
     audience.forget_absent()
     assert list(audience.known) == [f"{1:016x}"]

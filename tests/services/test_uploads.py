@@ -10,7 +10,7 @@ from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 
 def offer(size: int, number: int = 1) -> Offer:
-    return Offer(round=number, version=0, examples=1, steps=1, loss=0.0, metrics={}, size=size)
+    return Offer(round=number, version=0, examples=1, steps=1, loss=0.0, sums=[], size=size)
 
 
 def chunk(offset: int, data: bytes, number: int = 1) -> Chunk:

@@ -22,20 +22,23 @@ TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
 CLIENT: dict[str, say.ClientFrame] = {
     "hello from a browser": say.Hello(token=TOKEN, kind="browser", backend="webgl", agent="minga-web/0.1.0"),
     "hello from a peer": say.Hello(token=TOKEN, kind="peer", backend="tensorflow", agent="minga-peer/0.1.0"),
-    "ready": say.Ready(backend="wasm", step_ms=163.25),
+    "ready": say.Ready(backend="wasm", step_ms=163.25, examples=0),
     "offer": say.Offer(
         round=7,
         version=6,
         examples=128,
         steps=4,
         loss=0.625,
-        metrics={"accuracy": 0.75},
+        sums=[(96.5, 128.25), (-0.5, 1e-3)],
         size=20520,
     ),
-    "offer without metrics": say.Offer(
-        round=2**33, version=2**53 - 1, examples=1, steps=1, loss=1.5, metrics={}, size=4
+    "offer of a model without metrics": say.Offer(
+        round=2**33, version=2**53 - 1, examples=1, steps=1, loss=1.5, sums=[], size=4
     ),
     "chunk": say.Chunk(round=7, offset=262144, data=bytes(range(256))),
+    "ready with own examples": say.Ready(backend="webgpu", step_ms=7.5, examples=2000),
+    "evaluation": say.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.0, 40.0)]),
+    "evaluation without examples": say.Evaluation(round=7, version=7, examples=0, loss=0.0, sums=[]),
     "leave": say.Leave(),
 }
 
@@ -46,12 +49,39 @@ SERVER: dict[str, say.ServerFrame] = {
         version=6,
         weights=HASH,
         epochs=1,
+        steps=0,
+        batch_size=32,
         learning_rate=0.003,
         past_steps=96,
         seed=2147483647,
+        proximal_mu=0.0,
+        control=None,
         shards=[say.Shard(sha256=HASH, examples=64), say.Shard(sha256=OTHER, examples=32)],
         seconds=59.5,
     ),
+    "train by steps on own examples, with FedProx and SCAFFOLD": say.Train(
+        round=8,
+        version=7,
+        weights=HASH,
+        epochs=0,
+        steps=50,
+        batch_size=16,
+        learning_rate=0.05,
+        past_steps=0,
+        seed=1,
+        proximal_mu=0.01,
+        control=OTHER,
+        shards=[],
+        seconds=30.0,
+    ),
+    "evaluate on shards": say.Evaluate(
+        round=7,
+        version=7,
+        weights=HASH,
+        shards=[say.Shard(sha256=OTHER, examples=40)],
+        seconds=20.0,
+    ),
+    "evaluate on own examples": say.Evaluate(round=7, version=7, weights=HASH, shards=[], seconds=20.5),
     "credit": say.Credit(round=7, until=1048576),
     "accepted": say.Accepted(round=7, examples=128),
     "refused": say.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),
@@ -87,7 +117,23 @@ SERVER: dict[str, say.ServerFrame] = {
     "version": say.Version(
         version=7, round=7, weights=HASH, accepted=2, examples=256, loss=0.5, metrics={"accuracy": 0.875}
     ),
-    "evaluated": say.Evaluated(version=7, loss=0.25, metrics={"accuracy": 0.9375}),
+    "evaluated": say.Evaluated(version=7, source="server", loss=0.25, metrics={"accuracy": 0.9375}),
+    "evaluated by clients": say.Evaluated(version=7, source="clients", loss=0.25, metrics={}),
+    "state while evaluating": say.State(
+        phase="evaluating",
+        round=7,
+        version=7,
+        needed=0,
+        cohort=1,
+        reported=0,
+        quorum=1,
+        seconds=8.0,
+        participants=[
+            say.Participant(
+                client="0123456789abcdef", kind="browser", backend="wasm", status="evaluating", accepted=7
+            ),
+        ],
+    ),
     "abandoned": say.Abandoned(round=7, reason="0 of at least 1 updates arrived in time."),
     "closing": say.Closing(
         code="replaced", reason="You opened this task elsewhere; that connection goes on."
@@ -102,7 +148,7 @@ OFFER = {
     "examples": 1,
     "steps": 1,
     "loss": 1.0,
-    "metrics": {},
+    "sums": [],
     "size": 4,
 }
 BAD_CLIENT: dict[str, Any] = {
@@ -126,8 +172,20 @@ BAD_CLIENT: dict[str, Any] = {
     "a round beyond 2**53": {**OFFER, "round": 2**53},
     "a round that is true": {**OFFER, "round": True},
     "a loss that is a text": {**OFFER, "loss": "low"},
-    "17 metrics": {**OFFER, "metrics": {f"m{n}": 0.0 for n in range(17)}},
-    "metrics in metrics": {**OFFER, "metrics": {"a": {"b": 1.0}}},
+    "2049 sums": {**OFFER, "sums": [[0, 1]] * 2049},
+    "sums that are no pairs": {**OFFER, "sums": [1.0, 2.0]},
+    "sums of three": {**OFFER, "sums": [[1.0, 2.0, 3.0]]},
+    "sums of texts": {**OFFER, "sums": [["a", "b"]]},
+    "sums by name": {**OFFER, "sums": {"accuracy": [1.0, 2.0]}},
+    "ready with minus one example": {"type": "ready", "backend": "wasm", "step_ms": 1.0, "examples": -1},
+    "an evaluation of half an example": {
+        "type": "evaluation",
+        "round": 1,
+        "version": 1,
+        "examples": 0.5,
+        "loss": 1.0,
+        "sums": [],
+    },
     "a chunk of text": {"type": "chunk", "round": 1, "offset": 0, "data": "text"},
     "a chunk of numbers": {"type": "chunk", "round": 1, "offset": 0, "data": [0, 1]},
     "a negative offset": {"type": "chunk", "round": 1, "offset": -4, "data": b"1234"},
@@ -148,6 +206,20 @@ BAD_SERVER: dict[str, Any] = {
         **json.loads(msgspec.json.encode(SERVER["train"])),
         "shards": [{"examples": 1}],
     },
+    "minus one step": {**json.loads(msgspec.json.encode(SERVER["train"])), "steps": -1},
+    "a control variate that is no address": {
+        **json.loads(msgspec.json.encode(SERVER["train"])),
+        "control": "zeros",
+    },
+    "an unknown source": {**json.loads(msgspec.json.encode(SERVER["evaluated"])), "source": "rumour"},
+    "17 metrics": {
+        **json.loads(msgspec.json.encode(SERVER["evaluated"])),
+        "metrics": {f"m{n}": 0.0 for n in range(17)},
+    },
+    "metrics in metrics": {
+        **json.loads(msgspec.json.encode(SERVER["evaluated"])),
+        "metrics": {"a": {"b": 1.0}},
+    },
 }
 BAD_BYTES = {
     "an empty frame": b"",
@@ -162,7 +234,7 @@ BAD_BYTES = {
 
 def frames() -> dict[str, list[dict[str, Any]]]:
     """The content of frames.json."""
-    whole_number = {"type": "ready", "backend": "wasm", "step_ms": 163}
+    whole_number = {"type": "ready", "backend": "wasm", "step_ms": 163, "examples": 0}
     whole = {
         "name": "ready with a whole number, as JavaScript writes it",
         "hex": msgspec.msgpack.encode(whole_number).hex(),

@@ -62,16 +62,20 @@ def train(number: int, version: int, seed: int = 7) -> Json:
     plan = {
         "weights": WEIGHTS,
         "epochs": 1,
+        "steps": 0,
+        "batch_size": 32,
         "learning_rate": 0.003,
         "past_steps": 0,
         "seed": seed,
+        "proximal_mu": 0.0,
+        "control": None,
         "seconds": 60.0,
     }
     return frame("train", round=number, version=version, shards=[{"sha256": SHARD, "examples": 64}], **plan)
 
 
 def trained(number: int, examples: int = 64, steps: int = 2) -> Json:
-    report = {"size": SIZE, "examples": examples, "steps": steps, "loss": 1.25, "metrics": {"accuracy": 0.5}}
+    report = {"size": SIZE, "examples": examples, "steps": steps, "loss": 1.25, "sums": [[32.0, 64.0]]}
     return {"type": "trained", "round": number, **report}
 
 
@@ -93,7 +97,7 @@ def version(number: int, of_round: int) -> Json:
 
 
 def evaluated(number: int) -> Json:
-    return frame("evaluated", version=number, loss=0.9, metrics={"accuracy": 0.7})
+    return frame("evaluated", version=number, source="server", loss=0.9, metrics={"accuracy": 0.7})
 
 
 def state(phase: str, number: int) -> Json:

@@ -69,7 +69,7 @@ class Client:
 
     async def ready(self) -> None:
         """May be selected from now on."""
-        await self.say(Ready(backend="numpy", step_ms=1.0))
+        await self.say(Ready(backend="numpy", step_ms=1.0, examples=0))
 
     async def selected(self) -> Train:
         """The plan of the next round."""
@@ -83,7 +83,7 @@ class Client:
             "examples": plan.epochs * sum(shard.examples for shard in plan.shards),
             "steps": 3,
             "loss": 0.5,
-            "metrics": {"accuracy": 0.25},
+            "sums": [(1.0, 4.0)],
             "size": 4 * values,
         }
         await self.say(Offer(**(said | changes)))

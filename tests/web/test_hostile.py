@@ -102,7 +102,7 @@ async def test_a_message_in_a_few_fragments_is_read_and_in_thousands_refused(ser
 
 
 async def test_who_asks_much_and_reads_nothing_is_dropped(server: Server) -> None:
-    offer = encode(Offer(round=77, version=0, examples=1, steps=1, loss=0.0, metrics={}, size=4))
+    offer = encode(Offer(round=77, version=0, examples=1, steps=1, loss=0.0, sums=[], size=4))
     async with connect(address(server), subprotocols=["minga.1"]) as socket:  # type: ignore[list-item]
         await socket.send(encode(HELLO))
         with suppress(ConnectionClosed):
@@ -167,7 +167,7 @@ async def test_a_round_completes_amid_garbage(server: Server) -> None:
 
 
 async def test_a_flood_of_offers_and_chunks_costs_refusals_only(server: Server) -> None:
-    offer = Offer(round=77, version=0, examples=1, steps=1, loss=0.0, metrics={}, size=4)
+    offer = Offer(round=77, version=0, examples=1, steps=1, loss=0.0, sums=[], size=4)
     flood = [encode(offer), encode(Chunk(round=77, offset=0, data=bytes(1000)))] * 500
     _, code = await last_words(server, encode(HELLO), *flood, b"end")
     assert code == 4000

@@ -54,8 +54,9 @@ async def test_a_version_is_the_weighted_mean_of_what_was_sent(serve: Serve) -> 
         await bob.ready()
         plans = await asyncio.gather(ann.selected(), bob.selected())
         assert not {one.sha256 for one in plans[0].shards} & {one.sha256 for one in plans[1].shards}
-        assert await ann.deliver(plans[0], ONES, examples=1) == Accepted(round=1, examples=1)
-        assert await bob.deliver(plans[1], 5 * ONES, examples=3, loss=1.5) == Accepted(round=1, examples=3)
+        one, three = {"examples": 1, "sums": [(1.0, 1.0)]}, {"examples": 3, "sums": [(0.0, 3.0)], "loss": 1.5}
+        assert await ann.deliver(plans[0], ONES, **one) == Accepted(round=1, examples=1)
+        assert await bob.deliver(plans[1], 5 * ONES, **three) == Accepted(round=1, examples=3)
         version = await ann.next(Version)
     assert (version.version, version.round, version.accepted, version.examples) == (1, 1, 2, 4)
     assert (version.loss, version.metrics) == (1.25, {"accuracy": 0.25})
@@ -75,7 +76,11 @@ BAD_UPDATES: list[tuple[NDArray[Any], dict[str, Any], str]] = [
     (ONES * np.inf, {}, "not-finite"),
     (np.where(np.arange(SIZE) == 7, -np.inf, ONES), {}, "not-finite"),
     (ONES, {"loss": float("nan")}, "not-finite"),
-    (ONES, {"metrics": {"accuracy": float("inf")}}, "not-finite"),
+    (ONES, {"loss": 1e300}, "not-finite"),
+    (ONES, {"sums": [(float("inf"), 1.0)]}, "not-finite"),
+    (ONES, {"sums": [(1.0, 1e31)]}, "not-finite"),
+    (ONES, {"sums": []}, "wrong-length"),
+    (ONES, {"sums": [(0.0, 1.0)] * 2}, "wrong-length"),
     (ONES * 1e6, {}, "norm-too-large"),
     (np.full(SIZE, 3e38), {}, "norm-too-large"),
     (ONES[:-1], {}, "wrong-length"),

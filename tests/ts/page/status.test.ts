@@ -33,9 +33,13 @@ const TRAINING: readonly Event[] = [
       version: 3,
       weights: HASH,
       epochs: 1,
+      steps: 0,
+      batch_size: 32,
       learning_rate: 0.003,
       past_steps: 0,
       seed: 1,
+      proximal_mu: 0,
+      control: null,
       shards: [],
       seconds: 60,
     },
@@ -43,7 +47,7 @@ const TRAINING: readonly Event[] = [
 ];
 const TRAINED: readonly Event[] = [
   ...TRAINING,
-  { type: "trained", round: 4, examples: 400, steps: 26, loss: 0.5, metrics: {}, size: 40 },
+  { type: "trained", round: 4, examples: 400, steps: 26, loss: 0.5, sums: [], size: 40 },
 ];
 
 function after(events: readonly Event[]): State {

@@ -191,9 +191,9 @@ export class Session {
     );
     if (!trained) return;
     this.#update = new Uint8Array(trained.update);
-    const { examples, steps, loss, metrics } = trained;
+    const { examples, steps, loss, sums } = trained;
     const { round } = plan;
-    this.#dispatch({ type: "trained", round, size: this.#update.length, examples, steps, loss, metrics });
+    this.#dispatch({ type: "trained", round, size: this.#update.length, examples, steps, loss, sums });
   }
 
   /** Asks the worker until it answers or nobody wants the answer any more (null); after the last failure stops. */

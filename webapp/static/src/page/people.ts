@@ -8,6 +8,7 @@ const DOING: Readonly<Record<Participant["status"], string>> = {
   loading: "getting ready",
   ready: "ready",
   training: "training",
+  evaluating: "measuring",
   reported: "update is in",
   refused: "update refused",
 };

@@ -88,6 +88,11 @@ function waiting({ task, taskAt, client, counted: mine }: View, now: number): Wo
         "Putting the updates together",
         `A new version of the model comes out of round ${number(task.round)}.`,
       ];
+    case "evaluating":
+      return [
+        "Measuring the new version",
+        `${number(task.reported)} of ${counted(task.cohort, "participant")} measured it so far${left}.`,
+      ];
     case "finished":
       return ["The model is trained", "All rounds are done."];
     case "training": {

@@ -127,7 +127,7 @@ export function handle(state: State, event: Event): Step {
     case "frame":
       return frame(state, event.frame);
     case "loaded":
-      return loaded(state, { type: "ready", backend: event.backend, step_ms: event.step_ms });
+      return loaded(state, { type: "ready", backend: event.backend, step_ms: event.step_ms, examples: 0 });
     case "trained":
       return trained(state, event);
     case "disconnected":
@@ -209,6 +209,7 @@ function frame(state: State, message: ServerFrame): Step {
       const next = { ...state, finished };
       return finished ? forgetRound(next) : missed(next, message.round - 1);
     }
+    case "evaluate":
     case "evaluated":
       return step(state);
   }

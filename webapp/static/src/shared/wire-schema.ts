@@ -56,12 +56,19 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, where) => (value === null ? null : check(value, where));
 }
 
-export function list<T>(check: Check<T>): Check<readonly T[]> {
-  return (value, where) =>
-    Array.isArray(value)
-      ? value.map((item, index) => check(item, `${where}[${index}]`))
-      : refuse(where, "a list");
+export function list<T>(check: Check<T>, max = Number.POSITIVE_INFINITY): Check<readonly T[]> {
+  return (value, where) => {
+    if (!Array.isArray(value)) return refuse(where, "a list");
+    if (value.length > max) return refuse(where, `a list of at most ${max}`);
+    return value.map((item, index) => check(item, `${where}[${index}]`));
+  };
 }
+
+/** Two numbers. */
+export const pair: Check<readonly [number, number]> = (value, where) => {
+  if (!Array.isArray(value) || value.length !== 2) return refuse(where, "a pair of numbers");
+  return [real(value[0], `${where}[0]`), real(value[1], `${where}[1]`)];
+};
 
 function entries(value: unknown, where: string): [string, unknown][] {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) {

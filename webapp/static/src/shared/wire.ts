@@ -16,6 +16,7 @@ import {
   nullable,
   numbers,
   oneOf,
+  pair,
   real,
   record,
   tagged,
@@ -37,13 +38,16 @@ const reason = text({ max: 500 });
 const hash = text({ min: 64, max: 64, pattern: /^[0-9a-f]+$/ });
 const count = whole(0);
 const metrics = numbers(16);
+/** A numerator and a denominator for each metric row of the bundle, added up over examples. */
+const sums = list(pair, 2048);
+const shards = list(record({ sha256: hash, examples: count }));
 const kind = oneOf("browser", "peer");
 
 const participant = record({
   client: text(),
   kind,
   backend: text(),
-  status: oneOf("loading", "ready", "training", "reported", "refused"),
+  status: oneOf("loading", "ready", "training", "evaluating", "reported", "refused"),
   accepted: count,
 });
 export type Participant = Checked<typeof participant>;
@@ -51,20 +55,28 @@ export type Participant = Checked<typeof participant>;
 const CLIENT = {
   /** First frame of a connection. `token` is secret, made once by the client and kept between visits. */
   hello: { token, kind, backend: word, agent: text({ max: 64 }) },
-  /** The bundle is loaded and one step was timed: may be selected for a round from now on. */
-  ready: { backend: word, step_ms: real },
-  /** An update of `size` bytes follows in chunks once the server grants credit; `examples` is its weight. */
+  /**
+   * The bundle is loaded and one step was timed: may be selected for a round from now on. `examples` is the number of
+   * its own training examples; 0 where the task deals out shards.
+   */
+  ready: { backend: word, step_ms: real, examples: count },
+  /**
+   * An update of `size` bytes follows in chunks once the server grants credit, and after it the change of the control
+   * variate where the plan has one. `examples` is its weight.
+   */
   offer: {
     round: count,
     version: count,
     examples: whole(),
     steps: whole(),
     loss: real,
-    metrics,
+    sums,
     size: count,
   },
   /** Bytes of the offered update from `offset` on; chunks go in order, at most `chunk_bytes` long. */
   chunk: { round: count, offset: count, data: bytes },
+  /** The measurement that `evaluate` asked for; `examples` is 0 where this client has none held out. */
+  evaluation: { round: count, version: count, examples: count, loss: real, sums },
   /** The volunteer stops; the round goes on without this client. */
   leave: {},
 } as const;
@@ -72,19 +84,32 @@ const CLIENT = {
 const SERVER = {
   /** Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json. */
   welcome: { task: text(), client: text(), bundle: hash, chunk_bytes: whole() },
-  /** You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`. */
+  /**
+   * You are in the cohort of `round`: train from `weights` on `shards`, or without them on your own examples, and
+   * report within `seconds`.
+   */
   train: {
     round: count,
     version: count,
     weights: hash,
-    epochs: whole(),
+    epochs: count,
+    /** 0 for as many as the epochs make; else exactly so many are taken, and `epochs` is 0. */
+    steps: count,
+    /** Rows of a step that are filled, at most the bundle's. */
+    batch_size: count,
     learning_rate: real,
     /** Where a learning-rate schedule stands; 0 for a bundle without one. */
     past_steps: count,
     seed: count,
-    shards: list(record({ sha256: hash, examples: count })),
+    /** This times the way from the version's weights is added to each gradient (FedProx). */
+    proximal_mu: real,
+    /** Address of the server's control variate, float32 [trainable] (SCAFFOLD); null without. */
+    control: nullable(hash),
+    shards,
     seconds: real,
   },
+  /** Measure `version` on `shards`, or without them on your own held-out examples, within `seconds`. */
+  evaluate: { round: count, version: count, weights: hash, shards, seconds: real },
   /** The update of `round` may be sent up to (excluding) byte `until`. */
   credit: { round: count, until: count },
   /** Your update counts with `examples` in `round`. */
@@ -93,7 +118,7 @@ const SERVER = {
   refused: { round: count, code: word, reason },
   /** What happens now, for everybody; `seconds` is the time to the open round's deadline, null without one. */
   state: {
-    phase: oneOf("waiting", "training", "aggregating", "finished"),
+    phase: oneOf("waiting", "training", "evaluating", "aggregating", "finished"),
     round: count,
     version: count,
     needed: whole(),
@@ -113,8 +138,8 @@ const SERVER = {
     loss: real,
     metrics,
   },
-  /** The version measured on the held-out shard. */
-  evaluated: { version: count, loss: real, metrics },
+  /** The version measured on held-out examples: by the server on its own shards, or by clients. */
+  evaluated: { version: count, source: oneOf("server", "clients"), loss: real, metrics },
   /** The round ended without a new version; `reason` is for people. */
   abandoned: { round: count, reason },
   /** Last frame before the server closes this connection. */

@@ -72,7 +72,8 @@ export type FromWorker =
       readonly examples: number;
       readonly steps: number;
       readonly loss: number;
-      readonly metrics: Readonly<Record<string, number>>;
+      /** A numerator and a denominator for each row of the metrics. */
+      readonly sums: readonly (readonly [number, number])[];
       readonly stepMs: number;
     }
   | { readonly type: "predicted"; readonly id: number; readonly output: Float32Array }

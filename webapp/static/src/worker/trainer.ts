@@ -22,9 +22,10 @@ export interface Outcome {
   /** Examples processed, each epoch counted. */
   readonly examples: number;
   readonly steps: number;
-  /** Means over all examples processed. */
+  /** Mean over all examples processed. */
   readonly loss: number;
-  readonly metrics: Readonly<Record<string, number>>;
+  /** A numerator and a denominator for each row of the metrics. */
+  readonly sums: readonly (readonly [number, number])[];
   readonly stepMs: number;
 }
 
@@ -58,8 +59,12 @@ class Tally {
     return this.examples > 0 ? this.#loss / this.examples : 0;
   }
 
-  metrics(specs: Bundle["metrics"]): number[] {
-    return metricValues(specs, this.#pairs);
+  get sums(): [number, number][] {
+    const rows = Math.floor(this.#pairs.length / 2);
+    return Array.from({ length: rows }, (_, row) => [
+      this.#pairs[2 * row] as number,
+      this.#pairs[2 * row + 1] as number,
+    ]);
   }
 }
 
@@ -124,7 +129,6 @@ export async function train(training: Training): Promise<Outcome> {
   const spent = stepMs();
   const update = await readUpdate(watch, variables, weights);
   watch.checkNumbers(update);
-  const values = tally.metrics(bundle.metrics);
-  const metrics = Object.fromEntries(bundle.metrics.map(({ name }, i) => [name, values[i] as number]));
-  return { update, examples: tally.examples, steps: tally.steps, loss: tally.loss, metrics, stepMs: spent };
+  const { examples, steps: done, loss, sums } = tally;
+  return { update, examples, steps: done, loss, sums, stepMs: spent };
 }

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.numerics.aggregate import WeightedMean
+from backend.services.manifest import MetricSpec
+from backend.services.tally import Tally
+from backend.wire.messages import Offer
+
+PRECISION = MetricSpec("precision")
+RMSE = MetricSpec("rmse", "root")
+AUC = MetricSpec("auc", "auc", 3)
+
+
+def tally(*offers: Offer) -> Tally:
+    made = Tally(WeightedMean(1))
+    made.accepted = {f"{number}": offer for number, offer in enumerate(offers)}
+    return made
+
+
+def offer(*sums: tuple[float, float], examples: int = 1, loss: float = 0.0) -> Offer:
+    return Offer(round=1, version=0, examples=examples, steps=1, loss=loss, sums=list(sums), size=4)
+
+
+def test_the_loss_is_the_mean_over_all_examples() -> None:
+    assert tally(offer(examples=1, loss=1.0), offer(examples=3, loss=2.0)).loss() == 1.75
+
+
+def test_metrics_are_those_of_all_examples_together_not_means_of_the_clients_values() -> None:
+    first = offer((1.0, 1.0), (9.0, 1.0), (2.0, 1.0), (1.0, 0.0), (0.0, 0.0))
+    second = offer((1.0, 9.0), (1.0, 9.0), (3.0, 4.0), (2.0, 1.0), (0.0, 0.0))
+    found = tally(first, second).metrics([PRECISION, RMSE, AUC])
+    hits, alarms = np.array([0, 3, 5]) / 5, np.array([0, 1, 5]) / 5
+    assert found == {
+        "precision": pytest.approx(2 / 10),
+        "rmse": pytest.approx(1.0),
+        "auc": pytest.approx(np.trapezoid(hits, alarms)),
+    }
+
+
+@pytest.mark.parametrize("sums", [[(1e30, 5e-324)], [(1e30, 5e-324), (-1e30, 5e-324)]])
+def test_a_metric_that_strangers_make_infinite_is_left_out(sums: list[tuple[float, float]]) -> None:
+    spec = MetricSpec("strange", "ratio", len(sums))
+    assert tally(offer(*sums, (1.0, 2.0))).metrics([spec, PRECISION]) == {"precision": 0.5}
+
+
+def test_a_curve_whose_area_cannot_be_computed_is_left_out() -> None:
+    assert tally(offer((1e-200, 1e-200), (0.0, 0.0), (0.0, 0.0))).metrics([AUC]) == {}
+
+
+def test_a_model_without_metrics_has_none() -> None:
+    assert tally(offer()).metrics([]) == {}
