@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Bundle } from "../../../webapp/static/src/shared/bundle";
-import { joinShards, makeBatch, preprocess } from "../../../webapp/static/src/shared/examples";
+import { joinShards, load, makeBatch, pickRows } from "../../../webapp/static/src/shared/examples";
 import type { Shard } from "../../../webapp/static/src/shared/shard";
+import { type Golden, vectors } from "./preprocess/vectors";
 
 const bundle = {
   batch_size: 3,
@@ -10,14 +11,38 @@ const bundle = {
   preprocess: { scale: 0.1 },
 } as unknown as Bundle;
 
-describe("preprocess", () => {
-  it("multiplies in float32, as TensorFlow does", () => {
-    const [value] = preprocess(Uint8Array.of(3), { scale: 0.1 }, "float32");
-    expect(value).toBe(Math.fround(3 * Math.fround(0.1)));
+interface Loading {
+  readonly preprocess: Bundle["preprocess"];
+  readonly stored: Golden;
+  readonly values: readonly number[];
+}
+
+describe("load", () => {
+  it.each(vectors<Loading>("loading"))("gives the very values that Python gives: $preprocess", (one) => {
+    const { preprocess, stored, values } = one;
+    const array = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array }[stored.dtype];
+    expect(Array.from(load(array.from(stored.values), preprocess, "float32"))).toEqual(values);
   });
 
   it("leaves token ids alone", () => {
-    expect(preprocess(Uint8Array.of(3, 4), {}, "int32")).toEqual(Int32Array.of(3, 4));
+    expect(load(Uint8Array.of(3, 4), { scale: 2 }, "int32")).toEqual(Int32Array.of(3, 4));
+  });
+});
+
+describe("pickRows", () => {
+  it("takes the examples in the order they are named, one twice if it is named twice", () => {
+    const examples = {
+      count: 3,
+      x: [{ values: Uint8Array.of(10, 11, 20, 21, 30, 31), width: 2 }],
+      y: [{ values: Int32Array.of(1, 2, 3), width: 1 }],
+      sampleWeight: Float32Array.of(1, 0, 2),
+    };
+    expect(pickRows(examples, Uint32Array.of(2, 0, 2))).toEqual({
+      count: 3,
+      x: [{ values: Uint8Array.of(30, 31, 10, 11, 30, 31), width: 2 }],
+      y: [{ values: Int32Array.of(3, 1, 3), width: 1 }],
+      sampleWeight: Float32Array.of(2, 1, 2),
+    });
   });
 });
 

@@ -58,7 +58,11 @@ export interface Bundle {
     readonly hyperparameters: Readonly<Record<string, number | boolean>>;
     readonly schedule: string | null;
   };
-  readonly preprocess: { readonly scale?: number };
+  /** A number for all values, or one for each index of the last axis. */
+  readonly preprocess: {
+    readonly scale?: number | readonly number[];
+    readonly offset?: number | readonly number[];
+  };
   readonly random: readonly {
     readonly name: string;
     readonly shape: readonly number[];

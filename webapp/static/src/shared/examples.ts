@@ -26,15 +26,45 @@ export interface Examples {
   readonly sampleWeight: Float32Array;
 }
 
-/** Multiplies raw values by the task's `scale`, in float32 as TensorFlow does. */
-export function preprocess(
-  raw: ArrayLike<number>,
-  steps: Bundle["preprocess"],
+/** One number, or one for each index of the last axis. */
+function along(factor: number | readonly number[] | undefined, neutral: number): Float32Array {
+  return Float32Array.from(typeof factor === "number" ? [factor] : (factor ?? [neutral]));
+}
+
+/**
+ * Stored values as the graph takes them: stored * scale + offset, each rounded to float32 as TensorFlow does. Whole
+ * numbers stay what they are. docs/reference/preprocessing.md is the specification.
+ */
+export function load(
+  stored: ArrayLike<number>,
+  { scale, offset }: Bundle["preprocess"],
   dtype: Dtype,
 ): Float32Array | Int32Array {
-  if (dtype === "int32") return Int32Array.from(raw);
-  const scale = Math.fround(steps.scale ?? 1);
-  return Float32Array.from(raw, (value) => Math.fround(value) * scale);
+  if (dtype === "int32") return Int32Array.from(stored);
+  const [scales, offsets] = [along(scale, 1), along(offset, 0)];
+  const loaded = new Float32Array(stored.length);
+  for (let i = 0; i < loaded.length; i++) {
+    const scaled = Math.fround(Math.fround(stored[i] as number) * (scales[i % scales.length] as number));
+    loaded[i] = scaled + (offsets[i % offsets.length] as number);
+  }
+  return loaded;
+}
+
+/** The examples `rows`, in this order. */
+export function pickRows(examples: Examples, rows: Uint32Array): Examples {
+  const column = ({ values, width }: Column): Column => {
+    const picked = new (values.constructor as new (length: number) => Values)(rows.length * width);
+    rows.forEach((row, i) => {
+      picked.set(values.subarray(row * width, (row + 1) * width), i * width);
+    });
+    return { values: picked, width };
+  };
+  return {
+    count: rows.length,
+    x: examples.x.map(column),
+    y: examples.y.map(column),
+    sampleWeight: Float32Array.from(rows, (row) => examples.sampleWeight[row] as number),
+  };
 }
 
 /** Number of values in one example's part. */
@@ -112,7 +142,7 @@ export function makeBatch(bundle: Bundle, examples: Examples, rows: Uint32Array)
   const columns = (specs: readonly PartSpec[], parts: readonly Column[]) =>
     specs.map(({ dtype }, i) => fill(dtype, parts[i] as Column, filled));
   const x = columns(bundle.inputs, examples.x).map((values, i) =>
-    preprocess(values, bundle.preprocess, (bundle.inputs[i] as PartSpec).dtype),
+    load(values, bundle.preprocess, (bundle.inputs[i] as PartSpec).dtype),
   );
   const sampleWeight = new Float32Array(size);
   rows.forEach((row, i) => {

@@ -2,7 +2,7 @@
 
 import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
-import { elements, preprocess } from "../shared/examples";
+import { elements, load } from "../shared/examples";
 import type { BundleSource } from "./bundles";
 import { batchTensors } from "./gradient";
 import { Graph } from "./graph";
@@ -20,7 +20,7 @@ export class Predictor {
 
   /** First output of raw values `input`; the graph's batch is filled up with zeros. For models of one input. */
   async predict(weights: Float32Array, input: Float32Array): Promise<Float32Array> {
-    const { batch_size, inputs, parameters, preprocess: steps } = this.bundle;
+    const { batch_size, inputs, parameters, preprocess } = this.bundle;
     const [spec] = inputs;
     if (spec === undefined || inputs.length !== 1)
       throw new Error(`The model takes ${inputs.length} inputs; only models of one input can be tried here.`);
@@ -28,7 +28,7 @@ export class Predictor {
     if (input.length !== width)
       throw new Error(`The model takes ${width} values, these are ${input.length}.`);
     const rows = new (spec.dtype === "int32" ? Int32Array : Float32Array)(batch_size * width);
-    rows.set(preprocess(input, steps, spec.dtype));
+    rows.set(load(input, preprocess, spec.dtype));
     const first = tidy(() => {
       const { output_0: output } = this.graph.run({
         trainable: tensor1d(weights.slice(0, parameters.trainable)),
