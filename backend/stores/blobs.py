@@ -64,7 +64,7 @@ class FileBlobs:
         if not ADDRESS.fullmatch(address):
             raise NotFoundError("An address is 64 lower-case hexadecimal digits.")
         path = self._place(address)
-        if not await asyncio.to_thread(path.is_file):
+        if not path.is_file():  # Faster than asking a thread.
             raise NotFoundError(f"There is nothing at the address {address}.")
         return path
 

@@ -2,22 +2,87 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from backend.errors import NotFoundError
+from backend.web.files import EXTENSION
 
 IMMUTABLE = "public, max-age=31536000, immutable"
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 async def blob(request: Request) -> Response:
     """`GET /blobs/{sha256}`: whole, by Range, or not at all where the reader has it already."""
     address = request.path_params["sha256"]
     path = await request.app.state.stores.blobs.path(address)
-    headers = {"ETag": f'"{address}"', "Cache-Control": IMMUTABLE}
+    headers = {"ETag": f'"{address}"', "Cache-Control": IMMUTABLE, "Accept-Ranges": "bytes"}
     if _has(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)
-    return FileResponse(path, headers=headers, media_type="application/octet-stream")
+    asked = request.headers.get("range", "")
+    if request.headers.get("if-range", f'"{address}"') != f'"{address}"':
+        asked = ""
+    return FilePart(path, asked, headers)
 
 
 def _has(if_none_match: str, address: str) -> bool:
     tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
     return f'"{address}"' in tags or "*" in tags
+
+
+def part_of(asked: str, size: int) -> range | None:
+    """The bytes, of `size`, that a Range header asks for; an empty range when there are none of those.
+
+    None for a header that is no single range of bytes: it may be ignored (RFC 9110, 14.2).
+    """
+    found = _RANGE.fullmatch(asked.strip())
+    if found is None or not (found[1] or found[2]):
+        return None
+    if not found[1]:
+        return range(max(0, size - int(found[2])), size)
+    if found[2] and int(found[2]) < int(found[1]):
+        return None
+    return range(int(found[1]), min(size, int(found[2]) + 1) if found[2] else size)
+
+
+class FilePart(Response):
+    """A file, or the part of it that was asked for, given to the system to send."""
+
+    def __init__(self, path: Path, asked: str, headers: dict[str, str]) -> None:
+        super().__init__(headers=headers, media_type="application/octet-stream")
+        del self.headers["content-length"]  # Known when the file is open.
+        self._path = path
+        self._asked = asked
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        try:
+            # Opening a file is faster than asking a thread to.
+            file = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except FileNotFoundError as error:
+            raise NotFoundError(f"There is nothing at the address {self._path.name} any more.") from error
+        try:
+            part = self._choose(os.fstat(file).st_size)
+            await send(
+                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            )
+            await send({"type": EXTENSION, "file": file, "offset": part.start, "count": len(part)})
+        finally:
+            os.close(file)
+
+    def _choose(self, size: int) -> range:
+        part = part_of(self._asked, size)
+        if part is None:
+            part = range(size)
+        elif part:
+            self.status_code = 206
+            self.headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
+        else:
+            self.status_code = 416
+            self.headers["Content-Range"] = f"bytes */{size}"
+        self.headers["Content-Length"] = str(len(part))
+        return part

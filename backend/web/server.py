@@ -16,6 +16,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 
 from backend.errors import SettingsError
+from backend.web.http import Http
 from backend.wire.codec import MAX_CLIENT_FRAME
 
 BACKLOG = 512
@@ -123,6 +124,7 @@ def _config(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
+        http=Http,
         ws=Sockets,
         ws_max_size=MAX_CLIENT_FRAME,
         ws_per_message_deflate=False,
