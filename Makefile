@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup demo build test lint types test-ts test-py conformance bench format wheel clean
+.PHONY: help setup demo build test lint types test-ts test-py conformance bench explore fuzz format wheel clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -67,6 +67,13 @@ bench: setup ## one training step on every backend, and what whole rounds cost a
 	@$(BIN)/minga build
 	@$(BIN)/python -m benchmarks.steps --json
 	@$(BIN)/python -m benchmarks.rounds --json
+
+explore: setup ## 10,000 seeded runs of clients, network and server on virtual time; the failing seed is told
+	@$(BIN)/python -m tests.simulation.explore --seeds 0 10000 --jobs 2
+
+fuzz: setup ## a million bad inputs for every decoder of both languages
+	@$(BIN)/python -m tests.fuzzing --inputs 1000000
+	@FUZZ_INPUTS=1000000 npx vitest run tests/ts/fuzzing
 
 format: setup ## put every file into the house style
 	@$(BIN)/ruff check --fix .

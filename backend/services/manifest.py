@@ -25,7 +25,7 @@ MAX_PARAMETERS = 500_000_000
 
 Size = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Dtype = Literal["float32", "int32"]
-Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 
 

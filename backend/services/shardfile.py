@@ -56,8 +56,11 @@ def decode_shard(content: bytes, manifest: Manifest) -> RawShard:
     """
     try:
         shard = msgspec.msgpack.decode(content, type=StoredShard)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BundleError(f"A data shard cannot be read ({error}); cut the data again.") from error
+    if shard.examples > len(content):
+        # Only arrays without values could be so long, and the examples' weights would fill the memory.
+        raise BundleError("A data shard counts more examples than it has bytes; cut the data again.")
     x = _arrays("inputs", shard.x, manifest.inputs, shard.examples)
     y = _arrays("labels", shard.y, manifest.labels, shard.examples)
     for values, label in zip(y, manifest.labels, strict=True):

@@ -20,7 +20,7 @@ from backend.stores.contracts import Blobs
 class ShardFile(Struct, frozen=True, forbid_unknown_fields=True):
     """One shard in shards.json."""
 
-    file: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+    file: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")]
     sha256: Hash
     examples: Annotated[int, Meta(ge=1)]
     bytes: Size

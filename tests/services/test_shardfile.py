@@ -69,3 +69,20 @@ def test_sample_weights_come_back(manifest: Manifest) -> None:
 def test_what_does_not_fit_is_refused(manifest: Manifest, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(BundleError, match=words):
         decode_shard(shard(**changes), manifest)
+
+
+def test_a_text_that_is_not_utf_8_is_refused(manifest: Manifest) -> None:
+    with pytest.raises(BundleError, match="cannot be read"):
+        decode_shard(shard().replace(b"minga-shard", b"m\xd3nga-shard"), manifest)
+
+
+def test_more_examples_than_bytes_are_refused_before_their_weights_fill_the_memory(
+    manifest: Manifest,
+) -> None:
+    hollow = msgspec.structs.replace(manifest.inputs[0], shape=[0])
+    unlabelled = msgspec.structs.replace(manifest, inputs=[hollow], labels=[])
+    most = 2**53 - 1
+    with pytest.raises(BundleError, match="more examples than it has bytes"):
+        decode_shard(
+            shard(examples=most, x=[{"dtype": "float32", "shape": [most, 0], "data": b""}], y=[]), unlabelled
+        )

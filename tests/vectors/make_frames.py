@@ -166,6 +166,8 @@ BAD_CLIENT: dict[str, Any] = {
     "an unknown kind": {**HELLO, "kind": "toaster"},
     "a long backend": {**HELLO, "backend": "x" * 33},
     "a long agent": {**HELLO, "agent": "x" * 65},
+    "a backend with a line's end": {**HELLO, "backend": "cpu\n"},
+    "a token with a line's end": {**HELLO, "token": TOKEN + "\n"},
     "a backend with capitals": {**HELLO, "backend": "WebGL"},
     "a negative round": {**OFFER, "round": -1},
     "a round that is a float": {**OFFER, "round": 1.5},
@@ -197,6 +199,13 @@ BAD_SERVER: dict[str, Any] = {
     "a short hash": {"type": "welcome", "task": "t", "client": "c", "bundle": "abc", "chunk_bytes": 1},
     "a missing field": {"type": "credit", "round": 1},
     "an unknown field": {"type": "credit", "round": 1, "until": 2, "from": 1},
+    "a hash with a line's end": {
+        "type": "welcome",
+        "task": "t",
+        "client": "c",
+        "bundle": "0" * 63 + "\n",
+        "chunk_bytes": 1,
+    },
     "a negative credit": {"type": "credit", "round": 1, "until": -1},
     "an unknown phase": {
         **json.loads(msgspec.json.encode(SERVER["state while waiting"])),

@@ -18,7 +18,7 @@ class Security(Part, frozen=True):
 class Try(Part, frozen=True):
     """The "Try the model" widget."""
 
-    input: Annotated[str, Meta(max_length=32, pattern="^[a-z-]+$")]
+    input: Annotated[str, Meta(max_length=32, pattern=r"^[a-z-]+\Z")]
     labels: list[Line] = field(default_factory=list)
 
 

@@ -1,6 +1,6 @@
 /** Data shards: msgpack maps of two arrays; docs/reference/bundle.md is the specification. */
 
-import { decode } from "@msgpack/msgpack";
+import { unpack } from "./msgpack";
 
 export type Values = Uint8Array | Int32Array | Float32Array;
 
@@ -74,7 +74,7 @@ function decodeWeights(value: unknown, examples: number): Float32Array {
 export function decodeShard(bytes: Uint8Array): Shard {
   let map: unknown;
   try {
-    map = decode(bytes);
+    map = unpack(bytes);
   } catch {
     throw damaged("it is not msgpack");
   }
@@ -83,6 +83,8 @@ export function decodeShard(bytes: Uint8Array): Shard {
   if (typeof examples !== "number" || !Number.isSafeInteger(examples) || examples < 0) {
     throw damaged("its number of examples is missing");
   }
+  // Only arrays without values could be so long, and the examples' weights would fill the memory.
+  if (examples > bytes.length) throw damaged("it counts more examples than it has bytes");
   return {
     examples,
     x: decodeArrays("x", map.x, examples),

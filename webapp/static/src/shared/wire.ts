@@ -5,7 +5,8 @@
  * Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-256.
  */
 
-import { decode, encode } from "@msgpack/msgpack";
+import { encode } from "@msgpack/msgpack";
+import { unpack } from "./msgpack";
 import {
   bytes,
   type Check,
@@ -163,20 +164,20 @@ export function encodeFrame(message: ClientFrame | ServerFrame): Uint8Array<Arra
 
 /** What a client said. Throws FrameError on anything else. */
 export function decodeClient(frame: Uint8Array): ClientFrame {
-  return checkClient(unpack(frame, MAX_CLIENT_FRAME), "the frame");
+  return checkClient(unpackFrame(frame, MAX_CLIENT_FRAME), "the frame");
 }
 
 /** What the server said. Throws FrameError on anything else. */
 export function decodeServer(frame: Uint8Array): ServerFrame {
-  return checkServer(unpack(frame, MAX_SERVER_FRAME), "the frame");
+  return checkServer(unpackFrame(frame, MAX_SERVER_FRAME), "the frame");
 }
 
-function unpack(frame: Uint8Array, limit: number): unknown {
+function unpackFrame(frame: Uint8Array, limit: number): unknown {
   if (frame.length > limit) {
     throw new FrameError(`The frame has ${frame.length} bytes; at most ${limit} are allowed.`);
   }
   try {
-    return decode(frame);
+    return unpack(frame);
   } catch (error) {
     // The decoder throws several kinds of errors, all of which mean the same: these bytes are not msgpack.
     throw new FrameError(`The frame is not a message of this protocol: ${String(error)}`);

@@ -1,0 +1,99 @@
+"""The server as its clients meet it: what web/sockets.py is to real ones, with a host that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from backend.errors import FrameError, MingaError
+from backend.services.host import TaskHost
+from backend.services.links import client_id
+from backend.simulation.network import Connection, Line
+from backend.wire.codec import decode_client
+from backend.wire.messages import ClientFrame, Hello
+
+# A client and what it said, before the host hears it.
+Tap = Callable[[str, ClientFrame], None]
+
+
+def no_tap(_client: str, _frame: ClientFrame) -> None:
+    """Nobody listens in."""
+
+
+class SimulatedDoor:
+    """Owns the running host and the conversations with its clients. Implements network.Door."""
+
+    def __init__(self, line: Line, tap: Tap = no_tap) -> None:
+        self._line = line
+        self._tap = tap
+        self._host: TaskHost | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._conversations: dict[asyncio.Task[None], Connection] = {}
+
+    @property
+    def line(self) -> Line:
+        """See Door."""
+        return self._line
+
+    @property
+    def host(self) -> TaskHost | None:
+        """The host; None while the server is down."""
+        return self._host
+
+    def open(self, host: TaskHost) -> None:
+        """Lets clients in to `host`."""
+        self._host = host
+        self._running = asyncio.create_task(host.run())
+
+    async def kill(self) -> None:
+        """Ends the server in the middle of whatever it does. Connections break; their callers notice."""
+        self._host = None
+        for conversation, connection in list(self._conversations.items()):
+            conversation.cancel()
+            connection.die()
+        self._conversations.clear()
+        if self._running is not None:
+            self._running.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._running
+            self._running = None
+
+    def enter(self, connection: Connection) -> bool:
+        """See Door."""
+        if self._host is None:
+            return False
+        conversation = asyncio.create_task(self._converse(connection, self._host))
+        self._conversations[conversation] = connection
+        conversation.add_done_callback(lambda done: self._conversations.pop(done, None))
+        return True
+
+    async def _converse(self, connection: Connection, host: TaskHost) -> None:
+        try:
+            await self._listen(connection, host)
+        except MingaError as error:
+            connection.close(error)
+        connection.end()
+
+    async def _listen(self, connection: Connection, host: TaskHost) -> None:
+        hello = await _receive(connection)
+        if hello is None:
+            return
+        if not isinstance(hello, Hello):
+            raise FrameError("The first frame must be hello.")
+        self._tap(client_id(hello.token), hello)
+        client = await host.join(hello, connection)
+        try:
+            while not connection.closing and (message := await _receive(connection)) is not None:
+                if isinstance(message, Hello):
+                    raise FrameError("Hello was said before.")
+                self._tap(client, message)
+                await host.hear(client, connection, message)
+        finally:
+            if self._host is host:
+                await host.leave(client, connection)
+
+
+async def _receive(connection: Connection) -> ClientFrame | None:
+    frame = await connection.frames.get()
+    return None if frame is None else decode_client(frame)

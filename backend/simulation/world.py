@@ -1,0 +1,59 @@
+"""One task on virtual time: its server, which can be killed and started again, and its clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+
+from backend.services.host import TaskHost
+from backend.services.ledger import Ledger
+from backend.services.task import Task
+from backend.simulation.clients import Fate, SimulatedClient, Traits, Work
+from backend.simulation.door import SimulatedDoor, Tap, no_tap
+from backend.simulation.network import Line, Pipe
+from backend.stores.contracts import Blobs, Records
+
+# The time of day at which every simulation begins: 1 January 2026.
+EPOCH = 1_767_225_600.0
+MEGABIT = 125_000.0
+
+MakeLedger = Callable[[Task, Records, Blobs, int], Ledger]
+
+
+class World:
+    """Owns the server and the clients of one task. To be made and used on a virtual loop."""
+
+    def __init__(
+        self, task: Task, records: Records, blobs: Blobs, run: int, megabits: float, tap: Tap = no_tap
+    ) -> None:
+        self.task = task
+        self.clients: list[SimulatedClient] = []
+        self.line = Line(Pipe(megabits * MEGABIT), Pipe(megabits * MEGABIT), 0.0)
+        self.door = SimulatedDoor(self.line, tap)
+        self._records = records
+        self._blobs = blobs
+        self._run = run
+        self._loop = asyncio.get_running_loop()
+
+    def clock(self) -> float:
+        """The time of day, for the records."""
+        return EPOCH + self._loop.time()
+
+    async def open_server(self) -> TaskHost:
+        """Starts a server on what the stores hold."""
+        ledger = Ledger(self.task, self._records, self._blobs, self._run)
+        await ledger.open(self.clock())
+        host = TaskHost(self.task, ledger, self._blobs, evaluate=False, clock=self.clock)
+        self.door.open(host)
+        return host
+
+    async def kill_server(self) -> None:
+        """Ends the server in the middle of whatever it does."""
+        await self.door.kill()
+
+    def add_client(self, traits: Traits, work: Work, fate: Fate, random: Random) -> SimulatedClient:
+        """A client, which is still to be started."""
+        client = SimulatedClient(traits, work, self.door, fate, random)
+        self.clients.append(client)
+        return client

@@ -1,0 +1,151 @@
+"""Every decoder of bytes from elsewhere, with good inputs to start from and what it may do."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from backend.errors import BundleError, FrameError, MingaError, WrongLengthError
+from backend.services.manifest import Manifest, parse_manifest
+from backend.services.shardfile import decode_shard
+from backend.services.uploads import WINDOW_BYTES, Uploads
+from backend.wire.codec import decode_client, decode_server, encode
+from backend.wire.graphdef import op_names
+from backend.wire.messages import CHUNK_BYTES, Chunk, Offer
+from tests import tiny
+from tests.fuzzing.mutate import Mutator
+from tests.vectors.make_frames import PLACE
+
+GOLDEN = json.loads(PLACE.read_text())
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """`seeds` are good values, `write` their form in bytes; `read` raises `error` and nothing else."""
+
+    seeds: Sequence[Any]
+    write: Callable[[Any], bytes]
+    read: Callable[[bytes], None]
+    error: type[MingaError]
+
+
+def decoders() -> dict[str, Decoder]:
+    """By name."""
+    with tempfile.TemporaryDirectory() as folder:
+        task = tiny.write_task(Path(folder))
+        manifest_text = (task / "bundle" / "bundle.json").read_bytes()
+        shards = [path.read_bytes() for path in sorted((task / "shards").glob("*.msgpack"))]
+    manifest = parse_manifest(manifest_text)
+    pack = msgspec.msgpack.encode
+    return {
+        "client frames": Decoder(_frames("client"), pack, _reads_canonically(decode_client), FrameError),
+        "server frames": Decoder(_frames("server"), pack, _reads_canonically(decode_server), FrameError),
+        "chunks": Decoder(_chunks(), pack, _receives, WrongLengthError),
+        "shards": Decoder(
+            [msgspec.msgpack.decode(shard) for shard in shards], pack, _reads_shard(manifest), BundleError
+        ),
+        "manifests": Decoder(
+            [msgspec.json.decode(manifest_text)], msgspec.json.encode, _reads_manifest, BundleError
+        ),
+        "graphs": Decoder(_graphs(), _as_they_are, _reads_graph, BundleError),
+    }
+
+
+def try_inputs(decoder: Decoder, seed: int, count: int) -> int:
+    """Reads `count` inputs; how many were good. Raises AssertionError for the first fault."""
+    random = Random(seed)
+    mutator = Mutator(random, decoder.seeds, decoder.write)
+    good = 0
+    for _ in range(count):
+        data = mutator.make()
+        try:
+            decoder.read(data)
+            good += 1
+        except decoder.error:
+            continue
+        except BaseException as error:
+            raise AssertionError(f"{type(error).__name__}: {error} for {data[:2000]!r}") from error
+    return good
+
+
+def _as_they_are(data: Any) -> bytes:
+    if not isinstance(data, bytes):
+        raise TypeError("Bytes stay bytes.")
+    return data
+
+
+def _frames(kind: str) -> list[Any]:
+    return [msgspec.msgpack.decode(bytes.fromhex(entry["hex"])) for entry in GOLDEN[kind]]
+
+
+def _reads_canonically(decode: Callable[[bytes], Any]) -> Callable[[bytes], None]:
+    """A message that was read is written in one form only, which is read as the same."""
+
+    def read(data: bytes) -> None:
+        form = encode(decode(data))
+        assert encode(decode(form)) == form
+
+    return read
+
+
+def _chunks() -> list[Any]:
+    """Conversations: a size, then offsets and lengths of chunks."""
+    honest = [[at, min(CHUNK_BYTES, 600_000 - at)] for at in range(0, 600_000, CHUNK_BYTES)]
+    return [[40, [[0, 40]]], [600_000, honest], [8, [[0, 4], [4, 4], [8, 4]]]]
+
+
+def _receives(data: bytes) -> None:
+    """Chunks fill a buffer of the offered size, in order and on credit, or are refused."""
+    try:
+        size, parts = msgspec.msgpack.decode(data, type=tuple[int, list[tuple[int, int]]])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise WrongLengthError("This is no conversation.") from error
+    size %= 4 * WINDOW_BYTES
+    uploads = Uploads()
+    offer = Offer(round=1, version=0, examples=1, steps=1, loss=0.0, sums=[], size=size)
+    until = sum(credit.until for _, credit in uploads.grant("ann", offer, 0.0))
+    arrived = 0
+    for offset, length in parts[:100]:
+        chunk = Chunk(round=1, offset=abs(offset) % 2**53, data=bytes(abs(length) % (2 * CHUNK_BYTES)))
+        complete, credits = uploads.chunk("ann", chunk, 0.0)
+        if arrived == size:
+            assert not complete
+            assert not credits
+            continue
+        arrived += len(chunk.data)
+        until = max([until, *(credit.until for _, credit in credits)])
+        assert arrived <= until <= size
+        assert complete == (arrived == size)
+
+
+def _reads_shard(manifest: Manifest) -> Callable[[bytes], None]:
+    def read(data: bytes) -> None:
+        shard = decode_shard(data, manifest)
+        assert sum(values.nbytes for values in (*shard.x, *shard.y)) <= len(data)
+        assert shard.sample_weight.nbytes <= 4 * len(data)
+
+    return read
+
+
+def _reads_manifest(data: bytes) -> None:
+    manifest = parse_manifest(data)
+    assert parse_manifest(msgspec.json.encode(manifest)) == manifest
+
+
+def _graphs() -> list[bytes]:
+    return [
+        tiny.graph_def("AddV2"),
+        tiny.graph_def("Neg", "MatMul", "Neg") + b"\x12\x00",
+        b"\x08\x96\x01" * 9,
+    ]
+
+
+def _reads_graph(data: bytes) -> None:
+    assert 0 < len(op_names(data)) <= len(data)

@@ -1,0 +1,115 @@
+"""Clients that do wrong on purpose, and sound ones whose updates can be added up without rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+
+from backend.protocols import participant as to
+from backend.simulation.clients import SimulatedClient, Update, Work
+from backend.wire.messages import Abandoned, Accepted, Chunk, Credit, Kind, Offer, State, Train, Version
+from tests.simulation.schedules import Mischief
+
+GRID = 2.0**-10
+
+
+@dataclass
+class Changed:
+    """Another's work, whose outcome is changed. Implements clients.Work."""
+
+    work: Work
+
+    def bundle_bytes(self, kind: Kind) -> int:
+        """See Work."""
+        return self.work.bundle_bytes(kind)
+
+    def steps(self, plan: Train) -> int:
+        """See Work."""
+        return self.work.steps(plan)
+
+    def downloads(self, plan: Train) -> dict[str, int]:
+        """See Work."""
+        return self.work.downloads(plan)
+
+    def size(self, plan: Train) -> int:
+        """See Work."""
+        return self.work.size(plan)
+
+    def train(self, client: str, plan: Train, steps: int) -> Update:
+        """See Work."""
+        return self.change(self.work.train(client, plan, steps))
+
+    def change(self, update: Update) -> Update:
+        """What is sent instead of `update`."""
+        raise NotImplementedError
+
+
+@dataclass
+class Exact(Changed):
+    """Updates of whole multiples of 2**-10: their weighted sums are exact in float64, in any order."""
+
+    random: Random
+
+    def change(self, update: Update) -> Update:
+        """Another vector of the same length."""
+        values = [self.random.randint(-512, 512) * GRID for _ in range(len(update.vector) // 4)]
+        return replace(update, vector=np.array(values, "<f4").tobytes())
+
+
+@dataclass
+class Spoilt(Changed):
+    """Updates that are bad in one way."""
+
+    how: Mischief
+
+    def change(self, update: Update) -> Update:
+        """The update, spoilt; as it was where `how` is about something else."""
+        vector = np.frombuffer(update.vector, "<f4").copy()
+        match self.how:
+            case "nan":
+                vector[0] = np.nan
+            case "huge":
+                vector[:] = 1e30
+            case "short":
+                vector = vector[:-1]
+            case "many-examples":
+                update = replace(update, examples=10**9)
+            case "no-examples":
+                update = replace(update, examples=0)
+        return replace(update, vector=vector.tobytes())
+
+
+class Rascal(SimulatedClient):
+    """Says on the socket what it should not, in the way that `how` names."""
+
+    how: Mischief = "mute"
+
+    def handle(self, event: to.Event) -> None:
+        """Follows the machine, and now and then does not."""
+        offer = self.machine.offer
+        if self.how == "mute" and isinstance(event, to.Trained):
+            return
+        if isinstance(event, to.Frame) and isinstance(event.frame, Credit) and self.how == "stall":
+            return
+        super().handle(event)
+        if isinstance(event, to.Frame):
+            self._misbehave(event.frame, offer)
+
+    def _misbehave(self, frame: object, offer: Offer | None) -> None:
+        match frame, self.how:
+            case Accepted(), "twice" if offer is not None:
+                self._say(offer)
+                self._say(Chunk(round=offer.round, offset=0, data=bytes(4)))
+            case Train(), "stale":
+                self._say(self._offer(frame.round - 1 if frame.round else 0, frame.version))
+            case Train(), "garbage" if self._connection is not None:
+                self._connection.say(self._random.randbytes(40))
+            case Credit(), "overrun":
+                self._say(Chunk(round=frame.round, offset=frame.until, data=bytes(400)))
+            case State() | Version() | Abandoned(), "uninvited":
+                self._say(self._offer(self._random.randint(0, 30), self._random.randint(0, 30)))
+
+    def _offer(self, number: int, version: int) -> Offer:
+        return Offer(round=number, version=version, examples=1, steps=1, loss=0.0, sums=[], size=40)

@@ -1,0 +1,59 @@
+"""What a seed stands for: a small task, its clients, and everything that goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal, get_args
+
+Mischief = Literal[
+    "nan", "huge", "short", "many-examples", "no-examples", "twice", "stale", "garbage", "stall", "overrun",
+    "uninvited", "mute",
+]  # fmt: skip
+MISCHIEF: tuple[Mischief, ...] = get_args(Mischief)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One run. Times are seconds of virtual time; shares lie between 0 and 1.
+
+    After `trouble` seconds everybody behaves, and the task must go on. The server is killed at each of
+    `kills` and comes back `away` seconds later.
+    """
+
+    seed: int
+    coordination: dict[str, Any]
+    clients: int
+    exits: float
+    rascals: tuple[Mischief, ...]
+    trouble: float
+    kills: tuple[float, ...]
+    away: float
+    slow_worker: float
+
+
+def schedule(seed: int) -> Schedule:
+    """The run of a seed."""
+    random = Random(seed)
+    clients = random.randint(2, 9)
+    available = random.randint(1, clients)
+    trouble = random.uniform(20.0, 90.0)
+    optimizers = [{"name": "fedavg"}, {"name": "fedavgm", "learning_rate": 0.5, "momentum": 0.5}]
+    return Schedule(
+        seed=seed,
+        coordination={
+            "rounds": random.choice([3, 1000, 1000, 1000]),
+            "min_available_clients": available,
+            "quorum": random.randint(1, available),
+            "deadline": random.choice([3.0, 8.0, 20.0]),
+            "gather": random.choice([0.0, 0.5, 3.0]),
+            "server_optimizer": random.choice(optimizers),
+        },
+        clients=clients,
+        exits=random.choice([0.0, 0.2, 0.5, 0.9]),
+        rascals=tuple(random.choices(MISCHIEF, k=random.choice([0, 0, 1, 3]))),
+        trouble=trouble,
+        kills=tuple(sorted(random.uniform(0.0, trouble) for _ in range(random.choice([0, 0, 1, 3])))),
+        away=random.uniform(0.1, 10.0),
+        slow_worker=random.choice([0.0, 0.0, 0.3]),
+    )

@@ -1,0 +1,85 @@
+"""Whatever happens to clients, network and server, the invariants hold (tests/simulation/invariants.py)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from backend.services.task import Task
+from backend.stores.embedded import Stores
+from tests.simulation.explore import explore, stage
+from tests.simulation.invariants import check
+from tests.simulation.playing import play
+from tests.simulation.schedules import MISCHIEF, Schedule, schedule
+
+SCHEDULES = int(os.environ.get("MINGA_SCHEDULES", "600"))
+PORTIONS = 10
+
+
+@pytest.fixture(scope="module")
+def scene() -> Iterator[tuple[Task, Stores]]:
+    with stage() as made:
+        yield made
+
+
+@pytest.mark.parametrize("portion", range(PORTIONS))
+@pytest.mark.timeout(1800)
+def test_every_schedule_keeps_the_invariants(portion: int) -> None:
+    found = explore(range(portion * SCHEDULES // PORTIONS, (portion + 1) * SCHEDULES // PORTIONS))
+    assert not found.failed, "\n".join(
+        f"{story}again: python -m tests.simulation.explore --seeds {seed} {seed + 1}"
+        for seed, story in found.failed
+    )
+    assert found.updates > found.schedules
+
+
+def test_the_same_seed_is_the_same_run() -> None:
+    runs = []
+    for _ in range(2):
+        with stage() as made:
+            runs.append(play(schedule(5), *made))
+    first, second = runs
+    assert first.rounds == second.rounds
+    assert first.versions == second.versions
+    assert first.seconds == second.seconds
+
+
+def test_two_hundred_rounds_survive_the_death_of_half_their_clients(scene: tuple[Task, Stores]) -> None:
+    coordination = {
+        "rounds": 1000,
+        "min_available_clients": 6,
+        "quorum": 5,
+        "deadline": 20.0,
+        "gather": 1.0,
+        "server_optimizer": {"name": "fedavgm", "learning_rate": 0.5, "momentum": 0.5},
+    }
+    evidence = play(
+        Schedule(
+            seed=200,
+            coordination=coordination,
+            clients=12,
+            exits=0.5,
+            rascals=(),
+            trouble=2400.0,
+            kills=(),
+            away=0.0,
+            slow_worker=0.01,
+        ),
+        *scene,
+    )
+    assert len(evidence.rounds) >= 200
+    assert any(one.outcome == "abandoned" for one in evidence.rounds)
+    assert any(one.accepted < one.cohort for one in evidence.rounds if one.outcome == "version")
+    check(evidence)
+
+
+@pytest.mark.parametrize("mischief", MISCHIEF)
+def test_a_client_that_does_wrong_stops_nobody(scene: tuple[Task, Stores], mischief: str) -> None:
+    coordination = {"rounds": 1000, "min_available_clients": 3, "quorum": 2, "deadline": 8.0, "gather": 0.5}
+    number = 1000 + MISCHIEF.index(mischief)
+    rascals = (MISCHIEF[MISCHIEF.index(mischief)],)
+    evidence = play(Schedule(number, coordination, 3, 0.0, rascals, 60.0, (), 0.0, 0.0), *scene)
+    assert len(evidence.versions) > 5
+    check(evidence)

@@ -1,0 +1,61 @@
+"""Witnesses of a run, beside the code under test: what clients sent, what they heard, what was recorded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend.stores.contracts import Records, RoundResult
+from backend.wire.messages import Chunk, ClientFrame, Offer
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An update of which every byte arrived at the server's door."""
+
+    offer: Offer
+    vector: bytes
+
+
+@dataclass
+class Witness:
+    """Evidence. A `life` of the server begins with each start; `sent` has (life, client, round) as keys."""
+
+    life: int = 0
+    sent: dict[tuple[int, str, int], list[Sent]] = field(default_factory=lambda: defaultdict(list))
+    recorded: list[tuple[int, RoundResult]] = field(default_factory=list)
+    _arriving: dict[str, tuple[Offer, bytearray]] = field(default_factory=dict)
+
+    def tap(self, client: str, frame: ClientFrame) -> None:
+        """A frame reached the server."""
+        match frame:
+            case Offer():
+                self._arriving[client] = frame, bytearray()
+            case Chunk() if client in self._arriving:
+                self._chunk(client, frame)
+
+    def _chunk(self, client: str, chunk: Chunk) -> None:
+        offer, data = self._arriving[client]
+        if chunk.round != offer.round or chunk.offset != len(data):
+            return
+        data += chunk.data
+        if len(data) == offer.size:
+            self.sent[self.life, client, offer.round].append(Sent(offer, bytes(data)))
+
+
+class WatchedRecords:
+    """Records that tell the witness what was recorded. Implements Records by passing everything on."""
+
+    def __init__(self, records: Records, witness: Witness) -> None:
+        self._records = records
+        self._witness = witness
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._records, name)
+
+    async def record(self, run: int, result: RoundResult) -> None:
+        """See Records."""
+        life = self._witness.life
+        await self._records.record(run, result)
+        self._witness.recorded.append((life, result))

@@ -1,0 +1,102 @@
+/**
+ * Bad input from the network is read, or refused by the error that its reader documents.
+ *
+ * FUZZ_INPUTS says how many inputs each reader gets, FUZZ_SEED where they begin: see CONTRIBUTING.md.
+ */
+
+import { readFileSync } from "node:fs";
+import { decode, encode } from "@msgpack/msgpack";
+import { describe, expect, it } from "vitest";
+import { decodeShard } from "../../../webapp/static/src/shared/shard";
+import { decodeClient, decodeServer, encodeFrame, FrameError } from "../../../webapp/static/src/shared/wire";
+import { generator, Mutator } from "./mutate";
+
+const INPUTS = Number(process.env.FUZZ_INPUTS ?? 20_000);
+const SEED = Number(process.env.FUZZ_SEED ?? 0);
+const SECONDS = 1000 * Math.max(60, INPUTS / 1000);
+
+const path = new URL("../../vectors/frames.json", import.meta.url);
+const golden = JSON.parse(readFileSync(path, "utf8")) as Record<"client" | "server", { hex: string }[]>;
+const framesOf = (side: "client" | "server") =>
+  golden[side].map(({ hex }) => decode(Buffer.from(hex, "hex")));
+
+const floats = (...values: number[]) => new Uint8Array(Float32Array.from(values).buffer);
+const array = (dtype: string, shape: number[], data: Uint8Array) => ({ dtype, shape, data });
+const SHARDS = [
+  {
+    format: "minga-shard/2",
+    examples: 2,
+    x: [array("uint8", [2, 3], Uint8Array.of(1, 2, 3, 4, 5, 255))],
+    y: [array("int32", [2], new Uint8Array(8))],
+  },
+  {
+    format: "minga-shard/2",
+    examples: 1,
+    x: [array("float32", [1, 2], floats(0.5, -1))],
+    y: [array("float32", [1, 1], floats(2))],
+    sample_weight: array("float32", [1], floats(0.5)),
+  },
+];
+
+function bytesOfHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.slice(0, 500)).toString("hex");
+}
+
+/** Gives `read` many inputs; each must be read or refused as `refusal` says. Returns how many were read. */
+function tryInputs(
+  mutator: Mutator,
+  read: (input: Uint8Array) => void,
+  refusal: (error: unknown) => boolean,
+) {
+  let good = 0;
+  for (let count = 0; count < INPUTS; count++) {
+    const input = mutator.make();
+    try {
+      read(input);
+      good++;
+    } catch (error) {
+      if (!refusal(error)) throw new Error(`${String(error)} for ${bytesOfHex(input)}`, { cause: error });
+    }
+  }
+  return good;
+}
+
+/** A message that was read is written in one form only, which is read as the same. */
+function canonically<Message extends Parameters<typeof encodeFrame>[0]>(
+  decodeFrame: (frame: Uint8Array) => Message,
+) {
+  return (input: Uint8Array) => {
+    const form = encodeFrame(decodeFrame(input));
+    const again = encodeFrame(decodeFrame(form));
+    if (Buffer.compare(form, again) !== 0) throw new Error(`two forms: ${bytesOfHex(form)}`);
+  };
+}
+
+describe("many bad inputs", () => {
+  it.each([
+    ["server", decodeServer],
+    ["client", decodeClient],
+  ] as const)(
+    "make no frame of the %s that is read in two ways",
+    { timeout: SECONDS },
+    (side, decodeFrame) => {
+      const mutator = new Mutator(generator(SEED), framesOf(side), (value) => encode(value));
+      const good = tryInputs(
+        mutator,
+        canonically<ReturnType<typeof decodeFrame>>(decodeFrame),
+        (error) => error instanceof FrameError,
+      );
+      expect(good).toBeGreaterThan(INPUTS / 100);
+    },
+  );
+
+  it("make no shard that is not refused with a sentence", { timeout: SECONDS }, () => {
+    const mutator = new Mutator(generator(SEED), SHARDS, (value) => encode(value));
+    const read = (input: Uint8Array) => {
+      const shard = decodeShard(input);
+      if (shard.examples > input.length) throw new Error(`${shard.examples} examples`);
+    };
+    const refusal = (error: unknown) => String(error).startsWith("Error: The data shard is damaged: ");
+    expect(tryInputs(mutator, read, refusal)).toBeGreaterThan(INPUTS / 100);
+  });
+});
