@@ -81,6 +81,10 @@ class StoreError(MingaError):
     http_status = 503
 
 
+class RecordedBeforeError(StoreError):
+    """A round or version that is recorded already; trying again helps nobody."""
+
+
 class UpdateRefusedError(MingaError):
     """An update that does not count. Refused alone: the round goes on and the client stays connected."""
 

@@ -6,13 +6,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import backend
 from backend.errors import SettingsError
 
 HOST = "127.0.0.1"
 PORT = 8000
+
+LogFormat = Literal["console", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Settings:
     port: int = PORT
     overrides: tuple[str, ...] = ()
     json: bool = False
+    log_format: LogFormat = "console"
+    log_level: LogLevel = "info"
 
     @property
     def assets(self) -> Path:
@@ -54,6 +59,8 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         port=_port(_first(flags, environment, "port")),
         overrides=tuple(flags.get("overrides") or ()),
         json=bool(flags.get("json")),
+        log_format=_one_of(LogFormat, flags, environment, "log_format", "console"),
+        log_level=_one_of(LogLevel, flags, environment, "log_level", "info"),
     )
 
 
@@ -81,6 +88,16 @@ def _root() -> Path:
 def _first(flags: Mapping[str, Any], environment: Mapping[str, str], name: str) -> str | None:
     flag = flags.get(name)
     return str(flag) if flag is not None else environment.get(f"MINGA_{name.upper()}")
+
+
+def _one_of(
+    words: Any, flags: Mapping[str, Any], environment: Mapping[str, str], name: str, usual: str
+) -> Any:
+    word = _first(flags, environment, name) or usual
+    if word not in get_args(words):
+        known = ", ".join(get_args(words))
+        raise SettingsError(f"--{name.replace('_', '-')} is one of {known}; '{word}' is not.")
+    return word
 
 
 def _port(text: str | None) -> int:

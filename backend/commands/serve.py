@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.markup import escape
 from rich.table import Table
 from starlette.applications import Starlette
 
+from backend.commands.logs import log_to_stderr
 from backend.settings import HOST, PORT, Settings, read_settings
 from backend.web.app import build_app
 from backend.web.server import address_of, bind, serve
@@ -41,25 +40,19 @@ def register(subparsers: Any) -> None:
         help="change one value of a task file, for example digits.coordination.min_available_clients=3",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
+    parser.add_argument("--log-format", help="console or json, on standard error (MINGA_LOG_FORMAT)")
+    parser.add_argument("--log-level", help="debug, info, warning or error (MINGA_LOG_LEVEL, default info)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serves until it is told to stop."""
     settings = read_settings(vars(args), os.environ)
-    _log_to_stderr(settings.json)
+    log_to_stderr(settings.log_format, settings.log_level)
     app = build_app(settings)
     with bind(settings.host, settings.port) as bound:
         serve(app, bound, lambda: _report(settings, app, address_of(bound)))
     return 0
-
-
-def _log_to_stderr(plain: bool) -> None:
-    handler: logging.Handler = logging.StreamHandler()
-    if not plain:
-        handler = RichHandler(console=Console(stderr=True), show_path=False, rich_tracebacks=False)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
-    logging.getLogger("minga").setLevel(logging.INFO)
 
 
 def _report(settings: Settings, app: Starlette, url: str) -> None:

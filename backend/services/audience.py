@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from backend.protocols.round import Phase, Round
 from backend.services.links import Client
@@ -29,9 +29,11 @@ class Audience:
         self.clients[client.id] = client
         self.known[client.id] = (client.kind, client.backend)
 
-    def forget_absent(self) -> None:
-        """Forgets those who left; called when nothing of theirs is left to be recorded."""
-        self.known = {client.id: (client.kind, client.backend) for client in self.clients.values()}
+    def forget_absent(self, but: Collection[str]) -> None:
+        """Forgets those who left, but for those of whom something is to be recorded still."""
+        self.known = {
+            client: about for client, about in self.known.items() if client in self.clients or client in but
+        }
 
     def tell(self, client: str, message: say.ServerFrame) -> None:
         """Sends to one client, if it is still here."""

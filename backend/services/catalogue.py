@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,19 +10,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from backend.errors import MingaError, NotFoundError, TaskFileError
 from backend.services.allowlist import read_allow_list
 from backend.services.evaluation import can_evaluate
 from backend.services.host import TaskHost
 from backend.services.inspection import Inspection, inspect
 from backend.services.ledger import Ledger
+from backend.services.observer import SILENCE, Observer
 from backend.services.task import find_tasks, load_task, overrides_of
 from backend.services.taskfile import TaskFile, read_task_file
 from backend.services.traffic import program_bytes, traffic
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.stores.embedded import Stores
 
-log = logging.getLogger("minga")
+log = structlog.stdlib.get_logger("minga")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,9 @@ class TaskDetail:
 class Catalogue:
     """Owns the hosts of all tasks, from `start` to `stop`. `problems` says why a task is not served."""
 
-    def __init__(self, stores: Stores, ops_file: Path) -> None:
+    def __init__(self, stores: Stores, ops_file: Path, observer: Observer = SILENCE) -> None:
         self._stores = stores
+        self._observer = observer
         self._ops_file = ops_file
         self._hosts: dict[str, TaskHost] = {}
         self._running: list[asyncio.Task[None]] = []
@@ -57,13 +60,14 @@ class Catalogue:
         evaluate = can_evaluate()
         if not evaluate:
             log.warning(
-                "Versions are not evaluated: TensorFlow is missing. Get it with `pip install 'minga[peer]'`."
+                "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
         for path in find_tasks(folders):
             try:
                 await self._host(path, overrides, allowed, evaluate)
             except MingaError as error:
                 self.problems[path.parent.name] = str(error)
+                log.error("task not served", task=path.parent.name, reason=str(error))
         self._refuse_unknown(overrides)
         self._running = [asyncio.create_task(host.run()) for host in self._hosts.values()]
 
@@ -101,6 +105,7 @@ class Catalogue:
             "round": host.round,
             "rounds": file.coordination.rounds,
             "phase": host.phase,
+            "trouble": host.trouble,
             "participants": host.participants,
             "accuracy": _accuracy(host.ledger.evaluations),
             "parameters": task.bundle.manifest.parameters.total,
@@ -149,7 +154,9 @@ class Catalogue:
         run = await self._stores.records.open_run(task.file.name, task.bundle.address)
         ledger = Ledger(task, self._stores.records, self._stores.blobs, run)
         await ledger.open(time.time())
-        self._hosts[task.file.name] = TaskHost(task, ledger, self._stores.blobs, evaluate)
+        self._hosts[task.file.name] = TaskHost(
+            task, ledger, self._stores.blobs, evaluate, observer=self._observer
+        )
 
     def _refuse_unknown(self, overrides: Sequence[str]) -> None:
         for override in overrides:

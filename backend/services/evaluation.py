@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import logging
 import math
 import sys
 from collections import deque
@@ -13,11 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import structlog
 from msgspec import Struct
 
 from backend.stores.contracts import EvaluationRecord
 
-log = logging.getLogger("minga.evaluation")
+log = structlog.stdlib.get_logger("minga.evaluation")
 
 # The first answer waits for TensorFlow to be imported.
 ANSWER_SECONDS = 300.0
@@ -45,7 +45,7 @@ def can_evaluate() -> bool:
 
 
 class Evaluator:
-    """Owns the evaluator's process of one task. Results come by `report`, oldest version first.
+    """Owns the evaluator's process of the task called `task`. Results come by `report`, oldest version first.
 
     When more than MAX_PENDING versions wait, the oldest are left out.
     """
@@ -55,7 +55,9 @@ class Evaluator:
         bundle: Path,
         shards: Sequence[Path],
         report: Callable[[EvaluationRecord], Awaitable[None]],
+        task: str,
     ) -> None:
+        self._log = log.bind(task=task)
         self._setup = {"bundle": str(bundle.resolve()), "shards": [str(shard) for shard in shards]}
         self._report = report
         self._pending: deque[tuple[int, Path]] = deque(maxlen=MAX_PENDING)
@@ -88,7 +90,7 @@ class Evaluator:
                 await self._report(await self._evaluate(version, weights))
                 return
             except EvaluatorFailedError as error:
-                log.warning("Evaluating version %d failed (%s), attempt %d.", version, error, attempt)
+                self._log.warning("evaluation failed", version=version, attempt=attempt, reason=str(error))
                 await self._end()
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 4)

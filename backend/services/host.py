@@ -8,9 +8,10 @@ needs a lock. `Reception` brings an event before the round machine, `Performer` 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
+
+import structlog
 
 from backend.errors import BusyError, WrongLengthError
 from backend.protocols.round import Round
@@ -19,6 +20,7 @@ from backend.services.hosted import Event, Hosted
 from backend.services.jobs import Jobs
 from backend.services.ledger import Ledger
 from backend.services.links import Client, Link, client_id
+from backend.services.observer import SILENCE, Observer
 from backend.services.performer import Performer
 from backend.services.reception import Reception
 from backend.services.task import Task
@@ -26,7 +28,7 @@ from backend.services.uploads import STALL_SECONDS
 from backend.stores.contracts import Blobs
 from backend.wire import messages as say
 
-log = logging.getLogger("minga.host")
+log = structlog.stdlib.get_logger("minga.host")
 
 INBOX = 1024
 MAX_CLIENTS = 2000
@@ -35,7 +37,8 @@ MAX_CLIENTS = 2000
 class TaskHost:
     """Owns one task's machine, clients, uploads and the aggregate of the open round.
 
-    Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records.
+    Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer` is
+    told what happens.
     """
 
     def __init__(
@@ -45,11 +48,13 @@ class TaskHost:
         blobs: Blobs,
         evaluate: bool,
         clock: Callable[[], float] = time.time,
+        observer: Observer = SILENCE,
     ) -> None:
         self.task = task
         self.ledger = ledger
         self._inbox: asyncio.Queue[Event] = asyncio.Queue(INBOX)
-        self._at = Hosted(task, ledger, Round(task.plan(), ledger.round, ledger.current.version))
+        machine = Round(task.plan(), ledger.round, ledger.current.version)
+        self._at = Hosted(task, ledger, machine, observer)
         self._reception = Reception(self._at)
         self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)
         self._performer = Performer(self._at, self._jobs)
@@ -89,6 +94,11 @@ class TaskHost:
         """Number of connected clients."""
         return len(self._at.audience.clients)
 
+    @property
+    def trouble(self) -> str | None:
+        """Why the task waits for its stores; None while all is well."""
+        return self._at.trouble
+
     # The loop.
 
     async def run(self) -> None:
@@ -116,7 +126,7 @@ class TaskHost:
             self._on_time(now)
         except Exception:
             # A shell: one event that fails must not end the task for everybody.
-            log.exception("Task %s: an event failed.", self.task.file.name)
+            log.exception("an event failed", task=self.task.file.name, round=self.round)
 
     def _next_due(self) -> float | None:
         times = (self._at.machine.timer(), self._at.uploads.timer(), self._at.audience.timer())

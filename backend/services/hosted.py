@@ -12,6 +12,8 @@ from backend.protocols.effects import Effect
 from backend.protocols.round import Round
 from backend.services.audience import Audience
 from backend.services.ledger import Ledger
+from backend.services.observer import Event as Happening
+from backend.services.observer import Observer
 from backend.services.tally import Tally
 from backend.services.task import Task
 from backend.services.uploads import Uploads
@@ -24,16 +26,23 @@ Event: TypeAlias = Callable[[float], list[Effect]]
 class Hosted:
     """One task's machine and all that stands around it. Changed by the host's loop alone.
 
-    `checked` holds the updates that were found good, until they are accepted.
+    `checked` holds the updates that were found good, until they are accepted. `trouble` says why the task
+    waits for its stores; None while all is well.
     """
 
     task: Task
     ledger: Ledger
     machine: Round
+    observer: Observer
     audience: Audience = field(default_factory=Audience)
     uploads: Uploads = field(default_factory=Uploads)
     tally: Tally = field(default_factory=lambda: Tally(WeightedMean(0)))
     checked: dict[str, Vector] = field(default_factory=dict)
+    trouble: str | None = None
+
+    def notice(self, event: Happening) -> None:
+        """Tells whoever watches."""
+        self.observer.notice(self.task.file.name, event)
 
     @property
     def size(self) -> int:

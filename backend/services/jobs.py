@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from backend.errors import MingaError, UpdateRefusedError
+import structlog
+
+from backend.errors import MingaError, RecordedBeforeError, StoreError, UpdateRefusedError
 from backend.numerics.checks import check_update
 from backend.numerics.vectors import Vector, from_bytes
+from backend.services import observer as happened
 from backend.services.evaluation import Evaluator
 from backend.services.hosted import Event, Hosted
 from backend.services.reception import Reception
@@ -24,9 +26,12 @@ from backend.stores.contracts import (
 )
 from backend.wire import messages as say
 
-log = logging.getLogger("minga.host")
+log = structlog.stdlib.get_logger("minga.host")
 
 Result = TypeVar("Result")
+
+# Between attempts to record something: short, because everybody waits, and because trying costs little.
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
 
 
 class Jobs:
@@ -56,7 +61,7 @@ class Jobs:
         self._evaluator: Evaluator | None = None
         if evaluate and hosted.task.shards.holdout:
             self._evaluator = Evaluator(
-                hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated
+                hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated, hosted.task.file.name
             )
 
     def start(self) -> None:
@@ -115,17 +120,21 @@ class Jobs:
             loss, metrics = tally.loss(), tally.metrics(task.bundle.manifest.metrics)
             record = tally.record("version", "", seconds, self._clock())
             given = tally.contributions(self._at.audience.known, counted=True)
-            version = await ledger.add_version(weights, state, loss, metrics, record, given)
+            version = await self._stored(
+                lambda: ledger.add_version(weights, state, loss, metrics, record, given)
+            )
         except MingaError as error:
             reason = str(error)
-            log.error("Task %s: version not made: %s", task.file.name, reason)
+            log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
             await self._post(lambda now: self._tell.version_failed(reason, now))
             return
+        self._at.notice(happened.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         await self._submit(version)
 
     async def _record_abandoned(self, record: RoundRecord, given: list[Contribution]) -> None:
-        await self._at.ledger.add_abandoned(record, given)
+        await self._stored(lambda: self._at.ledger.add_abandoned(record, given))
+        self._at.notice(happened.RoundEnded(record, None))
 
     async def _submit(self, version: VersionRecord) -> None:
         if self._evaluator is not None:
@@ -137,8 +146,27 @@ class Jobs:
                 await self._submit(version)
 
     async def _evaluated(self, found: EvaluationRecord) -> None:
-        await self._at.ledger.add_evaluation(found)
+        await self._stored(lambda: self._at.ledger.add_evaluation(found))
         await self._post(lambda now: self._tell.evaluated(found, now))
+
+    async def _stored(self, store: Callable[[], Awaitable[Result]]) -> Result:
+        """Does `store` until it succeeds: a full disk costs time, but no round and nobody's work."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                result = await store()
+            except RecordedBeforeError:
+                raise
+            except StoreError as error:
+                self._at.trouble = str(error)
+                self._at.notice(happened.StoreFailed(str(error), pause))
+                await asyncio.sleep(pause)
+                pause = min(LONGEST_PAUSE, 2 * pause)
+                continue
+            if self._at.trouble is not None:
+                self._at.trouble = None
+                self._at.notice(happened.StoreMended())
+            return result
 
     # How they run.
 
@@ -154,10 +182,10 @@ class Jobs:
         try:
             await job
         except MingaError as error:
-            log.error("Task %s: %s", self._at.task.file.name, error)
+            log.error("a job failed", task=self._at.task.file.name, reason=str(error))
         except Exception:
             # A shell: what a job leaves undone is logged, and the task goes on.
-            log.exception("Task %s: a job failed.", self._at.task.file.name)
+            log.exception("a job failed", task=self._at.task.file.name)
 
 
 async def _wait_for(done: asyncio.Future[None]) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 from backend.numerics.aggregate import WeightedMean
 from backend.protocols import effects as do
+from backend.services import observer as happened
 from backend.services.hosted import Hosted
 from backend.services.jobs import Jobs
 from backend.services.tally import Tally
 from backend.wire import messages as say
-
-log = logging.getLogger("minga.host")
 
 
 class Performer:
@@ -43,17 +41,14 @@ class Performer:
                 case do.Abandon():
                     self._abandon(effect, now)
                 case do.Finished():
-                    log.info("Task %s is finished with version %d.", self._name, effect.version)
-
-    @property
-    def _name(self) -> str:
-        return self._at.task.file.name
+                    self._at.notice(happened.TaskFinished(effect.version))
 
     def _open_tally(self, opened: do.Opened, now: float) -> None:
-        self._at.audience.forget_absent()
+        refused, cohort = self._at.tally.later, len(opened.cohort)
+        self._at.audience.forget_absent(but=refused.clients)
         mean = WeightedMean(self._at.size)
-        self._at.tally = Tally(mean, opened.round, opened.version, len(opened.cohort), now)
-        log.info("Task %s: round %d with %d clients.", self._name, opened.round, len(opened.cohort))
+        self._at.tally = Tally(mean, opened.round, opened.version, cohort, now, refused=refused)
+        self._at.notice(happened.RoundOpened(opened.round, opened.version, cohort))
 
     def _train(self, order: do.SendTrain) -> say.Train:
         task = self._at.task
@@ -79,17 +74,17 @@ class Performer:
         self._jobs.add(tally, self._at.checked.pop(accept.client), offer.examples)
         tally.accepted[accept.client] = offer
         self._at.audience.tell(accept.client, say.Accepted(round=offer.round, examples=offer.examples))
+        self._at.notice(happened.UpdateAccepted(accept.client, offer.round, offer.examples))
 
     def _refuse(self, refuse: do.Refuse, now: float) -> None:
         if self._at.uploads.receiving(refuse.client):
             self._at.audience.tell_credits(self._at.uploads.drop(refuse.client, now))
-        refusals = self._at.tally.refused
-        refusals[refuse.client] = refusals.get(refuse.client, 0) + 1
-        refused = say.Refused(round=refuse.round, code=refuse.error.code, reason=str(refuse.error)[:500])
-        self._at.audience.tell(refuse.client, refused)
+        code, reason = refuse.error.code, str(refuse.error)[:500]
+        self._at.tally.refuse(refuse.client, code)
+        self._at.audience.tell(refuse.client, say.Refused(round=refuse.round, code=code, reason=reason))
+        self._at.notice(happened.UpdateRefused(refuse.client, refuse.round, code, reason))
 
     def _abandon(self, abandon: do.Abandon, now: float) -> None:
         reason = abandon.reason[:500]
-        log.info("Task %s: round %d abandoned: %s", self._name, abandon.round, abandon.reason)
         self._at.audience.tell_all(say.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._at.tally, reason, now - self._at.tally.opened)

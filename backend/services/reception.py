@@ -8,6 +8,7 @@ from backend.errors import ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
+from backend.services import observer as happened
 from backend.services.hosted import Hosted
 from backend.services.links import Client, Link
 from backend.stores.contracts import EvaluationRecord, VersionRecord
@@ -37,6 +38,7 @@ class Reception:
             chunk_bytes=say.CHUNK_BYTES,
         )
         self._at.audience.tell(client.id, welcome)
+        self._at.notice(happened.ClientJoined(client.id, client.kind, client.backend))
         return effects + self._at.machine.client_joined(client.id)
 
     def left(self, client: str, link: Link, now: float, lost: bool) -> list[do.Effect]:
@@ -44,6 +46,7 @@ class Reception:
         if not self._is_current(client, link):
             return []
         del self._at.audience.clients[client]
+        self._at.notice(happened.ClientLeft(client, lost))
         if self._at.uploads.receiving(client):
             self._at.audience.tell_credits(self._at.uploads.drop(client, now))
         return self._at.machine.client_left(client, now, lost)
@@ -130,4 +133,5 @@ class Reception:
         self._at.audience.tell_all(
             say.Evaluated(version=found.version, source=found.source, loss=found.loss, metrics=found.metrics)
         )
+        self._at.notice(happened.VersionEvaluated(found))
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,8 +13,25 @@ from backend.wire.messages import Offer
 
 
 @dataclass
+class Refusals:
+    """Updates that did not count."""
+
+    clients: Counter[str] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, client: str, code: str) -> None:
+        """Counts one of `client`'s, refused for the reason `code`."""
+        self.clients[client] += 1
+        self.codes[code] += 1
+
+
+@dataclass
 class Tally:
-    """Accepted offers and refusals of one round. Owned by the task host; `mean` by its worker thread."""
+    """Accepted offers and refusals of one round. Owned by the task host; `mean` by its worker thread.
+
+    `refused` begins with what was refused since the round before it was recorded, `later` holds what was
+    refused since this one was.
+    """
 
     mean: WeightedMean
     round: int = 0
@@ -21,7 +39,13 @@ class Tally:
     cohort: int = 0
     opened: float = 0.0
     accepted: dict[str, Offer] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: Refusals = field(default_factory=Refusals)
+    later: Refusals = field(default_factory=Refusals)
+    recorded: bool = False
+
+    def refuse(self, client: str, code: str) -> None:
+        """Counts a refusal, if this round is recorded already for the next one."""
+        (self.later if self.recorded else self.refused).add(client, code)
 
     def loss(self) -> float:
         """Mean training loss of the accepted updates, weighted by their examples."""
@@ -32,23 +56,25 @@ class Tally:
         return metric_values(specs, [offer.sums for offer in self.accepted.values()])
 
     def record(self, outcome: str, reason: str, seconds: float, ended: float) -> RoundRecord:
-        """The round as it will be remembered."""
+        """The round as it will be remembered; what is refused from now on is the next one's."""
+        self.recorded = True
         return RoundRecord(
             round=self.round,
             version=self.version,
             cohort=self.cohort,
             accepted=len(self.accepted),
-            refused=sum(self.refused.values()),
+            refused=self.refused.codes.total(),
             outcome=outcome,
             reason=reason,
             seconds=seconds,
             ended=ended,
+            refusals=dict(self.refused.codes),
         )
 
     def contributions(self, about: dict[str, tuple[str, str]], counted: bool) -> list[Contribution]:
         """Who gave what; `about` has kind and backend of each. A round that was not `counted` got nothing."""
         given: list[Contribution] = []
-        for client in self.accepted.keys() | self.refused.keys():
+        for client in self.accepted.keys() | self.refused.clients.keys():
             kind, backend = about.get(client, ("browser", ""))
             offer = self.accepted.get(client) if counted else None
             given.append(
@@ -57,7 +83,7 @@ class Tally:
                     kind=kind,
                     backend=backend,
                     accepted=int(offer is not None),
-                    refused=self.refused.get(client, 0),
+                    refused=self.refused.clients[client],
                     examples=offer.examples if offer else 0,
                 )
             )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from json import JSONDecodeError
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from backend.errors import StoreError
+from backend.errors import RecordedBeforeError, StoreError
 
 _BY_ERRNO = {
     errno.ENOSPC: "the disk is full. Free some space",
@@ -41,6 +41,8 @@ def translated(doing: str) -> Iterator[None]:
         raise StoreError(f"{doing}: {reason}.") from error
     except JSONDecodeError as error:
         raise StoreError(f"{doing}: {_BY_WORDS['malformed']}.") from error
+    except IntegrityError as error:
+        raise RecordedBeforeError(f"{doing}: that is recorded already ({error.orig}).") from error
     except DBAPIError as error:
         text = str(error.orig)
         reason = next((words for sign, words in _BY_WORDS.items() if sign in text), text)

@@ -11,6 +11,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
 
 from backend.services.catalogue import Catalogue
+from backend.services.logbook import Logbook
+from backend.services.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
 from backend.web import api, failures, pages
@@ -27,7 +29,7 @@ def build_app(settings: Settings) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         stores = open_stores(settings.data_dir)
-        catalogue = Catalogue(stores, settings.ops_file)
+        catalogue = Catalogue(stores, settings.ops_file, Observers([Logbook()]))
         app.state.stores, app.state.services = stores, catalogue
         try:
             await catalogue.start(settings.tasks, settings.overrides)

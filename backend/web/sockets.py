@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from urllib.parse import urlsplit
 
+import structlog
 from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
 
@@ -14,7 +14,7 @@ from backend.web.links import SocketLink
 from backend.wire.codec import decode_client
 from backend.wire.messages import PROTOCOL, ClientFrame, Hello
 
-log = logging.getLogger("minga.socket")
+log = structlog.stdlib.get_logger("minga.socket")
 
 HELLO_SECONDS = 10.0
 GOODBYE_SECONDS = 5.0
@@ -50,7 +50,7 @@ async def _listen(websocket: WebSocket, link: SocketLink) -> bool:
         link.close(error)
     except Exception:
         # A shell: whatever one client's frames brought about ends this connection, not the server.
-        log.exception("A connection failed.")
+        log.exception("a connection failed", task=websocket.path_params["name"])
         link.close(MingaError("Something went wrong on the server. Connect again in a minute."))
     return True
 

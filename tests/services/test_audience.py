@@ -70,12 +70,13 @@ def test_a_crowd_fits_a_frame() -> None:
 
 
 def test_who_left_is_forgotten_when_asked() -> None:
-    audience, _ = audience_of(2)
-    del audience.clients[f"{0:016x}"]
+    audience, _ = audience_of(3)
+    for number in (0, 2):
+        del audience.clients[f"{number:016x}"]
     audience.tell(f"{0:016x}", Evaluated(version=1, source="server", loss=0.5, metrics={}))
-    assert len(audience.known) == 2
-    audience.forget_absent()
-    assert list(audience.known) == [f"{1:016x}"]
+    assert len(audience.known) == 3
+    audience.forget_absent(but=[f"{2:016x}"])
+    assert list(audience.known) == [f"{1:016x}", f"{2:016x}"]
 
 
 def test_a_public_id_tells_nothing_of_its_token() -> None:

@@ -50,7 +50,7 @@ async def evaluate(folder: Path, sizes: Sequence[int], wanted: int) -> list[Eval
         if len(found) == wanted:
             enough.set()
 
-    evaluator = Evaluator(folder, [], report)
+    evaluator = Evaluator(folder, [], report, "digits")
     running = asyncio.create_task(evaluator.run())
     for version, size in enumerate(sizes):
         (folder / str(version)).write_bytes(bytes(size))

@@ -51,3 +51,15 @@ def test_a_curve_whose_area_cannot_be_computed_is_left_out() -> None:
 
 def test_a_model_without_metrics_has_none() -> None:
     assert tally(offer()).metrics([]) == {}
+
+
+def test_a_refusal_after_the_round_was_recorded_is_the_next_rounds() -> None:
+    made = tally(offer(examples=2))
+    made.refuse("x", "not-finite")
+    made.refuse("y", "stale-round")
+    record = made.record("version", "", 1.0, 2.0)
+    made.refuse("x", "stale-round")
+    assert (record.refused, record.refusals) == (2, {"not-finite": 1, "stale-round": 1})
+    following = Tally(WeightedMean(1), refused=made.later)
+    assert following.record("abandoned", "", 1.0, 2.0).refusals == {"stale-round": 1}
+    assert [(one.client, one.refused) for one in following.contributions({}, counted=False)] == [("x", 1)]

@@ -8,16 +8,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 
 class Server:
-    """`minga serve` with a data folder of its own, on a free port."""
+    """`minga serve` with a data folder of its own, on a free port. `log` takes its standard error."""
 
-    def __init__(self, tasks: Path, data: Path, *flags: str) -> None:
+    def __init__(self, tasks: Path, data: Path, *flags: str, log: Path | None = None) -> None:
+        self._log = log
         self._command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
         self._command += ["--data-dir", str(data), "--tasks", str(tasks), *flags]
         self.url = ""
@@ -27,7 +28,11 @@ class Server:
     def start(self) -> None:
         """Starts it and waits until it listens."""
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, env=environment)
+        with ExitStack() as stack:
+            log = stack.enter_context(self._log.open("ab")) if self._log else None
+            self.process = subprocess.Popen(
+                self._command, stdout=subprocess.PIPE, stderr=log, env=environment
+            )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the server ended before it listened"
@@ -49,9 +54,9 @@ class Server:
 
 
 @contextmanager
-def running(tasks: Path, data: Path, *flags: str) -> Iterator[Server]:
+def running(tasks: Path, data: Path, *flags: str, log: Path | None = None) -> Iterator[Server]:
     """A server that is running, and is ended at the end."""
-    server = Server(tasks, data, *flags)
+    server = Server(tasks, data, *flags, log=log)
     server.start()
     try:
         yield server

@@ -55,6 +55,7 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "round": 0,
         "rounds": 100,
         "phase": "waiting",
+        "trouble": None,
         "participants": 0,
         "accuracy": None,
         "parameters": 10,

@@ -1,0 +1,60 @@
+"""What happens to tasks, as lines of the log."""
+
+from __future__ import annotations
+
+import structlog
+
+from backend.services import observer as happened
+
+log = structlog.stdlib.get_logger("minga.task")
+
+
+class Logbook:
+    """An Observer that logs: what every client does in detail, what becomes of rounds as information."""
+
+    def notice(self, task: str, event: happened.Event) -> None:
+        """See Observer."""
+        line = log.bind(task=task)
+        match event:
+            case happened.ClientJoined():
+                line.debug("client joined", client=event.client, kind=event.kind, backend=event.backend)
+            case happened.ClientLeft():
+                line.debug("client left", client=event.client, lost=event.lost)
+            case happened.RoundOpened():
+                line.info("round opened", round=event.round, version=event.version, cohort=event.cohort)
+            case happened.UpdateAccepted():
+                line.debug("update accepted", round=event.round, client=event.client, examples=event.examples)
+            case happened.UpdateRefused():
+                line.info(
+                    "update refused",
+                    round=event.round,
+                    client=event.client,
+                    code=event.code,
+                    reason=event.reason,
+                )
+            case happened.RoundEnded():
+                _round_ended(line, event)
+            case happened.VersionEvaluated(found):
+                line.info(
+                    "version evaluated",
+                    version=found.version,
+                    source=found.source,
+                    loss=found.loss,
+                    metrics=found.metrics,
+                )
+            case happened.TaskFinished():
+                line.info("task finished", version=event.version)
+            case happened.StoreFailed():
+                line.error("cannot record, trying again", reason=event.reason, seconds=event.seconds)
+            case happened.StoreMended():
+                line.info("recording goes on")
+
+
+def _round_ended(line: structlog.stdlib.BoundLogger, event: happened.RoundEnded) -> None:
+    ended, version = event.round, event.version
+    figures = {"accepted": ended.accepted, "cohort": ended.cohort, "refused": ended.refused}
+    seconds = round(ended.seconds, 3)
+    if version is None:
+        line.info("round abandoned", round=ended.round, **figures, seconds=seconds, reason=ended.reason)
+    else:
+        line.info("version made", round=ended.round, version=version.version, **figures, seconds=seconds)

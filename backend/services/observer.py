@@ -1,0 +1,134 @@
+"""What happens to tasks, told to whoever watches: the log, the metrics, hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import structlog
+
+from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
+
+log = structlog.stdlib.get_logger("minga.observer")
+
+
+@dataclass(frozen=True)
+class ClientJoined:
+    """A client said hello."""
+
+    client: str
+    kind: str
+    backend: str
+
+
+@dataclass(frozen=True)
+class ClientLeft:
+    """A client said goodbye, or its connection was `lost`."""
+
+    client: str
+    lost: bool
+
+
+@dataclass(frozen=True)
+class RoundOpened:
+    """A round began with a cohort of so many clients, from `version`."""
+
+    round: int
+    version: int
+    cohort: int
+
+
+@dataclass(frozen=True)
+class UpdateAccepted:
+    """An update counts in its round."""
+
+    client: str
+    round: int
+    examples: int
+
+
+@dataclass(frozen=True)
+class UpdateRefused:
+    """An update, or the offer of one, does not count; `code` and `reason` are what its client was told."""
+
+    client: str
+    round: int
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RoundEnded:
+    """A round is recorded, with the version that it made, if it made one."""
+
+    round: RoundRecord
+    version: VersionRecord | None
+
+
+@dataclass(frozen=True)
+class VersionEvaluated:
+    """A version was measured on held-out examples."""
+
+    evaluation: EvaluationRecord
+
+
+@dataclass(frozen=True)
+class TaskFinished:
+    """No more rounds follow."""
+
+    version: int
+
+
+@dataclass(frozen=True)
+class StoreFailed:
+    """Something could not be recorded. The task waits, and tries again in so many seconds."""
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class StoreMended:
+    """What had failed is recorded now."""
+
+
+Event: TypeAlias = (
+    ClientJoined
+    | ClientLeft
+    | RoundOpened
+    | UpdateAccepted
+    | UpdateRefused
+    | RoundEnded
+    | VersionEvaluated
+    | TaskFinished
+    | StoreFailed
+    | StoreMended
+)
+
+
+class Observer(Protocol):
+    """Watches tasks. Called in the event loop, in the order of events: it returns at once."""
+
+    def notice(self, task: str, event: Event) -> None:
+        """Something happened to `task`."""
+        ...
+
+
+class Observers:
+    """Several as one. What one of them does wrong harms neither the others nor the task."""
+
+    def __init__(self, observers: Sequence[Observer] = ()) -> None:
+        self._observers = tuple(observers)
+
+    def notice(self, task: str, event: Event) -> None:
+        """See Observer."""
+        for observer in self._observers:
+            try:
+                observer.notice(task, event)
+            except Exception:
+                # A shell: watching must never end what is watched.
+                log.exception("an observer failed", task=task, happening=type(event).__name__)
+
+
+SILENCE = Observers()

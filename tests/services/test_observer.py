@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from backend.services.observer import ClientLeft, Event, Observers
+
+
+class Broken:
+    def notice(self, task: str, event: Event) -> None:
+        raise RuntimeError(f"broken by {task}: {event}")
+
+
+class Keeping:
+    def __init__(self) -> None:
+        self.noticed: list[tuple[str, Event]] = []
+
+    def notice(self, task: str, event: Event) -> None:
+        self.noticed.append((task, event))
+
+
+def test_an_observer_that_fails_hides_nothing_from_the_others() -> None:
+    first, last = Keeping(), Keeping()
+    Observers([first, Broken(), last]).notice("digits", ClientLeft("a", lost=True))
+    assert first.noticed == last.noticed == [("digits", ClientLeft("a", lost=True))]
