@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
-from backend.services.task import Task
 from backend.stores.embedded import Stores, open_stores
 from tests.simulation.invariants import check
-from tests.simulation.playing import Evidence, play, tiny_task
+from tests.simulation.playing import Evidence, Tasks, play, tiny_tasks
 from tests.simulation.schedules import schedule
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: what is flushed is not slow.
@@ -55,11 +54,11 @@ class Explored:
 
 
 @contextmanager
-def stage() -> Iterator[tuple[Task, Stores]]:
-    """The tiny task in stores of its own."""
+def stage() -> Iterator[tuple[Tasks, Stores]]:
+    """The tiny tasks in stores of their own."""
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
         stores = open_stores(Path(name) / "data")
-        yield asyncio.run(tiny_task(Path(name) / "tiny", stores)), stores
+        yield asyncio.run(tiny_tasks(Path(name), stores)), stores
         asyncio.run(stores.close())
 
 
@@ -81,11 +80,11 @@ def explore(seeds: range) -> Explored:
     errors = Errors()
     logging.getLogger("minga").setLevel(logging.WARNING)
     logging.getLogger("minga").addHandler(errors)
-    with stage() as (task, stores):
+    with stage() as (tasks, stores):
         for seed in seeds:
             errors.heard.clear()
             try:
-                evidence = play(schedule(seed), task, stores)
+                evidence = play(schedule(seed), tasks, stores)
                 explored.add(evidence)
                 check(evidence)
                 assert not errors.heard, "\n".join(errors.heard)

@@ -21,9 +21,9 @@ from backend.simulation.world import World
 from backend.stores.contracts import Contribution, RoundRecord, VersionRecord
 from backend.stores.embedded import Stores
 from tests.simulation.rascals import Exact, Rascal, Spoilt
-from tests.simulation.schedules import Schedule
+from tests.simulation.schedules import SIZES, Schedule
 from tests.simulation.watching import WatchedRecords, Witness
-from tests.tiny import OPS, write_task
+from tests.tiny import OPS, SIZE, write_task
 
 # From the end of trouble on, a round takes at most its deadline and what surrounds it.
 PATIENCE, GLANCE = 120.0, 0.25
@@ -44,9 +44,16 @@ class Evidence:
     seconds: float
 
 
-async def tiny_task(folder: Path, stores: Stores) -> Task:
-    """The task that all schedules vary; written into `folder`."""
-    return await load_task(write_task(folder) / "task.toml", (), frozenset(OPS), stores.blobs)
+Tasks = dict[int, Task]
+
+
+async def tiny_tasks(folder: Path, stores: Stores) -> Tasks:
+    """The tasks that all schedules vary, by the number of values of their models; written into `folder`."""
+    folders = {size: write_task(folder / f"tiny-{size}", more=size - SIZE) for size in SIZES}
+    return {
+        size: await load_task(path / "task.toml", (), frozenset(OPS), stores.blobs)
+        for size, path in folders.items()
+    }
 
 
 def vary(task: Task, schedule: Schedule) -> Task:
@@ -57,11 +64,12 @@ def vary(task: Task, schedule: Schedule) -> Task:
     return dataclasses.replace(task, file=msgspec.convert(tables, TaskFile))
 
 
-def play(schedule: Schedule, task: Task, stores: Stores) -> Evidence:
+def play(schedule: Schedule, tasks: Tasks, stores: Stores) -> Evidence:
     """Runs a schedule to its end."""
     random = Random(f"worker/{schedule.seed}")
     return clock.run(
-        _Play(schedule, vary(task, schedule), stores).run(), lambda: random.random() * schedule.slow_worker
+        _Play(schedule, vary(tasks[schedule.values], schedule), stores).run(),
+        lambda: random.random() * schedule.slow_worker,
     )
 
 
@@ -109,7 +117,7 @@ class _Play:
                 kind="browser",
                 backend="simulated",
                 step_seconds=random.uniform(0.01, 1.0) ** 2,
-                line=Line(Pipe(random.uniform(1e3, 1e6)), Pipe(1e6), random.uniform(0.001, 0.3)),
+                line=Line(Pipe(self._rate(random)), Pipe(self._rate(random)), random.uniform(0.001, 0.3)),
             )
             manifest, shards = self._task.bundle.manifest, self._task.shards.train
             work = Exact(Pretended(manifest, shards, self._schedule.seed), random)
@@ -121,6 +129,10 @@ class _Play:
                 client.how = how
                 world.clients.append(client)
             asyncio.get_running_loop().call_later(random.uniform(0.0, 3.0), client.start)
+
+    def _rate(self, random: Random) -> float:
+        """Bytes a second, with which an update takes up to a few seconds."""
+        return random.uniform(1e3, 1e6) + self._task.plan().update_bytes * random.uniform(0.2, 5.0)
 
     def _fate(self, random: Random, busy: float) -> Turn:
         slowness = random.choice([1.0, 1.0, 1.0, 5.0])

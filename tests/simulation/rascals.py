@@ -12,7 +12,8 @@ from backend.simulation.clients import SimulatedClient, Update, Work
 from backend.wire.messages import Abandoned, Accepted, Chunk, Credit, Kind, Offer, State, Train, Version
 from tests.simulation.schedules import Mischief
 
-GRID = 2.0**-10
+# The longest vectors stay within the task's bound of the norm.
+GRID, REACH = 2.0**-10, 64
 
 
 @dataclass
@@ -54,8 +55,9 @@ class Exact(Changed):
 
     def change(self, update: Update) -> Update:
         """Another vector of the same length."""
-        values = [self.random.randint(-512, 512) * GRID for _ in range(len(update.vector) // 4)]
-        return replace(update, vector=np.array(values, "<f4").tobytes())
+        random = np.random.default_rng(self.random.getrandbits(64))
+        values = random.integers(-REACH, REACH, len(update.vector) // 4, endpoint=True) * GRID
+        return replace(update, vector=values.astype("<f4").tobytes())
 
 
 @dataclass
@@ -101,7 +103,7 @@ class Rascal(SimulatedClient):
         match frame, self.how:
             case Accepted(), "twice" if offer is not None:
                 self._say(offer)
-                self._say(Chunk(round=offer.round, offset=0, data=bytes(4)))
+                self._send_chunks(offer.round, 0, offer.size)
             case Train(), "stale":
                 self._say(self._offer(frame.round - 1 if frame.round else 0, frame.version))
             case Train(), "garbage" if self._connection is not None:

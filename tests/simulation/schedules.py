@@ -10,6 +10,8 @@ Mischief = Literal[
     "nan", "huge", "short", "many-examples", "no-examples", "twice", "stale", "garbage", "stall", "overrun",
     "uninvited", "mute",
 ]  # fmt: skip
+# Updates of one chunk, of two, and of more than a window of credit.
+SIZES = (10, 70_000, 300_000)
 MISCHIEF: tuple[Mischief, ...] = get_args(Mischief)
 
 
@@ -17,12 +19,13 @@ MISCHIEF: tuple[Mischief, ...] = get_args(Mischief)
 class Schedule:
     """One run. Times are seconds of virtual time; shares lie between 0 and 1.
 
-    After `trouble` seconds everybody behaves, and the task must go on. The server is killed at each of
-    `kills` and comes back `away` seconds later.
+    The model has `values` values. After `trouble` seconds everybody behaves, and the task must go on. The
+    server is killed at each of `kills` and comes back `away` seconds later.
     """
 
     seed: int
     coordination: dict[str, Any]
+    values: int
     clients: int
     exits: float
     rascals: tuple[Mischief, ...]
@@ -49,6 +52,7 @@ def schedule(seed: int) -> Schedule:
             "gather": random.choice([0.0, 0.5, 3.0]),
             "server_optimizer": random.choice(optimizers),
         },
+        values=random.choice([*[SIZES[0]] * 36, *[SIZES[1]] * 3, SIZES[2]]),
         clients=clients,
         exits=random.choice([0.0, 0.2, 0.5, 0.9]),
         rascals=tuple(random.choices(MISCHIEF, k=random.choice([0, 0, 1, 3]))),

@@ -7,19 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend.services.task import Task
 from backend.stores.embedded import Stores
 from tests.simulation.explore import explore, stage
 from tests.simulation.invariants import check
-from tests.simulation.playing import play
-from tests.simulation.schedules import MISCHIEF, Schedule, schedule
+from tests.simulation.playing import Tasks, play
+from tests.simulation.schedules import MISCHIEF, SIZES, Schedule, schedule
 
-SCHEDULES = int(os.environ.get("MINGA_SCHEDULES", "600"))
+SCHEDULES = int(os.environ.get("MINGA_SCHEDULES", "400"))
 PORTIONS = 10
 
 
 @pytest.fixture(scope="module")
-def scene() -> Iterator[tuple[Task, Stores]]:
+def scene() -> Iterator[tuple[Tasks, Stores]]:
     with stage() as made:
         yield made
 
@@ -46,7 +45,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     assert first.seconds == second.seconds
 
 
-def test_two_hundred_rounds_survive_the_death_of_half_their_clients(scene: tuple[Task, Stores]) -> None:
+def test_two_hundred_rounds_survive_the_death_of_half_their_clients(scene: tuple[Tasks, Stores]) -> None:
     coordination = {
         "rounds": 1000,
         "min_available_clients": 6,
@@ -59,6 +58,7 @@ def test_two_hundred_rounds_survive_the_death_of_half_their_clients(scene: tuple
         Schedule(
             seed=200,
             coordination=coordination,
+            values=SIZES[0],
             clients=12,
             exits=0.5,
             rascals=(),
@@ -76,10 +76,10 @@ def test_two_hundred_rounds_survive_the_death_of_half_their_clients(scene: tuple
 
 
 @pytest.mark.parametrize("mischief", MISCHIEF)
-def test_a_client_that_does_wrong_stops_nobody(scene: tuple[Task, Stores], mischief: str) -> None:
+def test_a_client_that_does_wrong_stops_nobody(scene: tuple[Tasks, Stores], mischief: str) -> None:
     coordination = {"rounds": 1000, "min_available_clients": 3, "quorum": 2, "deadline": 8.0, "gather": 0.5}
     number = 1000 + MISCHIEF.index(mischief)
     rascals = (MISCHIEF[MISCHIEF.index(mischief)],)
-    evidence = play(Schedule(number, coordination, 3, 0.0, rascals, 60.0, (), 0.0, 0.0), *scene)
+    evidence = play(Schedule(number, coordination, SIZES[1], 3, 0.0, rascals, 60.0, (), 0.0, 0.0), *scene)
     assert len(evidence.versions) > 5
     check(evidence)
