@@ -55,14 +55,14 @@ describe("a table", () => {
     const { preview } = (await read(fitted, { "people.csv": csv })).report;
     if (preview.kind !== "table") throw new Error("no table");
     expect(preview.columns.map(({ name, role }) => [name, role])).toEqual([
-      ["Name", "unused"],
       ["Age", "input"],
       ["Fare", "input"],
       ["Sex", "input"],
       ["Port", "input"],
       ["Lived", "label"],
     ]);
-    expect(preview.columns[1]?.became).toBe("a number, scaled; 28 where it is empty");
-    expect(preview.rows[1]?.[1]).toEqual({ raw: null, values: [Math.fround((28 - 29.7) / 14.5), 1] });
+    expect(preview.unused).toEqual(["Name"]);
+    expect(preview.columns[0]?.became).toBe("a number, scaled; 28 where it is empty");
+    expect(preview.rows[1]?.[0]).toEqual({ raw: null, values: [Math.fround((28 - 29.7) / 14.5), 1] });
   });
 });

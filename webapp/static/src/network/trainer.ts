@@ -42,7 +42,7 @@ export type Recovered = (reason: string, loaded: Loaded) => void;
 
 const ignore = (): void => undefined;
 
-function trainingWorker(): Worker {
+export function trainingWorker(): Worker {
   return new Worker(new URL("../worker/main.ts", import.meta.url), { type: "module" });
 }
 

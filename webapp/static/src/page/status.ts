@@ -14,10 +14,10 @@ export interface Status {
   readonly steps: readonly [number, number] | null;
 }
 
-/** `now` as in `performance.now()`. */
-export function statusOf(view: View, now: number): Status {
+/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
+export function statusOf(view: View, now: number, own: number | null = null): Status {
   const current = phase(view.machine);
-  const [line, hint, spoken = line] = words(current, view, now);
+  const [line, hint, spoken = line] = words(current, view, now, own);
   const { progress, machine } = view;
   const busy = progress !== null && machine.plan !== null && machine.offer === null;
   return { phase: current, line, hint, spoken, steps: busy ? [progress.step, progress.steps] : null };
@@ -25,10 +25,10 @@ export function statusOf(view: View, now: number): Status {
 
 type Words = readonly [line: string, hint: string, spoken?: string];
 
-function words(current: Phase, view: View, now: number): Words {
+function words(current: Phase, view: View, now: number, own: number | null): Words {
   switch (current) {
     case "stopped":
-      return stopped(view);
+      return stopped(view, own);
     case "connecting":
       return ["Connecting", "Looking for the server."];
     case "offline":
@@ -46,10 +46,11 @@ function words(current: Phase, view: View, now: number): Words {
   }
 }
 
-function stopped({ machine, problem }: View): Words {
+function stopped({ machine, problem }: View, own: number | null): Words {
   if (problem) return ["Stopped", problem];
-  if (machine.hello === null)
-    return ["Ready when you are", "Press the button and your device joins the next round."];
+  if (own === 0)
+    return ["Choose your examples first", "This task learns from what you have, on your device."];
+  if (machine.hello === null) return ["Ready when you are", inviting(own)];
   if (machine.reason && machine.accepted === 0) return ["Stopped", machine.reason];
   return machine.accepted > 0
     ? [
@@ -57,6 +58,11 @@ function stopped({ machine, problem }: View): Words {
         `${counted(machine.accepted, "update")} of yours ${machine.accepted === 1 ? "is" : "are"} part of the model.`,
       ]
     : ["Stopped", "Start again whenever you like."];
+}
+
+function inviting(own: number | null): string {
+  if (own === null) return "Press the button and your device joins the next round.";
+  return `Press the button and your device joins the next round with ${counted(own, "example")} of yours.`;
 }
 
 function offline({ machine, progress, retryAt }: View, now: number): Words {

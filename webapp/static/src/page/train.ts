@@ -10,6 +10,7 @@ import { backendChoice } from "./choice";
 import { part, write } from "./dom";
 import { bindTry } from "./draw";
 import "./minga.css";
+import { bindOwn } from "./own/own";
 import { showPeople } from "./people";
 import { keepFresh } from "./refresh";
 import { statusOf } from "./status";
@@ -36,9 +37,13 @@ const mine = new Curve(part(root, "curve-mine"), "Step", [
 /** The latest steps: number, trend of the loss (exponential mean), loss. */
 const learned: { step: number; trend: number; loss: number }[] = [];
 
+/** The volunteer's own files, where the task trains on them. */
+const ownSection = root.querySelector<HTMLElement>("[data-own]");
+const own = ownSection && bindOwn(ownSection, scheduleRender);
+
 const session = new Session({
   transport: new SocketTransport(socketAddress(location.origin, root.dataset.task ?? "")),
-  trainer: (recovered) => new Trainer(recovered),
+  trainer: (recovered) => new Trainer(recovered, own?.spawn),
   origin: location.origin,
   token: ownToken(),
   agent: "minga-page/0.1",
@@ -73,7 +78,7 @@ function scheduleRender(): void {
 function render(): void {
   const { view } = session;
   const { machine, progress } = view;
-  const status = statusOf(view, performance.now());
+  const status = statusOf(view, performance.now(), own?.examples ?? null);
   const running = machine.link !== "closed";
 
   part(root, "status").dataset.phase = status.phase;
@@ -85,6 +90,8 @@ function render(): void {
 
   button.dataset.action = running ? "stop" : "start";
   write(button, running ? "Stop" : "Start training");
+  button.disabled = !running && own?.examples === 0;
+  own?.lock(running);
   write(part(root, "accepted"), number(machine.accepted));
   write(part(root, "examples"), number(machine.examples));
   write(part(root, "backend"), view.loaded ? backendName(view.loaded.backend) : "–");
@@ -110,7 +117,7 @@ button.addEventListener("click", () => {
   if (session.view.machine.link === "closed") session.start(chosenBackend());
   else session.stop();
 });
-button.disabled = false;
+render();
 // Who closes the page leaves at once, so that nobody waits for this update.
 addEventListener("pagehide", () => session.stop());
 // Countdowns go on between events.

@@ -33,13 +33,13 @@ export interface ColumnPreview {
   readonly name: string;
   /** In words, such as `number, scaled` or `1 of 3: C, Q, S`. */
   readonly became: string;
-  readonly role: "input" | "label" | "unused";
+  readonly role: "input" | "label";
 }
 
 export interface CellPreview {
   /** As the file has it; null where it is missing. */
   readonly raw: string | null;
-  /** The values the model gets; none for a column that is not used. */
+  /** The values the model gets. */
   readonly values: readonly number[];
 }
 
@@ -56,6 +56,8 @@ export type Preview =
       readonly kind: "table";
       readonly columns: readonly ColumnPreview[];
       readonly rows: readonly (readonly CellPreview[])[];
+      /** Columns of the file that the task does not use. */
+      readonly unused: readonly string[];
     }
   | {
       readonly kind: "text";

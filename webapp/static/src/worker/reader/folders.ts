@@ -1,5 +1,6 @@
 /** Classes that files have by the folder that holds them. */
 
+import { counted } from "../../shared/format";
 import type { LabelRule } from "../../shared/preprocess/declaration";
 import { encodeLabel, listed } from "../../shared/preprocess/labels";
 import { DataProblem } from "../../shared/preprocess/problem";
@@ -45,16 +46,16 @@ function valuesOf(rule: LabelRule, label: string): readonly number[] | null {
 }
 
 function sentences(folder: string | null, count: number, rule: LabelRule): [where: string, text: string] {
-  const [files, are] = count === 1 ? ["1 file", "is"] : [`${count} files`, "are"];
-  const wanted = rule.kind === "class" ? listed(rule.classes) : "a number";
+  const files = counted(count, "file");
   if (folder === null) {
     return [
       files,
-      `lie in no folder, so their class is not known, and ${are} left out. Choose the class first, then add them again.`,
+      "Not in a folder, so the class is not known: left out. Choose the class, then add them again.",
     ];
   }
+  const wanted = rule.kind === "class" ? `the classes are ${listed(rule.classes)}` : "it must be a number";
   return [
     `${folder}/`,
-    `No class is called '${folder}'; the classes are ${wanted}. ${files} ${are} left out. Rename the folder, or choose the class and add them again.`,
+    `No class is called '${folder}'; ${wanted}. Left out: ${files}. Rename the folder, or choose the class and add them again.`,
   ];
 }

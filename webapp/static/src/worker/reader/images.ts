@@ -16,7 +16,7 @@ export type Decode = (file: Blob) => Promise<Pixels>;
 
 /** Bytes of resized pictures kept in memory; those beyond are decoded again when a step takes them. */
 const KEPT_BYTES = 192 * 2 ** 20;
-const THUMBNAILS = 24;
+const THUMBNAILS = 12;
 
 /** Keeps the stored bytes of the first pictures. */
 class Pictures {

@@ -22,7 +22,7 @@ export async function readTables(
 ): Promise<Understood> {
   const examples: Example[] = [];
   const classes: string[] = [];
-  let preview: Preview = { kind: "table", columns: [], rows: [] };
+  let preview: Preview = { kind: "table", columns: [], rows: [], unused: [] };
   for (const [i, { path, file }] of files.entries()) {
     const table = await problems.guard(path, "The file is left out.", async () =>
       openTable(decodeText(await file.arrayBuffer()), rule),
@@ -72,28 +72,26 @@ function labelCell(table: Table, rule: TableSpec, index: number): string {
   return table.rows[index]?.[table.positions[rule.columns.length] as number] ?? "";
 }
 
+/** The columns that are used, in the rule's order, then the labels. */
 function previewOf(
   table: Table,
   rule: TableSpec,
   read: readonly ReadRow[],
 ): Extract<Preview, { kind: "table" }> {
-  const roleAt = (position: number) => table.positions.indexOf(position);
-  const columns = table.header.map((name, position): ColumnPreview => {
-    const which = roleAt(position);
-    if (which < 0) return { name, became: "not used", role: "unused" };
-    const column = rule.columns[which];
-    if (column !== undefined) return { name, became: inWords(column), role: "input" };
-    return { name, became: "what the model learns to tell", role: "label" };
-  });
+  const inputs = rule.columns.map(
+    (column): ColumnPreview => ({ name: column.column, became: inWords(column), role: "input" }),
+  );
+  const labels = rule.label_columns.map(
+    (name): ColumnPreview => ({ name, became: "what the model learns to tell", role: "label" }),
+  );
   const rows = read.slice(0, ROWS_SHOWN).map(({ index, values }) =>
-    table.header.map((_, position): CellPreview => {
-      const raw = table.rows[index]?.[position] ?? "";
-      const which = roleAt(position);
-      const stored = which < 0 ? [] : [...values.columns, ...values.labels][which];
-      return { raw: rule.missing.includes(raw) ? null : raw, values: stored ?? [] };
+    [...values.columns, ...values.labels].map((stored, i): CellPreview => {
+      const raw = table.rows[index]?.[table.positions[i] as number] ?? "";
+      return { raw: rule.missing.includes(raw) ? null : raw, values: stored };
     }),
   );
-  return { kind: "table", columns, rows };
+  const unused = table.header.filter((_, position) => !table.positions.includes(position));
+  return { kind: "table", columns: [...inputs, ...labels], rows, unused };
 }
 
 /** What a column becomes, for people. */

@@ -1,6 +1,7 @@
 /** What the reader makes of the chosen files: examples to train on, and what to tell people. */
 
 import type { Examples } from "../../shared/examples";
+import { counted, number } from "../../shared/format";
 import type { DataSpec } from "../../shared/preprocess/declaration";
 import type { Split } from "../../shared/preprocess/order";
 import { DataProblem } from "../../shared/preprocess/problem";
@@ -46,13 +47,14 @@ export type Reading = (done: number) => void;
 
 /** Why nobody can train on `count` examples, and what to do; null where they can. */
 export function missing(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
+  const each = "from each device";
   if (count < minimum) {
-    const more = minimum - count;
-    const here = count === 0 ? "none was understood" : count === 1 ? "this is 1" : `these are ${count}`;
-    return `This task needs at least ${minimum} examples from each device; ${here}. Add ${more} more.`;
+    const here = count === 0 ? "none is here yet" : count === 1 ? "this is 1" : `these are ${number(count)}`;
+    const more = number(minimum - count);
+    return `This task needs at least ${counted(minimum, "example")} ${each}; ${here}. Add ${more} more.`;
   }
   if (count > maximum) {
-    return `This task takes at most ${maximum} examples from each device; these are ${count}. Start over with fewer.`;
+    return `This task takes at most ${counted(maximum, "example")} ${each}; these are ${number(count)}. Start over with fewer.`;
   }
   return null;
 }

@@ -1,0 +1,60 @@
+/** The choice to find one's files again on the next visit: a tick, what is kept, and a button that deletes it. */
+
+import { counted } from "../../shared/format";
+import type { OwnFile } from "../../shared/reader-messages";
+import { part, write } from "../dom";
+import { forgetFiles, keepFiles, keptFiles } from "./keep";
+
+export interface Keeping {
+  /** What an earlier visit kept. */
+  found(): Promise<OwnFile[]>;
+  /** Other files are chosen now. */
+  changed(): Promise<void>;
+}
+
+/** `files` are those chosen now. Nothing is kept before the box is ticked. */
+export function bindKeeping(section: HTMLElement, task: string, files: () => readonly OwnFile[]): Keeping {
+  const box = part<HTMLInputElement>(section, "own-keep");
+  const kept = part(section, "own-kept");
+
+  function tell(count: number, problem: string | null = null): void {
+    const keeps = `${counted(count, "file is", "files are")} kept in this browser.`;
+    write(part(section, "own-kept-line"), problem ?? keeps);
+    kept.hidden = count === 0 && problem === null;
+    part(section, "own-forget").hidden = count === 0;
+  }
+
+  async function keep(): Promise<void> {
+    try {
+      await keepFiles(task, files());
+      tell(files().length);
+    } catch {
+      box.checked = false;
+      await forget();
+      tell(
+        0,
+        "This browser has no room for these files, so none is kept. They can be trained on all the same.",
+      );
+    }
+  }
+
+  async function forget(): Promise<void> {
+    box.checked = false;
+    await forgetFiles(task).catch(() => undefined);
+    tell(0);
+  }
+
+  box.addEventListener("change", () => void (box.checked ? keep() : forget()));
+  part(section, "own-forget").addEventListener("click", () => void forget());
+  return {
+    async found() {
+      const there = await keptFiles(task);
+      box.checked = there.length > 0;
+      tell(there.length);
+      return there;
+    },
+    async changed() {
+      if (box.checked) await keep();
+    },
+  };
+}
