@@ -102,7 +102,7 @@ class Volunteer(Thread):
     def _send(self, plan: Train, sent: int, until: int) -> int:
         while sent < until:
             part = self._update[sent : min(until, sent + CHUNK_BYTES)]
-            self._say(Chunk(round=plan.round, offset=sent, data=part))  # type: ignore[arg-type]
+            self._say(Chunk(round=plan.round, offset=sent, data=part))
             sent += len(part)
         return sent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.numerics.vectors import Vector, Vector64, blocks
+from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
 
 
 class WeightedMean:
@@ -15,10 +15,8 @@ class WeightedMean:
     """
 
     def __init__(self, size: int) -> None:
-        self._sum = np.zeros(size, np.float64)
-        self._scratch = np.empty(
-            max((part.stop - part.start for part in blocks(size)), default=0), np.float64
-        )
+        self._sum = np.empty(size, np.float64)
+        self._scratch = np.empty(min(size, BLOCK_VALUES), np.float64)
         self.weight = 0
         self.count = 0
 
@@ -30,6 +28,9 @@ class WeightedMean:
         if update.shape != self._sum.shape or weight <= 0:
             raise ValueError(f"A weighted mean of {self._sum.shape} cannot take {update.shape} x {weight}.")
         for part in blocks(len(update)):
+            if not self.count:  # The first one needs no sum of zeros.
+                np.multiply(update[part], weight, out=self._sum[part], dtype=np.float64)
+                continue
             scratch = self._scratch[: part.stop - part.start]
             np.multiply(update[part], weight, out=scratch, dtype=np.float64)
             self._sum[part] += scratch

@@ -152,7 +152,7 @@ class Session:
             return
         for offset in range(start, until, self._chunk_bytes):
             data = self._update[1][offset : min(offset + self._chunk_bytes, until)]
-            self._outbox.put_nowait(Chunk(round=number, offset=offset, data=bytes(data)))
+            self._outbox.put_nowait(Chunk(round=number, offset=offset, data=memoryview(data)))
 
     async def _load(self, bundle: str) -> None:
         self._reporter.tell("loading", "Loading the model.")

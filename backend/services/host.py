@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
@@ -113,11 +114,12 @@ class TaskHost:
     async def _turn(self) -> None:
         loop = asyncio.get_running_loop()
         event: Event | None = None
-        try:
-            async with asyncio.timeout_at(self._next_due()):
-                event = await self._inbox.get()
-        except TimeoutError:
-            pass  # A timer is due instead.
+        if self._inbox.empty():
+            with suppress(TimeoutError):  # A timer is due instead.
+                async with asyncio.timeout_at(self._next_due()):
+                    event = await self._inbox.get()
+        else:
+            event = self._inbox.get_nowait()
         try:
             now = loop.time()
             if event is not None:

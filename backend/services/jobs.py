@@ -79,15 +79,15 @@ class Jobs:
 
     # What a performer asks for.
 
-    def check(self, client: str, offer: say.Offer, data: bytearray) -> None:
+    def check(self, client: str, offer: say.Offer, data: memoryview) -> None:
         """Looks at the values of an update whose bytes are all in `data`."""
         self._spawn(self._check(client, offer, data))
 
-    def add(self, tally: Tally, update: Vector, examples: int) -> None:
+    def add(self, client: str, offer: say.Offer, tally: Tally, update: Vector) -> None:
         """Adds a checked update to the aggregate."""
         # Asked for here and now, so that no aggregate is closed before it.
-        added = self._ask_worker(lambda: tally.mean.add(update, examples))
-        self._spawn(_wait_for(added))
+        added = self._ask_worker(lambda: tally.mean.add(update, offer.examples))
+        self._spawn(self._add(client, offer, added))
 
     def make_version(self, tally: Tally, seconds: float) -> None:
         """Makes and records the next version from a round that took `seconds`."""
@@ -101,7 +101,7 @@ class Jobs:
 
     # The jobs.
 
-    async def _check(self, client: str, offer: say.Offer, data: bytearray) -> None:
+    async def _check(self, client: str, offer: say.Offer, data: memoryview) -> None:
         def check() -> Vector | UpdateRefusedError:
             try:
                 update = from_bytes(data, self._at.size)
@@ -112,6 +112,12 @@ class Jobs:
 
         found = await self._ask_worker(check)
         await self._post(lambda now: self._tell.checked(client, offer, found, now))
+
+    async def _add(self, client: str, offer: say.Offer, added: asyncio.Future[None]) -> None:
+        try:
+            await added
+        finally:
+            await self._post(lambda now: self._tell.added(client, offer, now))
 
     async def _make_version(self, tally: Tally, seconds: float) -> None:
         ledger, task = self._at.ledger, self._at.task
@@ -186,7 +192,3 @@ class Jobs:
         except Exception:
             # A shell: what a job leaves undone is logged, and the task goes on.
             log.exception("a job failed", task=self._at.task.file.name)
-
-
-async def _wait_for(done: asyncio.Future[None]) -> None:
-    await done

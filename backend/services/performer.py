@@ -41,6 +41,7 @@ class Performer:
                 case do.Abandon():
                     self._abandon(effect, now)
                 case do.Finished():
+                    self._at.uploads.rest()
                     self._at.notice(happened.TaskFinished(effect.version))
 
     def _open_tally(self, opened: do.Opened, now: float) -> None:
@@ -71,7 +72,7 @@ class Performer:
 
     def _accept(self, accept: do.Accept) -> None:
         offer, tally = accept.offer, self._at.tally
-        self._jobs.add(tally, self._at.checked.pop(accept.client), offer.examples)
+        self._jobs.add(accept.client, offer, tally, self._at.checked.pop(accept.client))
         tally.accepted[accept.client] = offer
         self._at.audience.tell(accept.client, say.Accepted(round=offer.round, examples=offer.examples))
         self._at.notice(happened.UpdateAccepted(accept.client, offer.round, offer.examples))
@@ -86,5 +87,6 @@ class Performer:
 
     def _abandon(self, abandon: do.Abandon, now: float) -> None:
         reason = abandon.reason[:500]
+        self._at.uploads.rest()
         self._at.audience.tell_all(say.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._at.tally, reason, now - self._at.tally.opened)

@@ -101,13 +101,19 @@ class Reception:
         self, client: str, offer: say.Offer, found: Vector | UpdateRefusedError, now: float
     ) -> list[do.Effect]:
         """The values of an update were looked at: it was found good, or why it is refused."""
-        self._at.audience.tell_credits(self._at.uploads.done(client, offer.round, now))
         if isinstance(found, UpdateRefusedError):
-            return self._at.machine.update_failed(client, offer.round, found, now)
-        effects = self._at.machine.update_checked(client, offer.round, now)
-        if effects:
-            self._at.checked[client] = found
-        return effects
+            effects = self._at.machine.update_failed(client, offer.round, found, now)
+        else:
+            effects = self._at.machine.update_checked(client, offer.round, now)
+            if any(isinstance(effect, do.Accept) and effect.client == client for effect in effects):
+                self._at.checked[client] = found
+                return effects
+        return self.added(client, offer, now) + effects
+
+    def added(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
+        """The bytes of an update are not needed any more: it is in the aggregate, or refused."""
+        self._at.audience.tell_credits(self._at.uploads.done(client, offer.round, now))
+        return []
 
     def version_made(self, version: VersionRecord, now: float) -> list[do.Effect]:
         """The next version is recorded."""

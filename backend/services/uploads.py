@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+import numpy as np
+
 from backend.errors import WrongLengthError
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
@@ -19,7 +21,7 @@ class Upload:
 
     client: str
     round: int
-    buffer: bytearray
+    buffer: memoryview
     received: int
     until: int
     heard: float
@@ -33,12 +35,14 @@ class Upload:
 class Uploads:
     """Owns the staging buffers of one task: at most SLOTS at a time, the others wait for credit.
 
+    A buffer is used again once its update is `done`, so memory does not grow with the number of clients.
     Methods that open a slot or move a window return the credits to be sent, with their clients.
     """
 
     def __init__(self) -> None:
         self._active: dict[str, Upload] = {}
         self._queue: deque[tuple[str, Offer]] = deque()
+        self._spare: list[memoryview] = []
 
     def grant(self, client: str, offer: Offer, now: float) -> list[tuple[str, Credit]]:
         """Takes the offered update in, at once or when a slot is free."""
@@ -66,20 +70,29 @@ class Uploads:
             return upload.complete, []
         return False, self._extend(upload)
 
-    def data(self, client: str) -> bytearray:
+    def data(self, client: str) -> memoryview:
         """Bytes of a complete update; the slot stays taken until `done`."""
         return self._active[client].buffer
 
     def done(self, client: str, number: int, now: float) -> list[tuple[str, Credit]]:
-        """Frees the slot of a complete update of round `number`."""
+        """Frees the slot of a complete update of round `number`, whose bytes nobody needs any more."""
         upload = self._active.get(client)
-        return self.drop(client, now) if upload is not None and upload.round == number else []
+        if upload is None or upload.round != number:
+            return []
+        self._spare.append(upload.buffer)
+        return self.drop(client, now)
 
     def drop(self, client: str, now: float) -> list[tuple[str, Credit]]:
         """Forgets a client's update, wherever it is; its slot goes to the next in the queue."""
-        self._active.pop(client, None)
+        upload = self._active.pop(client, None)
+        if upload is not None and not upload.complete:
+            self._spare.append(upload.buffer)
         self._queue = deque(entry for entry in self._queue if entry[0] != client)
         return self._fill(now)
+
+    def rest(self) -> None:
+        """Gives back the memory that is not in use: no update is expected for a while."""
+        self._spare.clear()
 
     def receiving(self, client: str) -> bool:
         """Whether bytes of this client's update are still to come."""
@@ -103,10 +116,17 @@ class Uploads:
         credits: list[tuple[str, Credit]] = []
         while self._queue and len(self._active) < SLOTS:
             client, offer = self._queue.popleft()
-            upload = Upload(client, offer.round, bytearray(offer.size), 0, 0, now)
+            upload = Upload(client, offer.round, self._buffer(offer.size), 0, 0, now)
             self._active[client] = upload
             credits += self._extend(upload)
         return credits
+
+    def _buffer(self, size: int) -> memoryview:
+        while self._spare:
+            buffer = self._spare.pop()
+            if len(buffer) == size:
+                return buffer
+        return np.empty(size, np.uint8).data
 
     def _extend(self, upload: Upload) -> list[tuple[str, Credit]]:
         until = min(len(upload.buffer), upload.received + WINDOW_BYTES)

@@ -274,7 +274,7 @@ class SimulatedClient:
             return
         for offset in range(start, until, CHUNK_BYTES):
             data = self._update[1][offset : min(offset + CHUNK_BYTES, until)]
-            self._say(Chunk(round=number, offset=offset, data=data))
+            self._say(Chunk(round=number, offset=offset, data=memoryview(data)))
 
     def _fetch(self, wanted: dict[str, int]) -> float:
         """Seconds until everything that is not here yet will be."""

@@ -12,46 +12,15 @@ from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.frames import Frame
 
 from backend.errors import SettingsError
-from backend.web.http import Http
+from backend.web.http import Http, Sockets
 from backend.wire.codec import MAX_CLIENT_FRAME
 
 BACKLOG = 512
 PING_SECONDS = 20.0
 MAX_CONNECTIONS = 4000
 SHUTDOWN_SECONDS = 5
-MAX_FRAGMENTS = 64
-LINGER_SECONDS = 5.0
-
-
-class Sockets(WebSocketsSansIOProtocol):
-    """uvicorn's, for clients that wish us ill.
-
-    A message has few fragments (putting thousands together costs far more than their bytes), and a connection
-    that was closed is gone soon, read or not.
-    """
-
-    async def run_asgi(self) -> None:
-        """Runs the application for this connection, then gives its last bytes a little time."""
-        await super().run_asgi()
-        self.loop.call_later(LINGER_SECONDS, self._abort)
-
-    def handle_cont(self, event: Frame) -> None:
-        """Takes one more fragment, or closes with 1009."""
-        if self.close_sent:
-            return
-        if len(self.frames) >= MAX_FRAGMENTS:
-            self.conn.fail(1009, "too many fragments")
-            self.handle_parser_exception()
-            return
-        super().handle_cont(event)
-
-    def _abort(self) -> None:
-        if not self.disconnected:
-            self.transport.abort()
 
 
 class Server(uvicorn.Server):

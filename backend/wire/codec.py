@@ -21,7 +21,7 @@ def encode(message: ClientFrame | ServerFrame) -> bytes:
     return _encoder.encode(message)
 
 
-def decode_client(frame: bytes) -> ClientFrame:
+def decode_client(frame: bytes | memoryview) -> ClientFrame:
     """What a client said. Raises FrameError on anything else."""
     if len(frame) > MAX_CLIENT_FRAME:
         raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_CLIENT_FRAME} are allowed.")

@@ -71,11 +71,14 @@ class Offer(Frame, frozen=True, tag="offer"):
 
 
 class Chunk(Frame, frozen=True, tag="chunk"):
-    """Bytes of the offered update from `offset` on; chunks go in order and are at most CHUNK_BYTES long."""
+    """Bytes of the offered update from `offset` on; chunks go in order and are at most CHUNK_BYTES long.
+
+    `data` of a decoded chunk is a view of the frame, without a copy.
+    """
 
     round: Count
     offset: Count
-    data: bytes
+    data: memoryview
 
 
 class Evaluation(Frame, frozen=True, tag="evaluation"):

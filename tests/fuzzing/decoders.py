@@ -113,7 +113,9 @@ def _receives(data: bytes) -> None:
     until = sum(credit.until for _, credit in uploads.grant("ann", offer, 0.0))
     arrived = 0
     for offset, length in parts[:100]:
-        chunk = Chunk(round=1, offset=abs(offset) % 2**53, data=bytes(abs(length) % (2 * CHUNK_BYTES)))
+        chunk = Chunk(
+            round=1, offset=abs(offset) % 2**53, data=memoryview(bytes(abs(length) % (2 * CHUNK_BYTES)))
+        )
         complete, credits = uploads.chunk("ann", chunk, 0.0)
         if arrived == size:
             assert not complete

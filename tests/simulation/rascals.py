@@ -109,7 +109,7 @@ class Rascal(SimulatedClient):
             case Train(), "garbage" if self._connection is not None:
                 self._connection.say(self._random.randbytes(40))
             case Credit(), "overrun":
-                self._say(Chunk(round=frame.round, offset=frame.until, data=bytes(400)))
+                self._say(Chunk(round=frame.round, offset=frame.until, data=memoryview(bytes(400))))
             case State() | Version() | Abandoned(), "uninvited":
                 self._say(self._offer(self._random.randint(0, 30), self._random.randint(0, 30)))
 

@@ -35,7 +35,7 @@ CLIENT: dict[str, say.ClientFrame] = {
     "offer of a model without metrics": say.Offer(
         round=2**33, version=2**53 - 1, examples=1, steps=1, loss=1.5, sums=[], size=4
     ),
-    "chunk": say.Chunk(round=7, offset=262144, data=bytes(range(256))),
+    "chunk": say.Chunk(round=7, offset=262144, data=memoryview(bytes(range(256)))),
     "ready with own examples": say.Ready(backend="webgpu", step_ms=7.5, examples=2000),
     "evaluation": say.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.0, 40.0)]),
     "evaluation without examples": say.Evaluation(round=7, version=7, examples=0, loss=0.0, sums=[]),

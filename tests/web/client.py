@@ -100,5 +100,5 @@ class Client:
             assert isinstance(answer, Credit)
             while sent < answer.until:
                 part = data[sent : min(answer.until, sent + 256 * 1024)]
-                await self.say(Chunk(round=plan.round, offset=sent, data=part))
+                await self.say(Chunk(round=plan.round, offset=sent, data=memoryview(part)))
                 sent += len(part)

@@ -113,7 +113,7 @@ async def test_who_asks_much_and_reads_nothing_is_dropped(server: Server) -> Non
 
 
 async def test_the_first_frame_must_be_hello_and_only_the_first(server: Server) -> None:
-    closing, _ = await last_words(server, encode(Chunk(round=1, offset=0, data=b"1234")))
+    closing, _ = await last_words(server, encode(Chunk(round=1, offset=0, data=memoryview(b"1234"))))
     assert closing is not None
     assert "first frame" in closing.reason
     closing, _ = await last_words(server, encode(HELLO), encode(HELLO))
@@ -168,7 +168,7 @@ async def test_a_round_completes_amid_garbage(server: Server) -> None:
 
 async def test_a_flood_of_offers_and_chunks_costs_refusals_only(server: Server) -> None:
     offer = Offer(round=77, version=0, examples=1, steps=1, loss=0.0, sums=[], size=4)
-    flood = [encode(offer), encode(Chunk(round=77, offset=0, data=bytes(1000)))] * 500
+    flood = [encode(offer), encode(Chunk(round=77, offset=0, data=memoryview(bytes(1000))))] * 500
     _, code = await last_words(server, encode(HELLO), *flood, b"end")
     assert code == 4000
     assert server.get("/api/tasks/tiny")["participants"] >= 0

@@ -177,7 +177,7 @@ async def test_chunks_out_of_order_or_too_long_are_refused(
         await ann.offer(plan, SIZE)
         assert await ann.next(Credit) == Credit(round=1, until=4 * SIZE)
         for offset, length in chunks:
-            await ann.say(Chunk(round=1, offset=offset, data=bytes(length)))
+            await ann.say(Chunk(round=1, offset=offset, data=memoryview(bytes(length))))
         assert (await ann.next(Refused)).code == "wrong-length"
         await ann.next(Abandoned)
         plan = await ann.selected()
@@ -222,9 +222,9 @@ async def test_a_slow_upload_is_refused_at_the_deadline_and_the_round_is_made_wi
         await ann.deliver(plan, ONES)
         await slow.offer(other, SIZE)
         await slow.next(Credit)
-        await slow.say(Chunk(round=1, offset=0, data=bytes(4)))
+        await slow.say(Chunk(round=1, offset=0, data=memoryview(bytes(4))))
         assert (await slow.next(Refused)).code == "stale-round"
-        await slow.say(Chunk(round=1, offset=4, data=bytes(4)))
+        await slow.say(Chunk(round=1, offset=4, data=memoryview(bytes(4))))
         assert (await ann.next(Version)).accepted == 1
         plan = await slow.selected()
         assert isinstance(await slow.deliver(plan, ONES), Accepted)
@@ -268,7 +268,7 @@ async def test_more_clients_than_upload_slots_all_get_their_turn(serve: Serve) -
     for client in clients:
         if client not in clients[:4]:
             await client.next(Credit)
-        await client.say(Chunk(round=1, offset=0, data=ONES.tobytes()))
+        await client.say(Chunk(round=1, offset=0, data=memoryview(ONES.tobytes())))
         await client.next(Accepted)
     assert (await clients[0].next(Version)).accepted == 9
     for client in clients:

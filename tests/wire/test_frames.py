@@ -49,7 +49,7 @@ def test_a_bad_frame_of_a_server_is_refused_in_a_sentence(entry: dict[str, Any])
 
 
 def test_the_largest_chunk_fits_and_one_byte_over_the_limit_does_not() -> None:
-    largest = Chunk(round=2**53 - 1, offset=2**53 - 1, data=bytes(CHUNK_BYTES))
+    largest = Chunk(round=2**53 - 1, offset=2**53 - 1, data=memoryview(bytes(CHUNK_BYTES)))
     assert decode_client(encode(largest)) == largest
     with pytest.raises(FrameError, match="at most"):
         decode_client(bytes(MAX_CLIENT_FRAME + 1))
