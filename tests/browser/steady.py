@@ -34,7 +34,7 @@ def measure(
     wanted = {"base": f"{origin}/bundles/{model}", "backend": backend}
 
     def go_on(count: int) -> Held:
-        answer = tab.call("steady", {**wanted, "steps": count}, 500)
+        answer = tab.call("steady", {**wanted, "steps": count}, 60 + count)
         return Held(**answer, heap=tab.worker_heap())
 
     return go_on(warm_up), go_on(steps)

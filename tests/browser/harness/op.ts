@@ -113,6 +113,8 @@ export async function runOps({ cases, backend, wasm }: Work) {
   if (wasm?.threads === 1) await forbidThreads();
   // Threads take part in whatever can be divided, however small.
   await prepare(backend, wasm === null ? {} : { ...wasm, worthSharing: 1 });
+  // TF.js computes what is small in JavaScript; a training step has large tensors, too.
+  if (backend === "webgl" || backend === "webgpu") env().set(`${backend.toUpperCase()}_CPU_FORWARD`, false);
   const answers: unknown[] = [];
   for (const item of cases) {
     const before = memory().numTensors;

@@ -41,6 +41,12 @@ def copies() -> Iterator[Case]:
         yield "SelectV2", {"condition": booleans(3, 1), "t": floats(1, 4), "e": x}
         places = Fixed((3,), (0,), (5,)).array
         yield "ScatterNd", {"indices": places, "updates": x, "shape": Fixed(6, 4)}
+    for x in _numbers(2, 1, 3, 1, 2):
+        yield "Tile", {"input": x, "multiples": Fixed(1, 2, 1, 3, 2)}
+        yield "BroadcastTo", {"input": x, "shape": Fixed(2, 2, 3, 2, 2)}
+    for x in _numbers(2, 1, 3, 1, 2, 1):
+        yield "Tile", {"input": x, "multiples": Fixed(2, 2, 1, 1, 1, 2)}
+        yield "BroadcastTo", {"input": x, "shape": Fixed(2, 4, 3, 1, 2, 1)}
     for x in _numbers(2, 4, 4, 1):
         yield "Transpose", {"x": x, "perm": Fixed(0, 3, 1, 2)}
         blocks = {"block_shape": Fixed(2, 2), "paddings": Fixed((0, 0), (0, 0))}

@@ -10,6 +10,7 @@ import {
   stridedSlice,
   type Tensor,
   type Tensor3D,
+  tile,
 } from "@tensorflow/tfjs-core";
 
 /** The GPU backends of TF.js 4.22 pad, reverse and stride up to four dimensions only (WebGPU without saying so). */
@@ -143,4 +144,22 @@ export function interleaveZeros(x: Tensor, axis: number, gap: number): Tensor {
     const whole = reshape(spread, [outer, count * (gap + 1), inner]);
     return slice(whole, [0, 0, 0], [outer, (count - 1) * (gap + 1) + 1, inner]);
   });
+}
+
+/**
+ * x repeated along its axes, `times` for each. TF.js 4.22 reads tensors of five axes (WebGPU) or six (WebGL) back and
+ * repeats them in JavaScript; so many axes are done one after the other, each as the second of two.
+ */
+export function repeat(x: Tensor, times: readonly number[]): Tensor {
+  if (x.rank <= SAFE_RANK) return tile(x, [...times]);
+  const shape = [...x.shape];
+  let result = x;
+  times.forEach((count, axis) => {
+    if (count === 1) return;
+    const inner = shape.slice(axis).reduce((size, length) => size * length, 1);
+    const outer = shape.slice(0, axis).reduce((size, length) => size * length, 1);
+    result = tile(reshape(result, [outer, inner]), [1, count]);
+    shape[axis] = (shape[axis] as number) * count;
+  });
+  return reshape(result, shape);
 }

@@ -3,7 +3,6 @@
 import {
   add,
   atan2,
-  broadcastTo,
   div,
   divNoNan,
   equal,
@@ -27,7 +26,9 @@ import {
   type Tensor,
   where,
 } from "@tensorflow/tfjs-core";
-import { type Family, input, type Op } from "./family";
+import { constant } from "../constants";
+import { repeat } from "./axes";
+import { type Family, input, type Op, requireChannelsLast } from "./family";
 
 type Binary = (x: Tensor, y: Tensor) => Tensor;
 
@@ -81,7 +82,7 @@ export function broadcasting(run: Binary): Binary {
     const shape = commonShape(x.shape, y.shape);
     const [a, b] = collapse(padShape(x.shape, shape.length), padShape(y.shape, shape.length));
     if (a.length <= SAFE_RANK) return reshape(run(reshape(x, a), reshape(y, b)), shape);
-    const whole = (tensor: Tensor) => reshape(broadcastTo(tensor, shape), [-1]);
+    const whole = (tensor: Tensor) => reshape(spread(tensor, shape), [-1]);
     return reshape(run(whole(x), whole(y)), shape);
   };
 }
@@ -91,11 +92,20 @@ function binary(run: Binary): Op {
   return (node) => right(input(node, 0), input(node, 1));
 }
 
+/** x broadcast to `shape`. TF.js 4.22 does so by Tile, whose GPU kernels end at four or five axes. */
+export function spread(x: Tensor, shape: readonly number[]): Tensor {
+  const padded = padShape(x.shape, shape.length);
+  return repeat(
+    reshape(x, padded),
+    shape.map((length, axis) => (padded[axis] === 1 ? length : 1)),
+  );
+}
+
 /** `chosen` where the condition holds, `other` elsewhere; all three broadcast. */
 export function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
   const shape = commonShape(condition.shape, chosen.shape, other.shape);
   if (shape.length <= SAFE_RANK) return where(condition, chosen, other);
-  const whole = (tensor: Tensor) => reshape(broadcastTo(tensor, shape), [-1]);
+  const whole = (tensor: Tensor) => reshape(spread(tensor, shape), [-1]);
   return reshape(where(whole(condition), whole(chosen), whole(other)), shape);
 }
 
@@ -109,7 +119,15 @@ function selectRows(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
 /** TF.js calls every result of floorDiv an integer. */
 const floorDivision: Binary = (x, y) => (x.dtype === "int32" ? floorDiv(x, y) : floor(div(x, y)));
 
+/** Adds channels' biases. The WebGPU kernel of TF.js 4.22 takes wrong ones for five axes. */
+function biasAdd(node: Parameters<Op>[0]): Tensor {
+  requireChannelsLast(node);
+  return broadcasting(add)(input(node, 0), input(node, 1));
+}
+
 export const broadcast: Family = {
+  BiasAdd: biasAdd,
+  BroadcastTo: (node) => spread(input(node, 0), constant(node.inputs[1])),
   Add: binary(add),
   AddV2: binary(add),
   Sub: binary(sub),

@@ -1,8 +1,9 @@
 /** Resizing of images as products of matrices, and pixels as channels. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
-import { matMul, reshape, type Tensor, tensor, transpose } from "@tensorflow/tfjs-core";
+import { cast, matMul, reshape, type Tensor, tensor, transpose } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
+import { convert } from "./convert";
 import { type Family, input, type Op } from "./family";
 
 /** How much of each input pixel an output pixel takes: rows of [out, in], flat. */
@@ -73,8 +74,10 @@ function spaceToDepth(node: GraphNode): Tensor {
   const block = Number(node.attrs.block_size);
   const [batch = 1, height = 1, width = 1, channels = 1] = x.shape;
   const [rows, columns] = [height / block, width / block];
-  const cut = reshape(x, [batch * rows, block, columns, block * channels]);
-  return reshape(transpose(cut, [0, 2, 1, 3]), [batch, rows, columns, block * block * channels]);
+  // As floats: TF.js 4.22 transposes whole numbers on WebGPU wrongly.
+  const cut = reshape(convert(x, "float32"), [batch * rows, block, columns, block * channels]);
+  const turned = cast(transpose(cut, [0, 2, 1, 3]), x.dtype);
+  return reshape(turned, [batch, rows, columns, block * block * channels]);
 }
 
 export const image: Family = {

@@ -10,9 +10,13 @@ import {
   cumsum,
   equal,
   getBackend,
+  greater,
+  greaterEqual,
+  lessEqual,
   max,
   mean,
   min,
+  mul,
   prod,
   range,
   reshape,
@@ -24,6 +28,7 @@ import {
 import { constant } from "../constants";
 import { hasKernel, runKernel } from "./attributes";
 import { alongAxis, reverseAxes, SAFE_RANK } from "./axes";
+import { convert } from "./convert";
 import { type Family, input, type Op, requireChannelsLast } from "./family";
 
 /** The axis that constant input `index` names, counted from the front; TF.js 4.22 doesn't count all ops' axes from the back. */
@@ -48,9 +53,9 @@ function oneByOne(fold: Fold, x: Tensor, axes: readonly number[]): Tensor {
  * vanish: the GPU backends of TF.js 4.22 reduce up to six dimensions only, and the gradient of Tile has more. Its WebGPU
  * kernel of Prod forgets to keep reduced axes, so they are put back here.
  */
-function over(fold: Fold): Op {
+function over(fold: Fold, prepare = (x: Tensor) => x): (node: GraphNode) => Tensor {
   return (node) => {
-    const x = input(node, 0);
+    const x = prepare(input(node, 0));
     const axes = new Set(constant(node.inputs[1]).map((axis) => (axis < 0 ? axis + x.rank : axis)));
     const groups: { length: number; reduced: boolean }[] = [];
     x.shape.forEach((length, axis) => {
@@ -108,7 +113,7 @@ function argExtreme(direct: (x: Tensor, axis: number) => Tensor, extreme: Reduce
     const x = input(node, 0);
     const axis = axisOf(node, 1, x.rank);
     if (getBackend() !== "webgpu") return direct(x, axis);
-    const places = alongAxis(x, axis, (rows) => firstPlace(rows, extreme));
+    const places = alongAxis(convert(x, "float32"), axis, (rows) => firstPlace(rows, extreme));
     const shape = x.shape.filter((_, i) => i !== axis);
     return cast(reshape(places, shape), "int32");
   };
@@ -128,8 +133,28 @@ function running(run: Running): Op {
   };
 }
 
+/** Whether any element is true. The WebGPU kernel of TF.js 4.22 mixes up elements of inner axes. */
+function someTrue(node: GraphNode): Tensor {
+  return greater(over(max, (x) => convert(x, "float32"))(node), 0);
+}
+
+/** Brings every number within the bound at which the WebGL kernels of TF.js 4.22 begin. */
+const SCALE = 2 ** -64;
+const BOUND = 1e20;
+
+/** Max with -BOUND, Min with BOUND. On WebGL, TF.js 4.22 takes nothing below -1e20 for a largest element. */
+function extremeOf(fold: Fold, bound: number): Fold {
+  return (x, axes) => {
+    const found = fold(x, axes);
+    if (getBackend() !== "webgl" || x.dtype !== "float32") return found;
+    const beyond = bound < 0 ? lessEqual(found, bound) : greaterEqual(found, bound);
+    return where(beyond, mul(fold(mul(x, SCALE), axes), 1 / SCALE), found);
+  };
+}
+
 export const reduction: Family = {
   AddN: (node) => addAll(node.inputs),
+  Any: someTrue,
   ArgMax: argExtreme(argMax, max),
   ArgMin: argExtreme(argMin, min),
   BiasAddGrad: (node) => {
@@ -143,9 +168,9 @@ export const reduction: Family = {
   },
   Cumprod: running(cumprod),
   Cumsum: running(cumsum),
-  Max: over(max),
+  Max: over(extremeOf(max, -BOUND)),
   Mean: over(mean),
-  Min: over(min),
+  Min: over(extremeOf(min, BOUND)),
   Prod: over(prod),
   Sum: over(sum),
 };

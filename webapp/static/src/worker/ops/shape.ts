@@ -3,7 +3,7 @@
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { backend_util, reshape, slice, type Tensor, tensor1d, transpose } from "@tensorflow/tfjs-core";
 import { constant } from "../constants";
-import { foldMirrored, mirrorAxes, padAxes, reverseAxes } from "./axes";
+import { foldMirrored, mirrorAxes, padAxes, repeat, reverseAxes } from "./axes";
 import { type Family, input } from "./family";
 
 /** Rows of two: elements before and after each axis. */
@@ -78,5 +78,6 @@ export const shape: Family = {
   Pad: (node) => padAxes(input(node, 0), borders(node)),
   PadV2: (node) => padAxes(input(node, 0), borders(node), constant(node.inputs[2])[0]),
   ReverseV2: reversed,
+  Tile: (node) => repeat(input(node, 0), constant(node.inputs[1])),
   Transpose: transposed,
 };
