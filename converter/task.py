@@ -28,7 +28,7 @@ class ConversionTask:
     loss: Any = None
     metrics: Any = None
     optimizer: dict[str, Any] | None = None
-    preprocess: dict[str, float] = field(default_factory=dict)
+    preprocess: dict[str, float | list[float]] = field(default_factory=dict)
     loss_weights: Any = None
     slice: int | None = None
     class_weight: tuple[float, ...] | None = None
@@ -128,12 +128,35 @@ def _optimizer(model: dict[str, Any]) -> dict[str, Any] | None:
     return optimizer
 
 
-def _preprocess(data: dict[str, Any]) -> dict[str, float]:
-    preprocess = _table(data, "preprocess")
-    for key, value in preprocess.items():
-        if key != "scale" or isinstance(value, bool) or not isinstance(value, int | float):
-            raise _bad("[data] `preprocess` may hold `scale`, a number, and nothing else.")
-    return {key: float(value) for key, value in preprocess.items()}
+def _preprocess(data: dict[str, Any]) -> dict[str, float | list[float]]:
+    """What loads stored values, (stored * scale - mean) / std, as a scale and an offset.
+
+    The other keys of [data.preprocess] are for who reads the data.
+    """
+    table = _table(data, "preprocess")
+    given = [
+        _factors(key, table.get(key, default)) for key, default in (("scale", 1), ("mean", 0), ("std", 1))
+    ]
+    length = max(map(len, given))
+    if any(len(one) not in (1, length) for one in given):
+        raise _bad("[data.preprocess] `scale`, `mean` and `std` must be numbers, or lists of one length.")
+    scale, mean, std = (one * (length // len(one)) for one in given)
+    if not all(std):
+        raise _bad("[data.preprocess] a `std` of 0 divides nothing; write 1.")
+    factors = {
+        "scale": [s / d for s, d in zip(scale, std, strict=True)],
+        "offset": [-m / d if m else 0.0 for m, d in zip(mean, std, strict=True)],
+    }
+    if any(isinstance(table.get(key), list) for key in ("scale", "mean", "std")):
+        return dict(factors)
+    return {key: one[0] for key, one in factors.items() if one != [float(key == "scale")]}
+
+
+def _factors(key: str, value: Any) -> list[float]:
+    values = value if isinstance(value, list) else [value]
+    if not values or any(isinstance(one, bool) or not isinstance(one, int | float) for one in values):
+        raise _bad(f"[data.preprocess] `{key}` must be a number, or a list with one for each channel.")
+    return [float(one) for one in values]
 
 
 def _table(parent: dict[str, Any], key: str) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.numerics.preprocess.loading import load_values
 from backend.services.manifest import Manifest
 from backend.services.shardfile import decode_shard
 
@@ -42,16 +43,24 @@ class Examples:
 def read_shard(content: bytes, manifest: Manifest) -> Examples:
     """The examples of one shard, ready for the graphs. Raises BundleError when it does not fit the bundle."""
     raw = decode_shard(content, manifest)
-    scale = np.float32(manifest.preprocess.scale)
-    x = tuple(
-        values.astype(np.float32) * scale
+    return load_examples(raw.x, raw.y, raw.sample_weight, manifest)
+
+
+def load_examples(
+    x: Sequence[Array], y: Sequence[Array], sample_weight: NDArray[np.float32], manifest: Manifest
+) -> Examples:
+    """Stored arrays [n, ...] in the dtypes of the bundle, inputs scaled as it says."""
+    steps = manifest.preprocess
+    inputs = tuple(
+        load_values(values, steps.scale, steps.offset)
         if spec.dtype == "float32"
         else values.astype(spec.dtype, copy=False)
-        for values, spec in zip(raw.x, manifest.inputs, strict=True)
+        for values, spec in zip(x, manifest.inputs, strict=True)
     )
-    labels = zip(raw.y, manifest.labels, strict=True)
-    y = tuple(values.astype(spec.dtype, copy=False) for values, spec in labels)
-    return Examples(x, y, raw.sample_weight)
+    labels = zip(y, manifest.labels, strict=True)
+    return Examples(
+        inputs, tuple(values.astype(spec.dtype, copy=False) for values, spec in labels), sample_weight
+    )
 
 
 def zero_examples(manifest: Manifest, count: int) -> Examples:

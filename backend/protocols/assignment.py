@@ -6,7 +6,7 @@ client keeps most of its part when others come and go, so browsers find their sh
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -28,6 +28,22 @@ def assign(
     likes = {client: _preferences(client, shards, seed) for client in order}
     parts = _share_out(order, likes, shards)
     return {client: _window(part, per_client, round_number) for client, part in parts.items()}
+
+
+def assign_parts(
+    clients: Collection[str], shard_parts: Sequence[int], per_client: int, round_number: int, seed: int
+) -> dict[str, tuple[int, ...]]:
+    """Shard numbers for each client where data were dealt out: shard s belongs to part `shard_parts[s]`.
+
+    Each client has one part of its own, as far as there are parts, and works through its shards alone.
+    Raises ValueError when there is no shard or `per_client` is below one.
+    """
+    numbers = sorted(set(shard_parts))
+    chosen = assign(clients, len(numbers), 1, 0, seed)
+    shards = {part: [s for s, one in enumerate(shard_parts) if one == part] for part in numbers}
+    return {
+        client: _window(shards[numbers[part]], per_client, round_number) for client, (part,) in chosen.items()
+    }
 
 
 def _share_out(order: list[str], likes: dict[str, list[int]], shards: int) -> dict[str, list[int]]:

@@ -24,7 +24,7 @@ from backend.errors import (
     UpdateRefusedError,
     WrongLengthError,
 )
-from backend.protocols.assignment import assign, training_seed
+from backend.protocols.assignment import assign, assign_parts, training_seed
 from backend.protocols.effects import (
     Abandon,
     Accept,
@@ -100,6 +100,7 @@ class Plan:
     update_bytes: int
     metric_rows: int
     seed: int
+    shard_parts: tuple[int, ...] = ()
 
 
 @dataclass
@@ -301,7 +302,10 @@ class Round:
         self._enter(Phase.TRAINING)
         plan, self.round = self.plan, self.round + 1
         cohort = sorted(client for client, ready in self.ready.items() if ready)
-        shards = assign(cohort, len(plan.shard_examples), plan.shards_per_client, self.round, plan.seed)
+        if plan.shard_parts:
+            shards = assign_parts(cohort, plan.shard_parts, plan.shards_per_client, self.round, plan.seed)
+        else:
+            shards = assign(cohort, len(plan.shard_examples), plan.shards_per_client, self.round, plan.seed)
         self._until = now + plan.deadline
         self.members = {
             client: Member(

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import structlog
 
 from backend.errors import MingaError, NotFoundError, TaskFileError
@@ -124,6 +125,14 @@ class Catalogue:
             labels=list(trial.labels) if trial else [],
             file=task.file,
         )
+
+    def data(self, name: str) -> dict[str, Any]:
+        """What a task's data are like (docs/reference/http.md). Raises NotFoundError."""
+        task = self.host(name).task
+        return {
+            "source": task.file.data.source,
+            "preprocess": msgspec.to_builtins(task.shards.preprocess),
+        }
 
     def inspection(self, name: str, dist: Path) -> Inspection:
         """What the task's model asks of a device; `dist` holds the built web app. Raises NotFoundError."""

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from backend.errors import BundleError
 from backend.numerics.metrics import METRICS, Pairs
+from backend.numerics.preprocess.loading import Factor
 from backend.services.work import Flops, Layer, Step
 
 SignatureName = Literal["train", "apply", "evaluate", "predict", "train_slice"]
@@ -150,9 +151,10 @@ class Slice(Struct, frozen=True):
 
 
 class Preprocess(Struct, frozen=True):
-    """Raw values of a shard are multiplied by `scale` in float32."""
+    """Stored values are multiplied by `scale`, then `offset` is added; lists go along the last axis."""
 
-    scale: float = 1.0
+    scale: Factor = 1.0
+    offset: Factor = 0.0
 
 
 class BundleFile(Struct, frozen=True):
@@ -198,6 +200,7 @@ def parse_manifest(text: bytes) -> Manifest:
         raise BundleError(f"bundle.json is not a manifest: {error}. Convert the model again.") from error
     _check_layout(manifest)
     _check_files(manifest)
+    _check_preprocess(manifest)
     return manifest
 
 
@@ -218,6 +221,16 @@ def _check_layout(manifest: Manifest) -> None:
         )
     if not 0 < manifest.parameters.trainable <= manifest.parameters.total <= MAX_PARAMETERS:
         raise BundleError(f"A model has 1 to {MAX_PARAMETERS} parameters and something to train.")
+
+
+def _check_preprocess(manifest: Manifest) -> None:
+    for factor in (manifest.preprocess.scale, manifest.preprocess.offset):
+        for spec in manifest.inputs:
+            if isinstance(factor, list) and spec.dtype == "float32" and [len(factor)] != spec.shape[-1:]:
+                raise BundleError(
+                    f"preprocess has {len(factor)} numbers where the last axis of '{spec.name}' {spec.shape} "
+                    "has another length; give one number, or one for each channel."
+                )
 
 
 def _check_files(manifest: Manifest) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,40 +11,55 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from backend.errors import BundleError
+from backend.errors import BundleError, DataError
+from backend.numerics.preprocess.fitted import Fitted, parse_fitted
 from backend.services.manifest import Hash, Manifest, Size
 from backend.services.shardfile import decode_shard
 from backend.stores.blobs import file_sha256
 from backend.stores.contracts import Blobs
 
+INDEX, PREPROCESS = "shards.json", "preprocess.json"
+
 
 class ShardFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """One shard in shards.json."""
+    """One shard in shards.json; `part` is the client's part where the data were dealt out."""
 
     file: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")]
     sha256: Hash
     examples: Annotated[int, Meta(ge=1)]
     bytes: Size
+    part: Annotated[int, Meta(ge=0, lt=10_000)] | None = None
 
 
 class ShardIndex(Struct, frozen=True, forbid_unknown_fields=True):
-    """shards.json."""
+    """shards.json; `preprocess` is the hash of preprocess.json beside it."""
 
-    train: Annotated[list[ShardFile], Meta(min_length=1, max_length=100_000)]
+    train: Annotated[list[ShardFile], Meta(max_length=100_000)]
     holdout: list[ShardFile] = []
+    preprocess: Hash | None = None
 
 
 @dataclass(frozen=True)
 class Shards:
-    """Shards for clients, in the blob store, and files of held-out ones, which are not."""
+    """Shards for clients, in the blob store, and files of held-out ones, which are not.
+
+    `preprocess` is how they were made, where that is known, and how volunteers read data of their own.
+    """
 
     train: tuple[ShardFile, ...]
     holdout: tuple[Path, ...]
+    preprocess: Fitted | None = None
 
     @property
     def examples(self) -> int:
         """Number of training examples."""
         return sum(shard.examples for shard in self.train)
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The part of each training shard where the data were dealt out to clients; else empty."""
+        parts = [shard.part for shard in self.train if shard.part is not None]
+        return tuple(parts) if len(parts) == len(self.train) else ()
 
 
 async def store_shards(folder: Path, manifest: Manifest, blobs: Blobs) -> Shards:
@@ -55,22 +71,40 @@ async def store_shards(folder: Path, manifest: Manifest, blobs: Blobs) -> Shards
     for shard in index.train:
         if await blobs.put_file(folder / shard.file) != shard.sha256:
             raise BundleError(f"{folder / shard.file} changed while it was read; start again.")
-    return Shards(tuple(index.train), tuple((folder / shard.file).resolve() for shard in index.holdout))
+    holdout = tuple((folder / shard.file).resolve() for shard in index.holdout)
+    fitted = await asyncio.to_thread(read_preprocess, folder, index)
+    return Shards(tuple(index.train), holdout, fitted)
 
 
 def check_shards(folder: Path, manifest: Manifest) -> ShardIndex:
     """shards.json of `folder`, all of whose shards were found good. Raises BundleError."""
     try:
-        index = msgspec.json.decode((folder / "shards.json").read_bytes(), type=ShardIndex)
+        index = msgspec.json.decode((folder / INDEX).read_bytes(), type=ShardIndex)
         for shard in (*index.train, *index.holdout):
             _check_shard(folder / shard.file, shard, manifest)
     except OSError as error:
         raise BundleError(
-            f"The shards in {folder} cannot be read: {error}. Run `minga build` first."
+            f"The shards in {folder} cannot be read: {error}. Run `minga build` or `minga shard` first."
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BundleError(f"The shards in {folder} are damaged: {error}. Build them again.") from error
     return index
+
+
+def read_preprocess(folder: Path, index: ShardIndex) -> Fitted | None:
+    """The fitted preprocessing beside the shards, if there is one. Raises BundleError."""
+    if index.preprocess is None:
+        return None
+    path = folder / PREPROCESS
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != index.preprocess:
+            raise BundleError(f"{path} differs from what {INDEX} says; cut the data again.")
+        return parse_fitted(content)
+    except OSError as error:
+        raise BundleError(f"{path} cannot be read: {error.strerror}. Cut the data again.") from error
+    except DataError as error:
+        raise BundleError(f"{path}: {error}") from error
 
 
 def _check_shard(path: Path, shard: ShardFile, manifest: Manifest) -> None:

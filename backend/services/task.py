@@ -14,7 +14,8 @@ from backend.errors import TaskFileError
 from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
 from backend.protocols.round import Plan
 from backend.services.bundles import Bundle, store_bundle
-from backend.services.shards import Shards, store_shards
+from backend.services.shards import Shards
+from backend.services.taskdata import load_data
 from backend.services.taskfile import TaskFile, read_task_file
 from backend.stores.contracts import Blobs
 
@@ -59,6 +60,7 @@ class Task:
             gather=chosen.gather,
             epochs=self.file.training.epochs,
             shard_examples=tuple(shard.examples for shard in self.shards.train),
+            shard_parts=self.shards.parts,
             shards_per_client=self.file.data.shards_per_client,
             update_bytes=4 * self.bundle.manifest.parameters.total,
             metric_rows=sum(metric.rows for metric in self.bundle.manifest.metrics),
@@ -98,7 +100,7 @@ async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str
     """
     file = await asyncio.to_thread(read_task_file, path, overrides)
     bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
-    shards = await store_shards(path.parent / file.data.shards, bundle.manifest, blobs)
+    shards = await load_data(path.parent, file.data, bundle.manifest, blobs)
     return Task(file, bundle, shards, await asyncio.to_thread(_readme, path.with_name("README.md")))
 
 

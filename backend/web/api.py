@@ -19,6 +19,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks", tasks),
         Route("/api/tasks/{name}", task),
         Route("/api/tasks/{name}/model", model),
+        Route("/api/tasks/{name}/data", data),
         Route("/api/tasks/{name}/versions", versions),
         Route("/api/tasks/{name}/contributions", contributions),
         WebSocketRoute("/api/tasks/{name}/socket", task_socket),
@@ -42,6 +43,11 @@ async def model(request: Request) -> Response:
     name, dist = request.path_params["name"], request.app.state.settings.dist
     inspection = await asyncio.to_thread(_catalogue(request).inspection, name, dist)
     return _fresh(inspection.to_json())
+
+
+async def data(request: Request) -> Response:
+    """How a task's data are read, and what volunteers' own have to be like."""
+    return _fresh(_catalogue(request).data(request.path_params["name"]))
 
 
 async def versions(request: Request) -> Response:

@@ -231,7 +231,9 @@ def test_a_gap_in_the_task_is_refused(convert: Convert, settings: dict[str, Any]
         ("name = \"a\"\n[model]\nbatch_size = 8\noptimizer = \"adam\"", "optimizer"),
         ("name = \"a\"\n[model]\nbatch_size = 8\nloss = 1", "loss"),
         ("name = \"a\"\n[model]\nbatch_size = 8\nmetrics = \"accuracy\"", "metrics"),
-        ("name = \"a\"\n[model]\nbatch_size = 8\n[data]\npreprocess = { mean = 1 }", "preprocess"),
+        ("name = \"a\"\n[model]\nbatch_size = 8\n[data]\npreprocess = { mean = \"1\" }", "preprocess"),
+        ("name = \"a\"\n[model]\nbatch_size = 8\n[data]\npreprocess = { mean = [1, 2], std = []}", "std"),
+        ("name = \"a\"\n[model]\nbatch_size = 8\n[data]\npreprocess = { std = 0 }", "std"),
         ("name = ", "TOML"),
     ],
 )  # fmt: skip

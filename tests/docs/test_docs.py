@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from backend.__main__ import _parser
 from backend.services.devices import PLACES, Range, Rates
+from tests.services.datasets.making import image_folder
 
 ROOT = Path(__file__).parents[2]
 MINGA = Path(sys.executable).with_name("minga")
@@ -145,3 +147,19 @@ def accuracy_of_the_finished_task(address: str) -> float:
                 return float(last["evaluation"]["metrics"]["accuracy"])
         time.sleep(0.5)
     raise AssertionError(f"not finished in time: {task}")
+
+
+DATA = ROOT / "docs/how-to/prepare-data.md"
+
+
+def test_data_are_prepared_as_the_how_to_says(tmp_path: Path) -> None:
+    image_folder(tmp_path / "photos", each=60)
+    rows = "".join(f"{20 + n},{('male', 'female')[n % 2]},{'SCQ'[n % 3]},{n % 2}\n" for n in range(40))
+    (tmp_path / "passengers.csv").write_text(f"Age,Sex,Embarked,Survived\n,male,,0\n{rows}")
+    (tmp_path / "plays.txt").write_text("To be, or not to be.\n" * 100)
+    np.savez(tmp_path / "arrays.npz", x=np.zeros((9, 2)), y=np.arange(9) % 2)
+    (tmp_path / "task.toml").write_text(blocks(DATA, "toml")[0], "utf-8")
+    for command in commands(DATA):
+        minga(shlex.split(command)[1:], tmp_path)
+    folders = {path.parent.name for path in tmp_path.glob("*/shards.json")}
+    assert folders == {"photo-shards", "shards", "play-shards", "array-shards", "alike", "uneven"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.assignment import assign, training_seed
+from backend.protocols.assignment import assign, assign_parts, training_seed
 
 CLIENTS = st.sets(st.text("0123456789abcdef", min_size=16, max_size=16), min_size=1, max_size=12)
 SHARDS, PER_CLIENT = st.integers(1, 40), st.integers(1, 8)
@@ -71,3 +71,18 @@ def test_seeds_differ_between_clients_and_rounds() -> None:
     seeds = {training_seed(client, number, 5) for client in "abcdef" for number in range(50)}
     assert len(seeds) == 300
     assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_a_client_keeps_one_part_of_data_that_were_dealt_out() -> None:
+    parts = (0, 0, 0, 1, 1, 2, 2, 2)
+    rounds = [assign_parts(["anna", "berta", "carl"], parts, 2, number, 7) for number in range(1, 7)]
+    for client in ("anna", "berta", "carl"):
+        seen = {shard for one in rounds for shard in one[client]}
+        assert len({parts[shard] for shard in seen}) == 1
+        assert seen == {shard for shard, part in enumerate(parts) if part == parts[min(seen)]}
+    assert {parts[shards[0]] for shards in rounds[0].values()} == {0, 1, 2}
+
+
+def test_more_clients_than_parts_share_them() -> None:
+    given = assign_parts([f"client-{number}" for number in range(9)], (0, 1), 1, 1, 7)
+    assert set(given.values()) == {(0,), (1,)}

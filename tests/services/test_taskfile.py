@@ -74,7 +74,6 @@ def test_what_is_left_out_has_its_default() -> None:
         "coordination.server_optimizer.colour",
         "security.colour",
         "licence.colour",
-        "data.preprocess.colour",
         "model.optimizer.colour",
     ],
 )
@@ -98,7 +97,11 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("model.optimizer", {"name": "adam", "clipnorm": -1}),
         ("data.source", "satellite"),
         ("data.shards_per_client", 0),
-        ("data.preprocess", {"scale": 0}),
+        ("data.preprocess", {"kind": "array", "std": 0}),
+        ("data.preprocess", {"kind": "sound"}),
+        ("data.partition", {"kind": "dirichlet", "clients": 4}),
+        ("data.partition", {"kind": "iid", "clients": 0}),
+        ("data.holdout", 1),
         ("training.epochs", 0),
         ("training.epochs", 1.5),
         ("coordination.scheme", "chaos"),
@@ -141,7 +144,12 @@ def test_a_quorum_that_cannot_be_reached_is_refused() -> None:
 def test_overrides_are_checked_like_the_file(tmp_path: Path) -> None:
     path = write_task(tmp_path / "tiny") / "task.toml"
     task = read_task_file(
-        path, ["coordination.min_available_clients=3", "title=A new title", "data.preprocess.scale=0.5"]
+        path,
+        [
+            "coordination.min_available_clients=3",
+            "title=A new title",
+            "data.preprocess={ kind = 'array', scale = 0.5 }",
+        ],
     )
     assert (task.coordination.min_available_clients, task.title) == (3, "A new title")
     assert task.data.preprocess is not None

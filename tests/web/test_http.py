@@ -3,10 +3,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+from backend.__main__ import main
 from tests.tiny import write_task
 from tests.web.running import Server, running
 
@@ -179,3 +181,17 @@ def test_answers_of_the_api_are_fresh(http: httpx.Client) -> None:
     answer = http.get("/api/tasks")
     assert answer.headers["cache-control"] == "no-store"
     assert json.loads(answer.content)["tasks"]
+
+
+def test_the_api_says_how_data_were_made(tmp_path: Path) -> None:
+    task = write_task(tmp_path / "tasks" / "table") / "task.toml"
+    (tmp_path / "in.csv").write_text("a,b,class\n" + "1,2,no\n3,4,yes\n" * 9)
+    command = ["shard", str(tmp_path / "in.csv"), "--task", str(task), "--force", "--set", "kind=table"]
+    columns = "columns=[{name='a',kind='number',scaling='minmax'},{name='b',kind='number'}]"
+    assert main([*command, "--set", columns, "--set", "labels=[{name='class',kind='class'}]"]) == 0
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        data = httpx.get(f"{server.url}/api/tasks/table/data", timeout=20).json()
+    assert data["source"] == "shards"
+    fitted = json.loads((task.parent / "shards" / "preprocess.json").read_bytes())
+    assert data["preprocess"] == fitted
+    assert (fitted["columns"][0]["divide"], fitted["label"][0]["classes"]) == (2.0, ["no", "yes"])

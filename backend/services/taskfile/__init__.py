@@ -1,7 +1,7 @@
 """The task file: docs/reference/task-file.md is its specification, this its typed form, a file per table."""
 
 from backend.services.taskfile.coordination import Coordination, ServerOptimizerChoice, Training
-from backend.services.taskfile.data import Data, Preprocess
+from backend.services.taskfile.data import Data, Partition
 from backend.services.taskfile.model import Model, Optimizer, Schedule
 from backend.services.taskfile.publication import Licence, Security, Try
 from backend.services.taskfile.read import parse_task, read_task_file
@@ -13,7 +13,7 @@ __all__ = [
     "Licence",
     "Model",
     "Optimizer",
-    "Preprocess",
+    "Partition",
     "Schedule",
     "Security",
     "ServerOptimizerChoice",

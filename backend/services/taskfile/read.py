@@ -27,7 +27,7 @@ def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
     except tomllib.TOMLDecodeError as error:
         raise TaskFileError(f"{path} is not valid TOML: {error}.") from error
     for override in overrides:
-        _override(tables, override)
+        set_value(tables, override)
     return parse_task(tables, str(path))
 
 
@@ -51,7 +51,7 @@ def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
     return task
 
 
-def _override(tables: dict[str, Any], override: str) -> None:
+def set_value(tables: dict[str, Any], override: str) -> None:
     """Sets `a.b.c=value`; the value is TOML, or else a plain text."""
     key, equals, text = override.partition("=")
     *folders, last = key.strip().split(".")

@@ -1,0 +1,81 @@
+"""What `minga shard` made, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from backend.numerics.preprocess.fitted import Text
+from backend.services.datasets.cut import Cut
+from backend.services.figures import size
+from backend.services.shards import ShardFile
+
+_CLASSES_SHOWN = 20
+
+
+def as_json(cut: Cut, folder: Path, broken: Sequence[str]) -> dict[str, Any]:
+    """Counts, shapes and classes; docs/how-to/prepare-data.md explains them."""
+    return {
+        "folder": str(folder),
+        "kind": msgspec.to_builtins(cut.fitted)["kind"],
+        "inputs": msgspec.to_builtins(cut.fitted.inputs),
+        "labels": msgspec.to_builtins(cut.fitted.labels),
+        "train": _shards(cut.index.train) | {"classes": cut.train_classes},
+        "holdout": _shards(cut.index.holdout) | {"classes": cut.holdout_classes},
+        "parts": cut.part_classes,
+        "broken": list(broken),
+    }
+
+
+def _shards(shards: Sequence[ShardFile]) -> dict[str, int]:
+    return {
+        "examples": sum(shard.examples for shard in shards),
+        "shards": len(shards),
+        "bytes": sum(shard.bytes for shard in shards),
+    }
+
+
+def print_cut(cut: Cut, folder: Path, broken: int, console: Console) -> None:
+    """What went in, and how the model has to look."""
+    for name, shards in (("to train on", cut.index.train), ("held out", cut.index.holdout)):
+        counted = _shards(shards)
+        if counted["shards"]:
+            amount = f"{counted['shards']} shards, {size(counted['bytes'])}"
+            console.print(f"{counted['examples']:,} examples {name}: {amount}.")
+    for what, specs in (("An input", cut.fitted.inputs), ("A label", cut.fitted.labels)):
+        for spec in specs:
+            console.print(f"{what} is {spec.dtype} {spec.shape}.", markup=False)
+    if isinstance(cut.fitted, Text):
+        console.print(f"{cut.fitted.ids:,} token ids.")
+    if cut.train_classes or cut.holdout_classes:
+        console.print(Padding(_classes(cut), (0, 0, 0, 2)))
+    if broken:
+        console.print(f"{broken:,} broken files or rows were left out.")
+    console.print(f"Written to {folder}.", markup=False)
+
+
+def _classes(cut: Cut) -> Table:
+    table = Table(box=None, header_style="bold")
+    table.add_column("class")
+    table.add_column("train", justify="right")
+    table.add_column("held out", justify="right")
+    for number in range(len(cut.part_classes)):
+        table.add_column(f"client {number + 1}", justify="right")
+    names = list(dict.fromkeys([*cut.train_classes, *cut.holdout_classes]))
+    for name in names[:_CLASSES_SHOWN]:
+        counts = (cut.train_classes, cut.holdout_classes, *cut.part_classes)
+        table.add_row(escape(name), *(_count(one, name) for one in counts))
+    if len(names) > _CLASSES_SHOWN:
+        table.add_row(f"and {len(names) - _CLASSES_SHOWN} more")
+    return table
+
+
+def _count(counts: Mapping[str, int], name: str) -> str:
+    return f"{counts.get(name, 0):,}"

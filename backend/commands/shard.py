@@ -1,0 +1,170 @@
+"""`minga shard`: images, tables, texts or arrays become shards."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from backend.commands.cut_report import as_json, print_cut
+from backend.errors import DataError, TaskFileError
+from backend.numerics.preprocess.declared import Preprocess
+from backend.services.datasets.cut import Cut, Plan, cut
+from backend.services.manifest import Manifest, parse_manifest
+from backend.services.taskfile import Partition, TaskFile, read_task_file
+from backend.services.taskfile.read import set_value
+
+KINDS = "a folder or zip of images or texts by class, a CSV, Parquet or Feather file, a text, or an .npz file"
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("shard", help="cut data into shards")
+    parser.add_argument("data", type=Path, metavar="DATA", help=KINDS)
+    parser.add_argument(
+        "--task", type=Path, metavar="FILE", help="the task file, whose [data.preprocess] is followed"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="KEY=VALUE",
+        help="set a key of [data.preprocess], such as kind=image or size=[32,32]",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="folder for the shards, default: the task file's"
+    )
+    held = parser.add_mutually_exclusive_group()
+    held.add_argument(
+        "--holdout", type=float, metavar="SHARE", help="held-out share of the data, default 0.1"
+    )
+    held.add_argument("--test", type=Path, metavar="DATA", help="hold out all of these data instead")
+    parser.add_argument("--clients", type=int, metavar="N", help="deal the data out to so many clients")
+    parser.add_argument(
+        "--alpha", type=float, help="unevenly, by a Dirichlet distribution; small: few classes each"
+    )
+    parser.add_argument("--shard-examples", type=int, metavar="N", help="at most so many in a shard")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--skip-broken", action="store_true", help="leave broken files and rows out")
+    parser.add_argument("--force", action="store_true", help="replace shards that are there")
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Cuts; says what came out."""
+    task = read_task_file(args.task) if args.task else None
+    folder = _output(args, task)
+    if folder.exists() and not args.force:
+        raise DataError(f"{folder} is there already; choose another folder, or --force to replace it.")
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    broken: list[str] = []
+
+    def note(error: DataError) -> None:
+        if not args.skip_broken:
+            raise DataError(f"{error} Repair it, or leave it out by --skip-broken.")
+        broken.append(str(error))
+        console.print(f"left out: {error}", markup=False)
+
+    with console.status("Learning from the data") as status:
+        done = _in_place(
+            folder,
+            lambda draft: cut(
+                args.data,
+                _plan(args, task),
+                draft,
+                _manifest(args, task),
+                note,
+                lambda count: status.update(f"{count:,} examples read"),
+            ),
+        )
+    if args.json:
+        print(json.dumps(as_json(done, folder, broken), ensure_ascii=False))
+    else:
+        print_cut(done, folder, len(broken), Console(highlight=False, soft_wrap=True))
+    return 0
+
+
+def _plan(args: argparse.Namespace, task: TaskFile | None) -> Plan:
+    data = task.data if task else None
+    holdout = args.holdout if args.holdout is not None else (data.holdout if data else 0.1)
+    if not 0 <= holdout < 1:
+        raise DataError("--holdout is a share from 0 up to, but not, 1; for example 0.1.")
+    if args.shard_examples is not None and args.shard_examples < 1:
+        raise DataError("--shard-examples has to be at least 1.")
+    return Plan(
+        declared=_declared(args.settings, data.preprocess if data else None),
+        holdout=holdout,
+        test=args.test,
+        seed=args.seed,
+        shard_examples=args.shard_examples,
+        partition=_partition(args, data.partition if data else None),
+    )
+
+
+def _declared(settings: Sequence[str], declared: Preprocess | None) -> Preprocess:
+    table: dict[str, Any] = msgspec.to_builtins(declared) if declared is not None else {}
+    for setting in settings:
+        set_value(table, setting)
+    if "kind" not in table:
+        raise DataError(
+            "What the data are has to be declared: [data.preprocess] in the task file (--task), or --set "
+            "kind=image (or table, text, array). See docs/reference/preprocessing.md."
+        )
+    try:
+        made: Preprocess = msgspec.convert(table, Preprocess)
+    except msgspec.ValidationError as error:
+        text = str(error).replace("Object ", "It ").replace("`$.", "`")
+        raise DataError(f"The preprocessing: {text}. See docs/reference/preprocessing.md.") from error
+    return made
+
+
+def _partition(args: argparse.Namespace, declared: Partition | None) -> Partition | None:
+    if args.clients is None:
+        if args.alpha is not None:
+            raise DataError("--alpha goes with --clients, the number of clients to deal the data out to.")
+        return declared
+    if args.clients < 1 or (args.alpha is not None and args.alpha <= 0):
+        raise DataError("--clients has to be at least 1, and --alpha above 0.")
+    return Partition("iid" if args.alpha is None else "dirichlet", args.clients, args.alpha)
+
+
+def _output(args: argparse.Namespace, task: TaskFile | None) -> Path:
+    output: Path | None = args.output
+    if output is not None:
+        return output
+    if task is None:
+        raise TaskFileError("Say where the shards go: -o DIR, or --task, whose [data] names the folder.")
+    folder: Path = args.task.parent / task.data.shards
+    return folder
+
+
+def _manifest(args: argparse.Namespace, task: TaskFile | None) -> Manifest | None:
+    """The manifest of the task's bundle, where the model is converted already."""
+    if task is None:
+        return None
+    path: Path = args.task.parent / task.model.bundle / "bundle.json"
+    return parse_manifest(path.read_bytes()) if path.is_file() else None
+
+
+def _in_place(folder: Path, make: Callable[[Path], Cut]) -> Cut:
+    """What `make` writes into a draft beside `folder`, which then takes its place as a whole."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".shards-", dir=folder.parent) as temporary:
+            draft = Path(temporary) / "draft"
+            draft.mkdir()
+            made = make(draft)
+            if folder.exists():
+                folder.rename(Path(temporary) / "old")
+            draft.rename(folder)
+            return made
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror}.") from error

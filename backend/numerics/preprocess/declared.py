@@ -1,0 +1,167 @@
+"""The table [data.preprocess] of a task file, typed; docs/reference/preprocessing.md specifies it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct, field
+
+from backend.numerics.preprocess.fitted import (
+    Encoding,
+    Fit,
+    Index,
+    Length,
+    Level,
+    Names,
+    Normalize,
+    OneCharacter,
+    Punctuation,
+    Resize,
+    Rule,
+    Side,
+    Strict,
+    Tokenizer,
+    UnknownToken,
+)
+from backend.numerics.preprocess.loading import Factor
+
+Factors = (
+    Annotated[float, Meta(ge=-1e9, le=1e9)] | Annotated[list[float], Meta(min_length=1, max_length=4096)]
+)
+
+
+class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What every kind may say: how stored values are loaded."""
+
+    scale: Factors = 1.0
+    mean: Factors = 0.0
+    std: Factors = 1.0
+
+    def __post_init__(self) -> None:
+        _ = self.loading
+
+    @property
+    def loading(self) -> tuple[Factor, Factor]:
+        """Scale and offset of stored values. Raises ValueError when lists differ in length or a std is 0."""
+        length = max(len(one) if isinstance(one, list) else 0 for one in (self.scale, self.mean, self.std))
+        scale, mean, std = (_listed(one, length or 1) for one in (self.scale, self.mean, self.std))
+        if not all(std):
+            raise ValueError("a std of 0 divides nothing; use 1.")
+        scales = [s / d for s, d in zip(scale, std, strict=True)]
+        offsets = [-m / d if m else 0.0 for m, d in zip(mean, std, strict=True)]
+        return (scales, offsets) if length else (scales[0], offsets[0])
+
+
+def _listed(one: Factor, length: int) -> list[float]:
+    if not isinstance(one, list):
+        return [one] * length
+    if len(one) != length:
+        raise ValueError("scale, mean and std are numbers, or lists of one length.")
+    return one
+
+
+class DeclaredImage(Declared, frozen=True, kw_only=True, tag="image"):
+    """Images in folders by class."""
+
+    size: tuple[Side, Side]
+    channels: Literal[1, 3] = 3
+    fit: Fit = "cover"
+    resize: Resize = "bilinear"
+    background: tuple[Level, Level, Level] = (255, 255, 255)
+    classes: Names | None = None
+    encoding: Encoding = "index"
+
+
+class DeclaredNumber(Strict, frozen=True, kw_only=True, tag_field="kind", tag="number"):
+    """A column of numbers."""
+
+    name: str
+    input: Index = 0
+    missing: Literal["error", "mean", "median"] | float = "error"
+    scaling: Literal["none", "standard", "minmax"] = "none"
+    indicator: bool = False
+
+
+class DeclaredCategory(Strict, frozen=True, kw_only=True, tag_field="kind", tag="category"):
+    """A column of names."""
+
+    name: str
+    input: Index = 0
+    categories: Names | None = None
+    encoding: Literal["index", "one-hot"] = "one-hot"
+    missing: Rule = "error"
+    unknown: Rule = "error"
+
+
+class DeclaredClass(Strict, frozen=True, kw_only=True, tag_field="kind", tag="class"):
+    """A column that is one of some classes."""
+
+    name: str
+    classes: Names | None = None
+    encoding: Encoding = "index"
+
+
+class DeclaredTarget(Strict, frozen=True, kw_only=True, tag_field="kind", tag="number"):
+    """A column with the number to be predicted."""
+
+    name: str
+
+
+class DeclaredTable(Declared, frozen=True, kw_only=True, tag="table"):
+    """Rows of a table."""
+
+    columns: Annotated[list[DeclaredNumber | DeclaredCategory], Meta(min_length=1, max_length=10_000)]
+    labels: Annotated[list[DeclaredClass | DeclaredTarget], Meta(max_length=64)] = field(default_factory=list)
+    delimiter: OneCharacter = ","
+    decimal: OneCharacter = "."
+    missing: list[str] = field(default_factory=lambda: [""])
+
+
+class DeclaredText(Declared, frozen=True, kw_only=True, tag="text"):
+    """Texts: windows for the next token, or with a class."""
+
+    tokenizer: Tokenizer
+    length: Length
+    normalize: Normalize = "none"
+    lower: bool = False
+    punctuation: Punctuation = "tokens"
+    unknown: UnknownToken = "error"
+    vocabulary: Annotated[int, Meta(ge=2, le=1 << 20)] | None = None
+    stride: Length | None = None
+    tokens: Names | None = None
+    labels: Literal["none", "folders", "column"] = "none"
+    text_column: str | None = None
+    label_column: str | None = None
+    delimiter: OneCharacter = ","
+    classes: Names | None = None
+    encoding: Encoding = "index"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        columns = self.text_column is not None and self.label_column is not None
+        wrong = {
+            "vocabulary goes with characters, words and pairs; bytes are 256": self.tokenizer == "bytes"
+            and self.vocabulary is not None,
+            "tokens goes with characters and words": self.tokenizer in ("bytes", "pairs")
+            and self.tokens is not None,
+            'tokenizer = "pairs" needs vocabulary': self.tokenizer == "pairs" and self.vocabulary is None,
+            'labels = "column" needs text_column and label_column': self.labels == "column" and not columns,
+            'text_column and label_column go with labels = "column"': self.labels != "column" and columns,
+            'classes go with labels = "folders" or "column"': self.labels == "none"
+            and self.classes is not None,
+            "stride goes with windows for the next token, without labels": self.labels != "none"
+            and self.stride is not None,
+        }
+        for sentence, holds in wrong.items():
+            if holds:
+                raise ValueError(sentence)
+
+
+class DeclaredArrays(Declared, frozen=True, kw_only=True, tag="array"):
+    """Arrays as they are."""
+
+    x: Names = field(default_factory=lambda: ["x"])
+    y: list[str] = field(default_factory=lambda: ["y"])
+
+
+Preprocess: TypeAlias = DeclaredImage | DeclaredTable | DeclaredText | DeclaredArrays

@@ -1,0 +1,53 @@
+"""Whether what a preprocessing makes is what the model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend.errors import DataError
+from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, StoredSpec, Table, Text
+from backend.services.manifest import InputSpec, LabelSpec, Manifest
+
+
+def check_fits(fitted: Fitted, manifest: Manifest) -> None:
+    """Raises DataError, with what to change, when shapes or numbers of classes and tokens differ."""
+    _check_shapes("inputs", fitted.inputs, manifest.inputs)
+    _check_shapes("labels", fitted.labels, manifest.labels)
+    for number, spec in enumerate(manifest.labels):
+        made = _classes(fitted, number)
+        if made is not None and spec.classes is not None and made[0] > spec.classes:
+            raise DataError(
+                f"The data have {made[0]} {made[1]} for '{spec.name}' where the model tells {spec.classes} "
+                f"apart; give the model {made[0]} outputs."
+            )
+
+
+def _check_shapes(what: str, made: Sequence[StoredSpec], taken: Sequence[InputSpec | LabelSpec]) -> None:
+    names = ", ".join(spec.name for spec in taken) or "none"
+    if len(made) != len(taken):
+        raise DataError(
+            f"The preprocessing makes {len(made)} {what} where the model takes {len(taken)} ({names}); "
+            "declare as many in [data.preprocess], in that order."
+        )
+    for one, spec in zip(made, taken, strict=True):
+        if one.shape != spec.shape:
+            hint = ' Encoding "index" makes [], "number" [1], "one-hot" [classes].' * (what == "labels")
+            raise DataError(
+                f"The preprocessing makes {one.shape} for '{spec.name}' where the model takes {spec.shape}; "
+                f"change [data.preprocess] or the model.{hint}"
+            )
+        if one.dtype == "float32" and spec.dtype == "int32":
+            raise DataError(
+                f"The preprocessing makes decimal numbers for '{spec.name}' where the model takes whole "
+                'ones; use encoding = "index", or a model with float inputs.'
+            )
+
+
+def _classes(fitted: Fitted, number: int) -> tuple[int, str] | None:
+    """How many classes or tokens a label may be; None where that is not known."""
+    if isinstance(fitted, Arrays):
+        return None
+    if isinstance(fitted, Text) and fitted.label is None:
+        return fitted.ids, "tokens"
+    label = fitted.label[number] if isinstance(fitted, Table) else fitted.label
+    return (len(label.classes), "classes") if isinstance(label, ClassLabel) else None

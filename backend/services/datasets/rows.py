@@ -1,0 +1,82 @@
+"""Rows of CSV files, and of Parquet and Arrow files, whose values become the text that CSV would have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backend.errors import DataError
+from backend.numerics.preprocess.rows import csv_rows
+
+COLUMNAR = (".parquet", ".feather", ".arrow")
+TABLES = (".csv", ".tsv", ".txt", *COLUMNAR)
+_AT_ONCE = 4096
+
+Row = tuple[int, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where rows lie, how CSV and numbers are written, and the columns that are needed."""
+
+    path: Path
+    delimiter: str
+    decimal: str
+    missing: tuple[str, ...]
+    needed: tuple[str, ...]
+
+    def count(self) -> int:
+        """The number of rows. Raises DataError when there is none."""
+        length = sum(1 for _ in read_rows(self))
+        if not length:
+            raise DataError(f"{self.path} has no row of examples; check the file.")
+        return length
+
+
+def read_rows(rows: Rows) -> Iterator[Row]:
+    """Number, from 1, and needed cells of each row. Raises DataError that names file and row."""
+    try:
+        if rows.path.suffix.lower() in COLUMNAR:
+            yield from _columnar_rows(rows)
+            return
+        with rows.path.open(encoding="utf-8", newline="") as lines:
+            yield from csv_rows(lines, rows.delimiter, rows.needed)
+    except DataError as error:
+        raise DataError(f"{rows.path}: {error}") from error
+    except OSError as error:
+        raise DataError(f"{rows.path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{rows.path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
+
+
+def _columnar_rows(rows: Rows) -> Iterator[Row]:
+    try:
+        import pyarrow
+        import pyarrow.dataset
+    except ImportError as error:
+        raise DataError("Parquet and Arrow files need pyarrow: run `pip install 'minga[data]'`.") from error
+    kind = "parquet" if rows.path.suffix.lower() == ".parquet" else "feather"
+    try:
+        table = pyarrow.dataset.dataset(rows.path, format=kind)
+        absent = [name for name in rows.needed if name not in table.schema.names]
+        if absent:
+            shown = ", ".join(table.schema.names[:30])
+            raise DataError(f"column '{absent[0]}' is missing; the file has {shown}.")
+        number = 0
+        for batch in table.to_batches(columns=list(dict.fromkeys(rows.needed)), batch_size=_AT_ONCE):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, {name: _cell(rows, value) for name, value in row.items()}
+    except pyarrow.ArrowException as error:
+        raise DataError(f"it cannot be read ({error}); write it again.") from error
+
+
+def _cell(rows: Rows, value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        if not rows.missing:
+            raise DataError('the file has missing values; list "" in `missing`.')
+        return rows.missing[0]
+    return repr(value).replace(".", rows.decimal) if isinstance(value, float) else str(value)

@@ -1,0 +1,106 @@
+"""`minga shard`, as an owner types it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.__main__ import REFUSED, main
+from tests import tiny
+from tests.services.datasets.making import image_folder, index_of
+
+CSV = "a,b,class\n" + "1,2,x\n3,4,y\n" * 20
+PREPROCESS = """
+[data.preprocess]
+kind = "table"
+columns = [{ name = "a", kind = "number" }, { name = "b", kind = "number", scaling = "minmax" }]
+labels = [{ name = "class", kind = "class" }]
+"""
+
+
+def owned_task(folder: Path) -> Path:
+    """The tiny task, its data declared as a table."""
+    task = tiny.write_task(folder) / "task.toml"
+    text = task.read_text().replace("[coordination]", f"{PREPROCESS}\n[coordination]")
+    task.write_text(text)
+    (folder / "in.csv").write_text(CSV)
+    return task
+
+
+def test_the_task_file_says_how_its_shards_are_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = owned_task(tmp_path / "tiny")
+    data = str(tmp_path / "tiny" / "in.csv")
+    assert main(["shard", data, "--task", str(task)]) == REFUSED
+    assert "--force" in capsys.readouterr().err
+    assert main(["shard", data, "--task", str(task), "--force", "--clients", "2", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["train"]["examples"], made["holdout"]["examples"]) == (36, 4)
+    assert [sum(part.values()) for part in made["parts"]] == [18, 18]
+    assert {shard.part for shard in index_of(tmp_path / "tiny" / "shards").train} == {0, 1}
+    assert not list(tmp_path.glob("tiny/.shards-*"))
+
+
+def test_data_without_a_task_file_are_declared_by_flags(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = image_folder(tmp_path / "in")
+    command = ["shard", str(data), "-o", str(tmp_path / "out"), "--set", "kind=image"]
+    assert main([*command, "--set", "size=[2,2]", "--set", "channels=1"]) == 0
+    told = capsys.readouterr().out
+    assert "18 examples to train on" in told
+    assert "uint8 [2, 2, 1]" in told
+    assert "blue" in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ([], "has to be declared"),
+        (["--set", "kind=sound"], "Invalid value"),
+        (["--set", "kind=image"], "missing required field `size`"),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--holdout", "1"], "--holdout is a share"),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--alpha", "1"], "--alpha goes with --clients"),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--clients", "99"], "cannot be dealt out"),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], words: str
+) -> None:
+    data = image_folder(tmp_path / "in")
+    assert main(["shard", str(data), "-o", str(tmp_path / "out"), *flags]) == REFUSED
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+REAL: dict[str, tuple[str, list[str], int]] = {
+    "images": ("cifar10_test.zip", ["kind=image", "size=[32,32]"], 10_000),
+    "table": (
+        "titanic.csv",
+        [
+            "kind=table",
+            "columns=[{name='Age',kind='number',missing='median'},{name='Sex',kind='category'},"
+            "{name='Embarked',kind='category',missing='own'}]",
+            "labels=[{name='Survived',kind='class'}]",
+        ],
+        891,
+    ),
+    "text": ("tinyshakespeare.txt", ["kind=text", "tokenizer=characters", "length=64"], 17_427),
+}
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_real_data_are_cut_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    file, settings, examples = REAL[kind]
+    root = Path(os.environ.get("MINGA_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    if not (root / file).exists():
+        pytest.skip(f"{root / file} is missing; set MINGA_DATA to the folder with the real data.")
+    flags = [word for setting in settings for word in ("--set", setting)]
+    assert main(["shard", str(root / file), "-o", str(tmp_path / "out"), "--json", *flags]) == 0
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert made["train"]["examples"] + made["holdout"]["examples"] == examples
