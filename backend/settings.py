@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,6 +20,15 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on)."""
+
+    max_connections: int = 4000
+    max_head_bytes: int = 32 << 10
+    request_seconds: int = 20
+
+
+@dataclass(frozen=True)
 class Settings:
     """How a server runs. `port` 0 takes a free one; `overrides` are `task.table.key=value`."""
 
@@ -30,6 +40,7 @@ class Settings:
     json: bool = False
     log_format: LogFormat = "console"
     log_level: LogLevel = "info"
+    limits: Limits = Limits()
 
     @property
     def assets(self) -> Path:
@@ -61,6 +72,7 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         json=bool(flags.get("json")),
         log_format=_one_of(LogFormat, flags, environment, "log_format", "console"),
         log_level=_one_of(LogLevel, flags, environment, "log_level", "info"),
+        limits=_limits(environment),
     )
 
 
@@ -98,6 +110,19 @@ def _one_of(
         known = ", ".join(get_args(words))
         raise SettingsError(f"--{name.replace('_', '-')} is one of {known}; '{word}' is not.")
     return word
+
+
+def _limits(environment: Mapping[str, str]) -> Limits:
+    given: dict[str, int] = {}
+    for field in fields(Limits):
+        name = f"MINGA_{field.name.upper()}"
+        text = environment.get(name)
+        if text is None:
+            continue
+        if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+            raise SettingsError(f"{name} is '{text}'; give a whole number above zero.")
+        given[field.name] = int(text)
+    return Limits(**given)
 
 
 def _port(text: str | None) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from backend.errors import SettingsError
-from backend.settings import assets_folder, read_settings
+from backend.settings import Limits, assets_folder, read_settings
 
 
 def test_flags_win_over_the_environment_and_that_over_defaults() -> None:
@@ -35,3 +35,15 @@ def test_what_is_no_port_is_refused(port: str) -> None:
 
 def test_the_allow_list_is_found() -> None:
     assert read_settings({}, {}).ops_file.is_file()
+
+
+def test_limits_come_from_the_environment() -> None:
+    limits = read_settings({}, {"MINGA_MAX_CONNECTIONS": "9", "MINGA_REQUEST_SECONDS": "3"}).limits
+    assert (limits.max_connections, limits.request_seconds) == (9, 3)
+    assert limits.max_head_bytes == Limits().max_head_bytes
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "", "1.5", "9" * 10])
+def test_a_limit_is_a_whole_number_above_zero(value: str) -> None:
+    with pytest.raises(SettingsError, match=r"MINGA_MAX_CONNECTIONS is .*; give a whole number"):
+        read_settings({}, {"MINGA_MAX_CONNECTIONS": value})

@@ -8,18 +8,19 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
 
 from backend.errors import SettingsError
+from backend.settings import Limits
 from backend.web.http import Http, Sockets
 from backend.wire.codec import MAX_CLIENT_FRAME
 
 BACKLOG = 512
 PING_SECONDS = 20.0
-MAX_CONNECTIONS = 4000
 SHUTDOWN_SECONDS = 5
 
 
@@ -77,7 +78,7 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
 
     Raises what the application's start-up raises.
     """
-    server = Server(_config(app), listening)
+    server = Server(_config(app, app.state.settings.limits), listening)
 
     async def run() -> None:
         async with app.router.lifespan_context(app):
@@ -89,11 +90,11 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
         raise KeyboardInterrupt
 
 
-def _config(app: Starlette) -> uvicorn.Config:
+def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http=Http,
+        http=partial(Http, limits=limits),  # type: ignore[arg-type]
         ws=Sockets,
         ws_max_size=MAX_CLIENT_FRAME,
         ws_per_message_deflate=False,
@@ -102,7 +103,7 @@ def _config(app: Starlette) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=limits.max_connections,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         # `serve` enters it, so that its errors reach the caller.
         lifespan="off",
