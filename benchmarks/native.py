@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ def step_ms(bundle: Path, steps: int) -> float:
     """Best mean of several trainings of `steps` steps each, after one to warm up."""
     from backend.peer.graphs import import_graphs, open_bundle
     from backend.peer.shards import zero_examples
+    from backend.peer.step import never
     from backend.peer.trainer import Plan, Trainer
 
     graphs = import_graphs(open_bundle(bundle, ("train", "apply")), "cpu")
@@ -32,9 +32,9 @@ def step_ms(bundle: Path, steps: int) -> float:
     generator = np.random.default_rng(1)
     zeros = zero_examples(manifest, examples)
     x = tuple(np.asarray(generator.uniform(size=values.shape), values.dtype) for values in zeros.x)
-    data = [replace(zeros, x=x)]
+    data = replace(zeros, x=x)
     weights = np.fromfile(bundle / "weights.bin", "<f4")
-    plan, never = Plan(epochs=1, learning_rate=0.001, seed=1), threading.Event()
+    plan = Plan(epochs=1, learning_rate=0.001, seed=1)
     times = [trainer.train(weights, plan, data, never, lambda _: None).step_ms for _ in range(TRAININGS + 1)]
     return min(times[1:])
 

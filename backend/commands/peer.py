@@ -63,6 +63,7 @@ async def _join(args: argparse.Namespace) -> bool:
     from backend.peer.progress import make_reporter
     from backend.peer.session import Session
     from backend.peer.site import choose_task_patiently, parse_address
+    from backend.peer.variates import Variates
     from backend.wire.messages import Hello
 
     site = parse_address(args.url)
@@ -75,7 +76,8 @@ async def _join(args: argparse.Namespace) -> bool:
             reporter.tell("joining", f"Joining {task} at {site.root}.", task=task)
             agent = f"minga-peer {_version()}"
             hello = Hello(token=token, kind="peer", backend="tensorflow", agent=agent)
-            jobs = Jobs(Blobs(client, site.root, args.cache_dir.expanduser()), args.device)
+            blobs = Blobs(client, site.root, args.cache_dir.expanduser())
+            jobs = Jobs(blobs, args.device, Variates(STATE.expanduser() / "variates"))
             await Session(site.socket(task), hello, jobs, reporter, random.random).run(stop)
             return jobs.busy
 

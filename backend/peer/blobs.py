@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 
 from backend.errors import PeerError, UnreachableError
+from backend.peer.files import evict, write_whole
 
 CACHE_BYTES = 2 << 30
 LARGEST_BLOB = 4 << 30
@@ -75,31 +75,10 @@ class Blobs:
         return bytes(content)
 
     def _keep(self, path: Path, content: bytes) -> None:
-        """Writes a temporary file first, so that nobody reads half a blob; a full disk costs only time."""
+        """A full disk costs only time."""
         with suppress(OSError):
-            self._cache.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._cache, prefix=".", delete=False) as file:
-                try:
-                    file.write(content)
-                    file.close()
-                    Path(file.name).replace(path)
-                finally:
-                    Path(file.name).unlink(missing_ok=True)
-            self._evict()
-
-    def _evict(self) -> None:
-        """Removes the blobs that were not used for longest until the cache fits."""
-        found = []
-        for path in self._cache.iterdir():
-            with suppress(OSError):
-                status = path.stat()
-                found.append((status.st_mtime, status.st_size, path))
-        size = sum(entry[1] for entry in found)
-        for _, length, path in sorted(found):
-            if size <= self._cache_bytes:
-                return
-            path.unlink(missing_ok=True)
-            size -= length
+            write_whole(path, content)
+            evict(self._cache, self._cache_bytes)
 
 
 def _read_checked(path: Path, sha256: str) -> bytes | None:

@@ -18,15 +18,11 @@ import numpy as np
 from msgspec import Struct
 
 from backend.errors import MingaError, PeerError
-from backend.peer.graphs import (
-    Graphs,
-    Tensor,
-    import_graphs,
-    import_tensorflow,
-    open_bundle,
-)
+from backend.peer.graphs import Graphs, import_graphs, open_bundle
+from backend.peer.measurer import Measurer
 from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.trainer import Vector, means, totals, totals_size
+from backend.peer.step import Vector, never, read_totals
+from backend.services.manifest import metric_values
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,36 +58,16 @@ class Evaluator:
     """The evaluate graph and the held-out examples."""
 
     def __init__(self, graphs: Graphs, examples: Examples) -> None:
-        self._graphs = graphs
+        self._metrics = graphs.manifest.metrics
+        self._measurer = Measurer(graphs)
         self._examples = examples
-        tf = self._tf = import_tensorflow()
-        run = graphs.run["evaluate"]
-
-        def measure(parts: dict[str, Tensor], batch: dict[str, Tensor]) -> Tensor:
-            return totals(tf, run({**parts, **batch}), batch["sample_weight"])
-
-        self._measure = tf.function(measure, autograph=False)
 
     def evaluate(self, version: int, weights: Vector) -> Measured:
         """Loss and metrics of `weights` [P]. Raises PeerError when their number is wrong."""
-        manifest, examples = self._graphs.manifest, self._examples
-        sizes, step = manifest.parameters, manifest.batch_size
-        if weights.shape != (sizes.total,):
-            raise PeerError(
-                f"Version {version} has {weights.size} values where the bundle has {sizes.total}."
-            )
-        parts = {
-            "trainable": self._tf.constant(weights[: sizes.trainable]),
-            "state": self._tf.constant(weights[sizes.trainable :]),
-        }
-        summed = np.zeros(totals_size(manifest.metrics), np.float64)
-        for start in range(0, len(examples), step):
-            rows = slice(start, start + step)
-            summed += self._measure(parts, examples.batch(rows, step)).numpy()
-        _, loss, metrics = means(summed, manifest.metrics)
+        _, loss, sums = read_totals(self._measurer.totals(weights, self._examples, never))
         if not math.isfinite(loss):
             raise PeerError(f"The loss of version {version} is not a finite number.")
-        return Measured(version, loss, metrics)
+        return Measured(version, loss, metric_values(self._metrics, [sums]))
 
 
 def open_evaluator(setup: Setup) -> Evaluator:

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from backend.errors import PeerError
 from backend.peer.blobs import Blobs
 from backend.peer.graphs import CheckedBundle, Device, check_bundle, import_graphs
-from backend.peer.shards import read_shard
-from backend.peer.trainer import Plan, Progress, Result, Trainer
-from backend.services.manifest import Manifest, parse_manifest
-from backend.wire.messages import Train
+from backend.peer.measurer import Measurer
+from backend.peer.shards import Examples, join_shards, read_shard
+from backend.peer.step import Sums, Vector, read_totals, totals_size
+from backend.peer.trainer import Control, Plan, Progress, Result, Trainer
+from backend.peer.variates import Variates
+from backend.services.manifest import Manifest, SignatureName, parse_manifest
+from backend.wire.messages import Evaluate, Shard, Train
 
 T = TypeVar("T")
+Order = TypeVar("Order", Train, Evaluate)
 
 MAX_MANIFEST = 16 << 20
 
 
-@dataclass
-class Job:
-    """One training. `stop` ends it after the current step; `aborted` says that nobody wants its result."""
+@dataclass(frozen=True)
+class Own:
+    """A client's own examples: to train on, and held out to measure on."""
 
-    plan: Train
+    train: Examples
+    holdout: Examples
+
+
+@dataclass
+class Job(Generic[Order]):
+    """One order of the server. `stop` ends it after the current step; `aborted`: nobody wants its result.
+
+    `ends` is when it must be done, by `time.monotonic`.
+    """
+
+    order: Order
+    ends: float
     stop: threading.Event = field(default_factory=threading.Event)
     aborted: bool = False
 
@@ -36,72 +53,176 @@ class Job:
         self.aborted = True
         self.stop.set()
 
+    def late(self, done: int, step_seconds: float) -> bool:
+        """Whether the next step would end too late."""
+        del done
+        return self.stop.is_set() or time.monotonic() + step_seconds > self.ends
+
+    def late_for_more(self, done: int, step_seconds: float) -> bool:
+        """The same, but one step is always done."""
+        return self.stop.is_set() or (done > 0 and self.late(done, step_seconds))
+
+
+@dataclass
+class _Loaded:
+    address: str
+    manifest: Manifest
+    trainer: Trainer
+    own: Own | None
+    measurer: Measurer | None = None
+
 
 class Jobs:
-    """Loads a bundle and runs plans on it, one thing at a time. Owned by one session."""
+    """Loads a bundle and runs orders on it, one thing at a time. Owned by one session.
 
-    def __init__(self, blobs: Blobs, device: Device) -> None:
+    `own` reads the client's own examples for a bundle; without it the peer trains on shards alone.
+    """
+
+    def __init__(
+        self, blobs: Blobs, device: Device, variates: Variates, own: Callable[[Manifest], Own] | None = None
+    ) -> None:
         self._blobs = blobs
         self._device = device
+        self._variates = variates
+        self._own = own
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tensorflow")
         self._running = 0
-        self._loaded: tuple[Manifest, Trainer] | None = None
+        self._loaded: _Loaded | None = None
 
     @property
     def busy(self) -> bool:
         """Whether the thread is at work; a step of TensorFlow cannot be interrupted."""
         return self._running > 0
 
-    async def load(self, address: str) -> tuple[str, float]:
-        """Fetches, checks and loads the bundle; returns the backend's word and a step's milliseconds.
+    async def load(self, address: str) -> tuple[str, float, int]:
+        """Fetches, checks and loads the bundle: the backend's word, a step's milliseconds, own examples.
 
         Raises BundleError for a bundle that is refused, PeerError when it cannot be had or run here.
         """
-        bundle = await self._fetch_bundle(address)
+        bundle = await self._fetch_bundle(address, "train", "apply")
         trainer = await self._in_thread(lambda: Trainer(import_graphs(bundle, self._device)))
         step_ms = await self._in_thread(trainer.time_step)
-        self._loaded = bundle.manifest, trainer
-        return trainer.backend, step_ms
+        read = self._own
+        own = await self._in_thread(lambda: read(bundle.manifest)) if read else None
+        self._loaded = _Loaded(address, bundle.manifest, trainer, own)
+        return trainer.backend, step_ms, len(own.train) if own else 0
 
-    async def train(self, job: Job, report: Callable[[Progress], None]) -> Result:
-        """Runs the plan of `job`; `report` is called from the thread. Raises PeerError."""
-        if self._loaded is None:
-            raise PeerError("No bundle is loaded yet.")
-        manifest, trainer = self._loaded
-        plan = job.plan
-        size = 4 * manifest.parameters.total
-        content = await self._blobs.get(plan.weights, at_most=size)
-        shards = [
-            read_shard(await self._blobs.get(shard.sha256), manifest)
-            for shard in plan.shards
-            if not job.aborted
-        ]
-        weights = np.frombuffer(content, "<f4")
-        todo = Plan(plan.epochs, plan.learning_rate, plan.seed, plan.past_steps)
-        return await self._in_thread(lambda: trainer.train(weights, todo, shards, job.stop, report))
+    def update_bytes(self, plan: Train) -> int:
+        """What an update of `plan` will weigh on the wire."""
+        sizes = self._current().manifest.parameters
+        return 4 * (sizes.total + (sizes.trainable if plan.control else 0))
+
+    async def train(self, job: Job[Train], name: str, report: Callable[[Progress], None]) -> Result:
+        """Runs the plan of `job`; `report` is called from the thread, `name` is the control variate's.
+
+        Raises PeerError.
+        """
+        loaded, order = self._current(), job.order
+        weights = await self._vector(order.weights, loaded.manifest.parameters.total)
+        control = await self._control(order, name)
+        if order.shards:
+            examples = join_shards([await self._shard(shard) for shard in order.shards])
+        elif loaded.own:
+            examples = loaded.own.train
+        else:
+            raise PeerError("This task trains on its clients' own data; say which with --data.")
+        plan = Plan(
+            learning_rate=order.learning_rate,
+            seed=order.seed,
+            epochs=order.epochs,
+            steps=order.steps,
+            batch_size=order.batch_size,
+            past_steps=order.past_steps,
+            proximal_mu=order.proximal_mu,
+            control=control,
+        )
+        trainer = loaded.trainer
+        return await self._in_thread(
+            lambda: trainer.train(weights, plan, examples, job.late_for_more, report)
+        )
+
+    async def measure(self, job: Job[Evaluate]) -> tuple[int, float, Sums]:
+        """Examples, mean loss and metric rows of the version; shards are in memory one at a time.
+
+        Raises PeerError.
+        """
+        loaded, exam = self._current(), job.order
+        if not exam.shards and loaded.own is None:
+            return 0, 0.0, []
+        weights = await self._vector(exam.weights, loaded.manifest.parameters.total)
+        measurer = loaded.measurer = loaded.measurer or await self._load_measurer(loaded.address)
+        summed = np.zeros(totals_size(loaded.manifest.metrics), np.float64)
+
+        async def add(examples: Examples) -> None:
+            nonlocal summed
+            summed = summed + await self._in_thread(lambda: measurer.totals(weights, examples, job.late))
+
+        if not exam.shards and loaded.own:
+            await add(loaded.own.holdout)
+        for shard in exam.shards:
+            if not job.late(0, 0.0):
+                await add(await self._shard(shard))
+        return read_totals(summed)
+
+    def keep(self, name: str, version: int, change: Vector, *, undo: bool) -> None:
+        """Adds the change of an update from `version` to the control variate, or takes it back out."""
+        work = self._variates.take_back if undo else self._variates.add
+        self._submit(lambda: work(name, version, change))
 
     def close(self) -> None:
         """Lets the thread end by itself once its work is done."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _fetch_bundle(self, address: str) -> CheckedBundle:
+    def _current(self) -> _Loaded:
+        if self._loaded is None:
+            raise PeerError("No bundle is loaded yet.")
+        return self._loaded
+
+    async def _vector(self, address: str, length: int) -> Vector:
+        vector = np.frombuffer(await self._blobs.get(address, at_most=4 * length), "<f4")
+        if vector.size != length:
+            raise PeerError(
+                f"A vector of {vector.size} values came where {length} are needed; reload the task."
+            )
+        return vector
+
+    async def _control(self, plan: Train, name: str) -> Control | None:
+        if plan.control is None:
+            return None
+        length = self._current().manifest.parameters.trainable
+        server = await self._vector(plan.control, length)
+        # In the thread, so that the change of the round before is in.
+        own = await self._in_thread(lambda: self._variates.own(name, plan.version, length))
+        return Control(server, own)
+
+    async def _shard(self, shard: Shard) -> Examples:
+        return read_shard(await self._blobs.get(shard.sha256), self._current().manifest)
+
+    async def _load_measurer(self, address: str) -> Measurer:
+        bundle = await self._fetch_bundle(address, "evaluate")
+        return await self._in_thread(lambda: Measurer(import_graphs(bundle, self._device)))
+
+    async def _fetch_bundle(self, address: str, *names: SignatureName) -> CheckedBundle:
         content = await self._blobs.get(address, at_most=MAX_MANIFEST)
         files = parse_manifest(content).files
         native = {}
-        for name in ("train", "apply"):
+        for name in names:
             file = files.get(f"native/{name}.pb")
             if file is None:
                 raise PeerError(
                     f"The bundle has no native graph {name}; the task's owner must convert it again."
                 )
             native[name] = await self._blobs.get(file.sha256, at_most=file.bytes)
-        return check_bundle(content, {"train": native["train"], "apply": native["apply"]})
+        return check_bundle(content, native)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await self._submit(work)
+
+    def _submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
         self._running += 1
         future = asyncio.get_running_loop().run_in_executor(self._thread, work)
         future.add_done_callback(self._done)
-        return await future
+        return future
 
     def _done(self, _: object) -> None:
         self._running -= 1

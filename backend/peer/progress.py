@@ -15,7 +15,14 @@ Value = str | int | float | bool | None | dict[str, float]
 
 
 # What the moving line says after these events, until training goes on.
-_STANDING = {"loading": "Loading", "ready": "Waiting", "accepted": "Waiting", "refused": "Waiting"}
+_STANDING = {
+    "loading": "Loading",
+    "ready": "Waiting",
+    "accepted": "Waiting",
+    "refused": "Waiting",
+    "measuring": "Measuring",
+    "measured": "Waiting",
+}
 _COLOURS = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trouble": "red"}
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from backend.errors import ReplacedError, UnreachableError
+from backend.errors import PeerError, ReplacedError, UnreachableError
 from backend.peer.jobs import Job, Jobs
+from backend.peer.news import tell_news, tell_partial
 from backend.peer.progress import Reporter
+from backend.peer.step import Vector
 from backend.peer.trainer import Progress
 from backend.peer.transport import Outbox, talk
+from backend.protocols.pace import Pace
 from backend.protocols.participant import (
+    AbortMeasuring,
     AbortTraining,
     Close,
     Connect,
@@ -21,8 +27,11 @@ from backend.protocols.participant import (
     Effect,
     Event,
     Frame,
+    KeepChange,
     Load,
     Loaded,
+    Measure,
+    Measured,
     Participant,
     Phase,
     Send,
@@ -31,23 +40,27 @@ from backend.protocols.participant import (
     StartTraining,
     Stop,
     Trained,
+    UndoChange,
 )
-from backend.wire.messages import (
-    CHUNK_BYTES,
-    Accepted,
-    Chunk,
-    Evaluated,
-    Hello,
-    Refused,
-    ServerFrame,
-    Version,
-    Welcome,
-)
+from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, Evaluate, Hello, Refused, Train, Welcome
+
+T = TypeVar("T")
 
 # A peer that is told to stop ends within 25 s: this for the partial update, the rest for a long step.
 WIND_DOWN_SECONDS = 8.0
 GOODBYE_SECONDS = 3.0
 PAUSE = 2.0
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one training made, until the next one is done."""
+
+    plan: Train
+    content: memoryview
+    change: Vector | None
+    # The control variate's, of this task's run and this client.
+    name: str
 
 
 class Session:
@@ -64,12 +77,16 @@ class Session:
         self.machine = Participant()
         self._inbox: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._outbox: Outbox = asyncio.Queue()
+        self._identity = ""
         self._chunk_bytes = CHUNK_BYTES
         self._connection: asyncio.Task[None] | None = None
         self._is_open = False
         self._running: set[asyncio.Task[None]] = set()
-        self._job: Job | None = None
-        self._update: tuple[int, memoryview] | None = None
+        self._training: Job[Train] | None = None
+        self._measuring: Job[Evaluate] | None = None
+        self._update: Update | None = None
+        self._pace = Pace()
+        self._uploading_since: float | None = None
         self._between_rounds = asyncio.Event()
         self._reason = ""
 
@@ -99,10 +116,16 @@ class Session:
             await self._end()
 
     def _handle(self, event: Event) -> None:
+        match event:
+            case Frame(Welcome() as frame):
+                self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
+                self._identity = f"{self._address} {frame.bundle} {frame.client}"
+            case Frame(Accepted() | Refused()):
+                self._time_upload()
         for effect in self.machine.handle(event):
             self._perform(effect)
         if isinstance(event, Frame):
-            self._tell_news(event.frame)
+            tell_news(self._reporter, event.frame)
         if self.machine.plan is None:
             self._between_rounds.set()
         else:
@@ -117,11 +140,21 @@ class Session:
             case Load(bundle):
                 self._spawn(self._load(bundle))
             case StartTraining(plan):
-                self._job = Job(plan)
-                self._spawn(self._train(self._job))
+                seconds = self._pace.training_seconds(plan.seconds, self._jobs.update_bytes(plan))
+                self._training = Job(plan, time.monotonic() + seconds)
+                self._spawn(self._train(self._training))
             case AbortTraining():
-                if self._job:
-                    self._job.abort()
+                _abort(self._training)
+            case Measure(exam):
+                seconds = self._pace.training_seconds(exam.seconds, 0)
+                self._measuring = Job(exam, time.monotonic() + seconds)
+                self._spawn(self._measure(self._measuring))
+            case AbortMeasuring():
+                _abort(self._measuring)
+            case KeepChange(number):
+                self._keep(number, undo=False)
+            case UndoChange(number):
+                self._keep(number, undo=True)
             case SendChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case Close():
@@ -132,6 +165,7 @@ class Session:
             sentence = f"The server is away ({self._reason}); next attempt in {delay:.1f} s."
             self._reporter.tell("offline", sentence, seconds=round(delay, 3))
         self._outbox = asyncio.Queue()
+        self._uploading_since = None
         self._connection = self._spawn(self._talk(delay, self._outbox))
 
     async def _talk(self, delay: float, outbox: Outbox) -> None:
@@ -148,27 +182,38 @@ class Session:
         self._inbox.put_nowait(Disconnected(self._random()))
 
     def _send_chunks(self, number: int, start: int, until: int) -> None:
-        if self._update is None or self._update[0] != number:
+        if self._update is None or self._update.plan.round != number:
             return
+        if start == 0:
+            self._uploading_since = time.monotonic()
         for offset in range(start, until, self._chunk_bytes):
-            data = self._update[1][offset : min(offset + self._chunk_bytes, until)]
-            self._outbox.put_nowait(Chunk(round=number, offset=offset, data=memoryview(data)))
+            data = self._update.content[offset : min(offset + self._chunk_bytes, until)]
+            self._outbox.put_nowait(Chunk(round=number, offset=offset, data=data))
+
+    def _time_upload(self) -> None:
+        """An update was answered: how fast did it get there?"""
+        if self._update is not None and self._uploading_since is not None:
+            spent = time.monotonic() - self._uploading_since
+            self._pace = self._pace.uploaded(len(self._update.content), spent)
+        self._uploading_since = None
+
+    def _keep(self, number: int, *, undo: bool) -> None:
+        update = self._update
+        if update is not None and update.change is not None and update.plan.round == number:
+            self._jobs.keep(update.name, update.plan.version, update.change, undo=undo)
 
     async def _load(self, bundle: str) -> None:
         self._reporter.tell("loading", "Loading the model.")
-        while True:
-            try:
-                backend, step_ms = await self._jobs.load(bundle)
-                break
-            except UnreachableError as error:
-                self._reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.")
-                await asyncio.sleep(PAUSE)
+        loaded = await self._insist(lambda: self._jobs.load(bundle), lambda: False)
+        if loaded is None:
+            return
+        backend, step_ms, examples = loaded
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
-        self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
-        self._inbox.put_nowait(Loaded(backend, step_ms))
+        self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms, examples=examples)
+        self._inbox.put_nowait(Loaded(backend, step_ms, examples))
 
-    async def _train(self, job: Job) -> None:
-        plan = job.plan
+    async def _train(self, job: Job[Train]) -> None:
+        plan, name = job.order, self._identity
         loop = asyncio.get_running_loop()
         self._reporter.tell(
             "training", f"Round {plan.round}: training from version {plan.version}.", round=plan.round
@@ -178,52 +223,54 @@ class Session:
             step = self._reporter.step
             loop.call_soon_threadsafe(step, plan.round, progress.step, progress.steps, progress.loss)
 
-        result = None
-        while result is None and not job.stop.is_set():
-            try:
-                result = await self._jobs.train(job, report)
-            except UnreachableError as error:
-                self._reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.", round=plan.round)
-                await asyncio.sleep(PAUSE)
+        result = await self._insist(lambda: self._jobs.train(job, name, report), job.stop.is_set)
         if job.aborted:
             return
         if result is None or not result.steps:
             self._between_rounds.set()
             return
-        update = memoryview(result.update.astype("<f4", copy=False).tobytes())
-        self._update = plan.round, update
+        tell_partial(self._reporter, plan.round, result.steps, result.planned)
+        self._update = Update(plan, memoryview(result.content()), result.change, name)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._inbox.put_nowait(Trained(plan.round, len(update), *done))
+        self._inbox.put_nowait(Trained(plan.round, len(self._update.content), *done))
 
-    def _tell_news(self, frame: ServerFrame) -> None:
-        match frame:
-            case Welcome(client=client, chunk_bytes=chunk_bytes):
-                self._chunk_bytes = max(1, min(CHUNK_BYTES, chunk_bytes))
-                self._reporter.tell("connected", f"Connected as {client}.", client=client)
-            case Accepted(round=number, examples=examples):
-                sentence = f"Round {number}: your update counts, with {examples} examples."
-                self._reporter.tell("accepted", sentence, round=number, examples=examples)
-            case Refused(round=number, code=code, reason=reason):
-                sentence = f"Round {number}: your update does not count. {reason}"
-                self._reporter.tell("refused", sentence, round=number, code=code)
-            case Version(version=version, round=number, loss=loss, metrics=metrics):
-                sentence = f"Version {version} is there (the cohort's loss {loss:.4f})."
-                self._reporter.tell(
-                    "version", sentence, version=version, round=number, loss=loss, metrics=metrics
-                )
-            case Evaluated(version=version, loss=loss, metrics=metrics):
-                shown = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-                sentence = f"Version {version} on held-out data: loss {loss:.4f}" + (
-                    f", {shown}." if shown else "."
-                )
-                self._reporter.tell("evaluated", sentence, version=version, loss=loss, metrics=metrics)
+    async def _measure(self, job: Job[Evaluate]) -> None:
+        exam = job.order
+        sentence = f"Measuring version {exam.version} on held-out examples."
+        self._reporter.tell("measuring", sentence, version=exam.version)
+        try:
+            measured = await self._insist(lambda: self._jobs.measure(job), job.stop.is_set)
+        except PeerError as error:
+            # The server does without; training goes on.
+            self._reporter.tell("trouble", str(error))
+            return
+        if job.aborted or measured is None:
+            return
+        examples, loss, sums = measured
+        sentence = f"Version {exam.version} on {examples} held-out examples here: loss {loss:.4f}."
+        if not examples:
+            sentence = f"Nothing is held out here to measure version {exam.version} on."
+        self._reporter.tell("measured", sentence, version=exam.version, examples=examples, loss=loss)
+        self._inbox.put_nowait(Measured(exam.round, exam.version, examples, loss, sums))
+
+    async def _insist(
+        self, work: Callable[[], Coroutine[Any, Any, T]], given_up: Callable[[], bool]
+    ) -> T | None:
+        """What `work` makes, tried again while the server does not answer; None once it is given up."""
+        while not given_up():
+            try:
+                return await work()
+            except UnreachableError as error:
+                self._reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.")
+                await asyncio.sleep(PAUSE)
+        return None
 
     async def _stop_when(self, stop: asyncio.Event) -> None:
         """Ends the training after its current step, gives its partial update a few seconds, and leaves."""
         await stop.wait()
         self._reporter.tell("stopping", "Stopping after the current step.")
-        if self._job:
-            self._job.stop.set()
+        if self._training:
+            self._training.stop.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(WIND_DOWN_SECONDS):
                 await self._between_rounds.wait()
@@ -242,8 +289,8 @@ class Session:
 
     async def _end(self) -> None:
         """Lets the goodbye go out, then ends what is left."""
-        if self._job:
-            self._job.abort()
+        _abort(self._training)
+        _abort(self._measuring)
         if self._connection and self._is_open:
             self._outbox.put_nowait(None)
             await asyncio.wait([self._connection], timeout=GOODBYE_SECONDS)
@@ -252,3 +299,8 @@ class Session:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
         self._jobs.close()
+
+
+def _abort(job: Job[Train] | Job[Evaluate] | None) -> None:
+    if job:
+        job.abort()

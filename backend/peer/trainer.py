@@ -2,59 +2,81 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from backend.errors import PeerError
-from backend.numerics.philox import MAX_EXAMPLES, batches
+from backend.numerics.control import control_change
+from backend.numerics.philox import MAX_EXAMPLES
+from backend.numerics.walk import Walk
 from backend.peer.graphs import Graphs, Tensor, import_tensorflow
-from backend.peer.shards import Examples, join_shards, zero_examples
-from backend.services.manifest import MetricSpec
+from backend.peer.shards import Examples, zero_examples
+from backend.peer.step import Carry, Halt, Sums, Vector, never, read_totals, step_of, totals_size
+from backend.protocols.pace import Stride
 
-Vector = NDArray[np.float32]
-Carry = dict[str, Tensor]
+# A GPU works behind our back: every so many seconds it is waited for, so that a training ends in time.
+WAIT_EVERY = 0.1
+REPORT_EVERY = 0.25
+
+
+@dataclass(frozen=True)
+class Control:
+    """SCAFFOLD's control variates [T]: the server's and the client's own."""
+
+    server: Vector
+    own: Vector
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one round asks of a participant; `past_steps` is where a learning-rate schedule stands."""
+    """What one round asks of a client.
+
+    `steps` 0 makes as many as `epochs`; `batch_size` None is the bundle's; `past_steps` is where a
+    learning-rate schedule stands; `proximal_mu` is FedProx's, 0 without.
+    """
 
     epochs: int
     learning_rate: float
     seed: int
+    steps: int = 0
+    batch_size: int | None = None
     past_steps: int = 0
+    proximal_mu: float = 0.0
+    control: Control | None = None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """After `step` of `steps`: means over the examples so far, weighted."""
+    """After `step` of `steps`: the mean loss over the examples so far."""
 
     step: int
     steps: int
     loss: float
-    metrics: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Result:
-    """`update` [P] is local minus global; `examples` counts each epoch's visit to an example.
+    """`update` [P] is local minus global; `change` [T] is that of the control variate, if there is one.
 
-    `sums` has a numerator and a denominator for each row of the metrics.
+    `examples` counts each visit to an example; `steps` of `planned` were done.
     """
 
     update: Vector
+    change: Vector | None
     examples: int
     steps: int
+    planned: int
     loss: float
-    sums: list[tuple[float, float]]
+    sums: Sums
     step_ms: float
+
+    def content(self) -> bytes:
+        """What is sent: the update, then the change, little-endian."""
+        parts = [self.update] if self.change is None else [self.update, self.change]
+        return b"".join(part.astype("<f4", copy=False).tobytes() for part in parts)
 
 
 class Trainer:
@@ -64,25 +86,26 @@ class Trainer:
         self._tf = import_tensorflow()
         self._manifest = graphs.manifest
         self.backend = graphs.backend
-        self._step = self._tf.function(_step_of(self._tf, graphs), autograph=False)
+        # TensorFlow traces each combination of corrections once, so that unused ones cost nothing.
+        self._step = self._tf.function(step_of(self._tf, graphs), autograph=False)
 
     def train(
         self,
         weights: Vector,
         plan: Plan,
-        shards: Sequence[Examples],
-        stop: threading.Event,
+        examples: Examples,
+        halt: Halt,
         report: Callable[[Progress], None],
     ) -> Result:
-        """Trains from `weights` [P] over all examples of `shards`, `plan.epochs` times.
+        """Trains from `weights` [P] over `examples`.
 
-        A set `stop` ends after the current step; the result is then that of the steps done. `report` is
-        called now and then, from this thread. Raises PeerError when weights or examples do not fit, or
+        `halt` may end it before any step; the result is then that of the steps done. `report` is called now
+        and then, from this thread. Raises PeerError when weights, examples or the plan do not fit, or
         TensorFlow fails (for want of memory, for example).
         """
-        examples = self._examples(weights, shards)
+        self._check(weights, plan, examples)
         try:
-            return self._run(weights, plan, examples, stop, report)
+            return self._run(weights, plan, examples, halt, report)
         except self._tf.errors.OpError as error:
             cause = error.message.partition("\n")[0]
             raise PeerError(
@@ -94,30 +117,46 @@ class Trainer:
         weights: Vector,
         plan: Plan,
         examples: Examples,
-        stop: threading.Event,
+        halt: Halt,
         report: Callable[[Progress], None],
     ) -> Result:
-        planned = self._walk(plan, len(examples))
-        carry = self._start(weights)
-        rate = np.float32(plan.learning_rate)
+        walk = self._walk(plan)
+        planned = walk.length(len(examples))
         began = reported = time.perf_counter()
-        done = 0
-        for rows in planned:
-            if stop.is_set():
-                break
-            done += 1
-            batch = examples.batch(rows, self._manifest.batch_size)
-            carry = self._step(carry, batch, rate, np.array([plan.seed, done, plan.past_steps]))
-            if (now := time.perf_counter()) - reported > 0.25 and done < len(planned):
+        done, carry = 0, self._start(weights)
+        for stepped in self._steps(carry, plan, walk, weights, examples, halt):
+            done, carry = done + 1, stepped
+            if (now := time.perf_counter()) - reported > REPORT_EVERY and done < planned:
                 reported = now
-                _, loss, metrics = self._means(carry)
-                report(Progress(done, len(planned), loss, metrics))
-        count, loss, metrics = self._means(carry)
-        sums = pairs(carry["totals"].numpy())
+                _, loss, _ = read_totals(carry["totals"].numpy())
+                report(Progress(done, planned, loss))
+        count, loss, sums = read_totals(carry["totals"].numpy())
         update = self._end(carry) - weights
         step_ms = 1000 * (time.perf_counter() - began) / max(done, 1)
-        report(Progress(done, len(planned), loss, metrics))
-        return Result(update, round(count), done, loss, sums, step_ms)
+        report(Progress(done, planned, loss))
+        change = self._change(plan, update, done) if done else None
+        return Result(update, change, count, done, planned, loss, sums, step_ms)
+
+    def _steps(
+        self, carry: Carry, plan: Plan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
+    ) -> Iterator[Carry]:
+        """What step after step makes. On a GPU the last few may still be under way."""
+        corrections = self._corrections(plan, weights)
+        rate = np.float32(plan.learning_rate)
+        stride, waited, ahead = Stride(), time.perf_counter(), 0
+        for done, rows in enumerate(walk.batches(len(examples))):
+            if halt(done, stride.step_seconds):
+                return
+            batch = examples.batch(rows, self._manifest.batch_size)
+            key = np.array([plan.seed, done + 1, plan.past_steps])
+            carry = self._step(carry, batch, rate, key, corrections)
+            ahead += 1
+            if ahead * stride.step_seconds >= WAIT_EVERY or done < 2:
+                carry["totals"].numpy()
+                now = time.perf_counter()
+                stride.stepped(now - waited, ahead)
+                waited, ahead = now, 0
+            yield carry
 
     def time_step(self) -> float:
         """Milliseconds that one step takes on zeros, after a first one that lets TensorFlow settle."""
@@ -125,29 +164,51 @@ class Trainer:
         zeros = zero_examples(manifest, manifest.batch_size)
         weights = np.zeros(manifest.parameters.total, np.float32)
         plan = Plan(epochs=1, learning_rate=0.0, seed=0)
-        never = threading.Event()
-        self.train(weights, plan, [zeros], never, lambda _: None)
-        return self.train(weights, plan, [zeros], never, lambda _: None).step_ms
+        self.train(weights, plan, zeros, never, lambda _: None)
+        return self.train(weights, plan, zeros, never, lambda _: None).step_ms
 
-    def _examples(self, weights: Vector, shards: Sequence[Examples]) -> Examples:
-        total = self._manifest.parameters.total
-        if weights.shape != (total,):
+    def _check(self, weights: Vector, plan: Plan, examples: Examples) -> None:
+        sizes = self._manifest.parameters
+        if weights.shape != (sizes.total,):
             raise PeerError(
-                f"The version has {weights.size} values where the bundle has {total}; reload the task."
+                f"The version has {weights.size} values where the bundle has {sizes.total}; reload the task."
             )
-        if not shards or not (examples := join_shards(shards)):
+        if not examples:
             raise PeerError("The plan holds no examples; tell the task's owner.")
         if len(examples) > MAX_EXAMPLES:
             raise PeerError(
                 f"The plan holds over {MAX_EXAMPLES} examples; the task's owner must lower shards_per_client."
             )
-        return examples
+        largest = self._manifest.batch_size
+        if not 1 <= (plan.batch_size or largest) <= largest:
+            raise PeerError(
+                f"The plan asks for batches of {plan.batch_size}, the bundle takes 1 to {largest}; "
+                "tell the task's owner."
+            )
+        if plan.control and plan.learning_rate <= 0.0:
+            raise PeerError(
+                "Control variates need a learning rate above 0; the task's owner must set another one."
+            )
 
-    def _walk(self, plan: Plan, examples: int) -> list[NDArray[np.int64]]:
-        """The example numbers of every step of every epoch."""
-        size = self._manifest.batch_size
-        epochs = range(1, plan.epochs + 1)
-        return [rows for epoch in epochs for rows in batches(plan.seed, epoch, examples, size)]
+    def _walk(self, plan: Plan) -> Walk:
+        return Walk(plan.seed, plan.epochs, plan.steps, plan.batch_size or self._manifest.batch_size)
+
+    def _corrections(self, plan: Plan, weights: Vector) -> Mapping[str, Tensor]:
+        """What `step.corrected` takes, on the device for the whole training."""
+        tf = self._tf
+        given: dict[str, Tensor] = {}
+        if plan.proximal_mu:
+            given["start"] = tf.constant(weights[: self._manifest.parameters.trainable])
+            given["mu"] = tf.constant(plan.proximal_mu, tf.float32)
+        if plan.control:
+            given["drift"] = tf.constant(plan.control.server - plan.control.own)
+        return given
+
+    def _change(self, plan: Plan, update: Vector, done: int) -> Vector | None:
+        if plan.control is None:
+            return None
+        moved = update[: self._manifest.parameters.trainable]
+        return control_change(plan.control.server, moved, done, plan.learning_rate)
 
     def _start(self, weights: Vector) -> Carry:
         tf, sizes = self._tf, self._manifest.parameters
@@ -160,73 +221,3 @@ class Trainer:
 
     def _end(self, carry: Carry) -> Vector:
         return np.concatenate([carry["trainable"].numpy(), carry["state"].numpy()])
-
-    def _means(self, carry: Carry) -> tuple[float, float, dict[str, float]]:
-        """Examples so far, and the means of loss and metrics over them."""
-        return means(carry["totals"].numpy(), self._manifest.metrics)
-
-
-def _step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
-    """One training step in one TensorFlow call: random inputs, gradient, local optimizer, running totals.
-
-    `key` [3], int64, is the plan's seed, the step's number, from 1, and the steps of earlier rounds.
-    """
-    manifest = graphs.manifest
-    train, apply = graphs.run["train"], graphs.run["apply"]
-
-    def step(carry: Carry, batch: dict[str, Tensor], learning_rate: Tensor, key: Tensor) -> Carry:
-        draws = {
-            spec.name: tf.random.stateless_uniform(
-                spec.shape, seed=tf.stack([key[0], key[1] + (stream << 32)]), alg="philox"
-            )
-            for stream, spec in enumerate(manifest.random)
-        }
-        grown = train({**carry, **batch, **draws})
-        rates = {
-            "learning_rate": learning_rate,
-            "step": tf.cast(key[1], tf.float32),
-            "past_steps": tf.cast(key[2], tf.float32),
-        }
-        moved = apply({**carry, **rates, "gradient": grown["gradient"]})
-        return {
-            "trainable": moved["new_trainable"],
-            "state": grown.get("new_state", carry["state"]),
-            "slots": moved.get("new_slots", carry["slots"]),
-            "totals": carry["totals"] + totals(tf, grown, batch["sample_weight"]),
-        }
-
-    return step
-
-
-def totals(tf: Any, outputs: Mapping[str, Tensor], sample_weight: Tensor) -> Tensor:
-    """[examples, examples * loss, each metric's numerator and denominator] of one batch, float64."""
-    count = tf.reduce_sum(tf.cast(sample_weight > 0.0, tf.float64))
-    parts = [tf.stack([count, count * tf.cast(outputs["loss"], tf.float64)])]
-    if "metrics" in outputs:
-        parts.append(tf.reshape(tf.cast(outputs["metrics"], tf.float64), [-1]))
-    return tf.concat(parts, axis=0)
-
-
-def means(
-    summed: NDArray[np.float64], metrics: Sequence[MetricSpec]
-) -> tuple[float, float, dict[str, float]]:
-    """Examples, mean loss and metrics of `totals` added up over some batches."""
-    count, loss = summed[:2].tolist()
-    sums = pairs(summed)
-    starts = accumulate((spec.rows for spec in metrics), initial=0)
-    values = {
-        spec.name: spec.value(sums[start : start + spec.rows])
-        for spec, start in zip(metrics, starts, strict=False)
-    }
-    return count, loss / max(count, 1.0), values
-
-
-def pairs(summed: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Each metric row's numerator and denominator in `totals`."""
-    sums: list[float] = summed[2:].tolist()
-    return list(zip(sums[::2], sums[1::2], strict=True))
-
-
-def totals_size(metrics: Sequence[MetricSpec]) -> int:
-    """The length of `totals`."""
-    return 2 + 2 * sum(spec.rows for spec in metrics)

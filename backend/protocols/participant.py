@@ -19,6 +19,9 @@ from backend.wire.messages import (
     ClientFrame,
     Closing,
     Credit,
+    Evaluate,
+    Evaluated,
+    Evaluation,
     Hash,
     Hello,
     Leave,
@@ -47,6 +50,7 @@ class Phase(StrEnum):
     WAITING = "waiting"
     TRAINING = "training"
     UPLOADING = "uploading"
+    EVALUATING = "evaluating"
     FINISHED = "finished"
 
 
@@ -83,19 +87,36 @@ class Frame(Struct, frozen=True, tag="frame"):
 
 
 class Loaded(Struct, frozen=True, tag="loaded"):
-    """The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds."""
+    """The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds.
+
+    `examples` are the client's own training examples, 0 where the task deals out shards.
+    """
 
     backend: str
     step_ms: float
+    examples: int
 
 
 class Trained(Struct, frozen=True, tag="trained"):
-    """The update of `round`, `size` bytes long, is ready. Never reported after `abort_training`."""
+    """The update of `round`, `size` bytes long, is ready, perhaps after fewer steps than planned.
+
+    Never reported after `abort_training`, nor without a whole step.
+    """
 
     round: int
     size: int
     examples: int
     steps: int
+    loss: float
+    sums: Sums
+
+
+class Measured(Struct, frozen=True, tag="measured"):
+    """The measurement that `measure` asked for. Never reported after `abort_measuring`."""
+
+    round: int
+    version: int
+    examples: int
     loss: float
     sums: Sums
 
@@ -110,7 +131,7 @@ class Stop(Struct, frozen=True, tag="stop"):
     """The volunteer stops."""
 
 
-Event = Start | Connected | Frame | Loaded | Trained | Disconnected | Stop
+Event = Start | Connected | Frame | Loaded | Trained | Measured | Disconnected | Stop
 
 # Effects: what the machine asks of the host, in order.
 
@@ -143,6 +164,28 @@ class AbortTraining(Struct, frozen=True, tag="abort_training"):
     """End the training in progress and throw its result away."""
 
 
+class Measure(Struct, frozen=True, tag="measure"):
+    """Measure the version on held-out examples; then report `measured`."""
+
+    exam: Evaluate
+
+
+class AbortMeasuring(Struct, frozen=True, tag="abort_measuring"):
+    """End the measurement in progress and throw its result away."""
+
+
+class KeepChange(Struct, frozen=True, tag="keep_change"):
+    """The update of `round` counts: add the change that it made to the client's own control variate."""
+
+    round: int
+
+
+class UndoChange(Struct, frozen=True, tag="undo_change"):
+    """The update of `round` is in no version after all: take its change back out."""
+
+    round: int
+
+
 class SendChunks(Struct, frozen=True, tag="send_chunks"):
     """Send bytes [start, until) of the update of `round` as Chunk frames (`start` is `from` in JSON)."""
 
@@ -155,7 +198,19 @@ class Close(Struct, frozen=True, tag="close"):
     """Close the socket, or forget the attempt to open it."""
 
 
-Effect = Connect | Send | Load | StartTraining | AbortTraining | SendChunks | Close
+Effect = (
+    Connect
+    | Send
+    | Load
+    | StartTraining
+    | AbortTraining
+    | Measure
+    | AbortMeasuring
+    | KeepChange
+    | UndoChange
+    | SendChunks
+    | Close
+)
 
 
 @dataclass
@@ -173,6 +228,10 @@ class Participant:
     plan: Train | None = None
     offer: Offer | None = None
     sent: int = 0
+    exam: Evaluate | None = None
+    evaluation: Evaluation | None = None
+    # Accepted with a change of the control variate, and not yet seen in a version.
+    counted: Offer | None = None
     finished: bool = False
     accepted: int = 0
     refused: int = 0
@@ -193,7 +252,7 @@ class Participant:
         if self.finished:
             return Phase.FINISHED
         if self.plan is None:
-            return Phase.WAITING
+            return Phase.EVALUATING if self._measuring else Phase.WAITING
         return Phase.TRAINING if self.offer is None else Phase.UPLOADING
 
     def handle(self, event: Event) -> list[Effect]:
@@ -205,10 +264,12 @@ class Participant:
                 return self._connected()
             case Frame(frame):
                 return self._frame(frame)
-            case Loaded(backend, step_ms):
-                return self._loaded(backend, step_ms)
+            case Loaded(backend, step_ms, examples):
+                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
             case Trained():
                 return self._trained(event)
+            case Measured():
+                return self._measured(event)
             case Disconnected(random):
                 return self._disconnected(random)
             case Stop():
@@ -241,12 +302,12 @@ class Participant:
             return []
         effects: list[Effect] = [Send(Leave())] if self.link is Link.OPEN else []
         self.link = Link.CLOSED
-        return [*effects, Close(), *self._forget_round()]
+        return [*effects, Close(), *self._forget_all()]
 
-    def _loaded(self, backend: str, step_ms: float) -> list[Effect]:
+    def _loaded(self, ready: Ready) -> list[Effect]:
         if self.bundle is None or self.ready is not None:
             return []
-        self.ready = Ready(backend=backend, step_ms=step_ms, examples=0)
+        self.ready = ready
         return [Send(self.ready)] if self.link is Link.OPEN else []
 
     def _trained(self, event: Trained) -> list[Effect]:
@@ -264,6 +325,19 @@ class Participant:
         self.sent = 0
         return [Send(self.offer)] if self.link is Link.OPEN else []
 
+    def _measured(self, event: Measured) -> list[Effect]:
+        exam = self.exam
+        if not exam or self.evaluation or (event.round, event.version) != (exam.round, exam.version):
+            return []
+        self.evaluation = Evaluation(
+            round=event.round,
+            version=event.version,
+            examples=event.examples,
+            loss=event.loss,
+            sums=event.sums,
+        )
+        return [Send(self.evaluation)] if self.link is Link.OPEN else []
+
     def _frame(self, frame: ServerFrame) -> list[Effect]:
         """Before Welcome only Welcome and Closing make sense, after it everything but Welcome."""
         match frame, self.link:
@@ -273,41 +347,49 @@ class Participant:
                 return self._closing(code, reason)
             case Train(), Link.OPEN:
                 return self._train(frame)
+            case Evaluate(), Link.OPEN:
+                return self._evaluate(frame)
             case Credit(round=number, until=until), Link.OPEN:
                 return self._credit(number, until)
             case Accepted(round=number, examples=examples), Link.OPEN:
                 self.accepted += 1
                 self.examples += examples
-                return self._round_over(number)
+                return [*self._counts(number), *self._round_over(number)]
             case Refused(round=number, reason=reason), Link.OPEN:
                 self.refused += 1
                 self.reason = reason
                 return self._round_over(number)
-            case (Version(round=number) | Abandoned(round=number), Link.OPEN):
-                return self._missed(number)
-            case State(phase=phase, round=number), Link.OPEN:
+            case Version(version=version, round=number), Link.OPEN:
+                return [*self._learned(version), *self._missed(number)]
+            case Abandoned(round=number), Link.OPEN:
+                return [*self._undo(number), *self._missed(number)]
+            case Evaluated(version=version, source="clients"), Link.OPEN:
+                return self._forget_exam(version)
+            case State(phase=phase, round=number, version=version), Link.OPEN:
                 self.finished = phase == "finished"
-                return self._forget_round() if self.finished else self._missed(number - 1)
+                return [
+                    *self._learned(version),
+                    *(self._forget_all() if self.finished else self._missed(number - 1)),
+                ]
         return []
 
     def _welcome(self, frame: Welcome) -> list[Effect]:
         self.link, self.attempts = Link.OPEN, 0
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
-            self.bundle, self.ready = frame.bundle, None
-            return [*self._forget_round(), Load(frame.bundle)]
+            self.bundle, self.ready, self.counted = frame.bundle, None, None
+            return [*self._forget_all(), Load(frame.bundle)]
         if self.ready is None:
             return []
         self.sent = 0
-        again: list[Effect] = [Send(self.offer)] if self.offer else []
-        return [Send(self.ready), *again]
+        return [Send(frame) for frame in (self.ready, self.offer, self.evaluation) if frame]
 
     def _closing(self, code: str, reason: str) -> list[Effect]:
         self.reason = reason
         if code != "replaced":
             return []
         self.link = Link.CLOSED
-        return [Close(), *self._forget_round()]
+        return [Close(), *self._forget_all()]
 
     def _train(self, plan: Train) -> list[Effect]:
         if self.ready is None:
@@ -316,9 +398,24 @@ class Participant:
         if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):
             # The server repeats the plan after a reconnection; the work in hand is the one it asks for.
             return []
-        aborted = self._forget_round()
+        undone = (
+            self._undo(self.counted.round) if self.counted and plan.version <= self.counted.version else []
+        )
+        aborted = [*self._learned(plan.version), *self._forget_all()]
         self.plan, self.finished = plan, False
-        return [*aborted, StartTraining(plan)]
+        return [*undone, *aborted, StartTraining(plan)]
+
+    def _evaluate(self, exam: Evaluate) -> list[Effect]:
+        """Training comes first: who trains says nothing."""
+        if self.ready is None or (self.plan and not self.offer):
+            return []
+        mine = self.exam
+        if mine and (mine.round, mine.version) == (exam.round, exam.version):
+            # Repeated after a reconnection, like a plan.
+            return [Send(self.evaluation)] if self.evaluation else []
+        aborted = self._forget_exam()
+        self.exam = exam
+        return [*aborted, Measure(exam)]
 
     def _credit(self, number: int, until: int) -> list[Effect]:
         if self.offer is None or number != self.offer.round:
@@ -328,6 +425,25 @@ class Participant:
             return []
         self.sent = until
         return [SendChunks(number, start, until)]
+
+    def _counts(self, number: int) -> list[Effect]:
+        """A change of the control variate is kept at once: who stops now has no other chance."""
+        if not (self.plan and self.plan.control and self.offer and self.offer.round == number):
+            return []
+        self.counted = self.offer
+        return [KeepChange(number)]
+
+    def _undo(self, number: int) -> list[Effect]:
+        if self.counted is None or self.counted.round != number:
+            return []
+        self.counted = None
+        return [UndoChange(number)]
+
+    def _learned(self, version: int) -> list[Effect]:
+        """There is `version`: what made it needs no undoing, and older ones need no measuring."""
+        if self.counted and self.counted.version < version:
+            self.counted = None
+        return self._forget_exam(version - 1)
 
     def _round_over(self, number: int) -> list[Effect]:
         """Nothing of round `number`, or of one before it, can count any more."""
@@ -343,3 +459,18 @@ class Participant:
         training = self.plan is not None and self.offer is None
         self.plan, self.offer, self.sent = None, None, 0
         return [AbortTraining()] if training else []
+
+    @property
+    def _measuring(self) -> bool:
+        return self.exam is not None and self.evaluation is None
+
+    def _forget_exam(self, until: int | None = None) -> list[Effect]:
+        """Forgets the measurement in hand, if it is of version `until` or an older one."""
+        if self.exam is None or (until is not None and self.exam.version > until):
+            return []
+        measuring = self._measuring
+        self.exam, self.evaluation = None, None
+        return [AbortMeasuring()] if measuring else []
+
+    def _forget_all(self) -> list[Effect]:
+        return [*self._forget_round(), *self._forget_exam()]

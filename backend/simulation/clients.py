@@ -226,7 +226,7 @@ class SimulatedClient:
         self.handle(to.Disconnected(self._random.random()))
 
     def _loaded(self) -> None:
-        self.handle(to.Loaded(self.traits.backend, 1000.0 * self.traits.step_seconds))
+        self.handle(to.Loaded(self.traits.backend, 1000.0 * self.traits.step_seconds, examples=0))
 
     def _train(self, plan: Train) -> None:
         self._stop_training()

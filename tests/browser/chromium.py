@@ -84,6 +84,10 @@ class Tab:
         await session.detach()
         return used
 
+    def reload(self) -> None:
+        """Begins the page again; the browser keeps what the site stored."""
+        self._chromium.wait(self._page.reload(), 90)
+
     def close(self) -> None:
         self._chromium.wait(self._page.close(), 30)
 

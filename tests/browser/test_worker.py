@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,19 @@ pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(6
 
 # Dropout, noise and a convolution: every number that a participant must share with the others takes part.
 MODEL = "dropout"
-PLAN = {"epochs": 2, "learningRate": 0.05, "pastSteps": 0, "seed": 12345678901}
+PLAN = {
+    "epochs": 2,
+    "steps": 0,
+    "batchSize": 8,
+    "learningRate": 0.05,
+    "pastSteps": 0,
+    "seed": 12345678901,
+    "proximalMu": 0.0,
+    "control": None,
+    "until": None,
+}
+# Everything else that a plan may ask for: 9 steps of 5 rows are one pass over 35 examples and two batches.
+CORRECTED = {**PLAN, "epochs": 0, "steps": 9, "batchSize": 5, "proximalMu": 0.5}
 
 
 @dataclass(frozen=True)
@@ -47,15 +60,17 @@ def _shard(examples: int, seed: int) -> bytes:
     return msgspec.msgpack.encode(shard)
 
 
+def put_into(blobs: Path, content: bytes) -> str:
+    """The address of a blob that is there now."""
+    address = hashlib.sha256(content).hexdigest()
+    (blobs / address).write_bytes(content)
+    return address
+
+
 @pytest.fixture(scope="module")
 def task(bundles: Path, blobs: Path) -> Task:
     """The task's files in the blob store. Batches of 8 from 20 and 15 examples leave a short one."""
-
-    def put(content: bytes) -> str:
-        address = hashlib.sha256(content).hexdigest()
-        (blobs / address).write_bytes(content)
-        return address
-
+    put = partial(put_into, blobs)
     folder = bundles / MODEL
     for path in folder.rglob("*"):
         if path.is_file():
@@ -93,15 +108,52 @@ def load(tab: Tab, origin: str, task: Task, backend: str | None) -> dict[str, An
     )[-1]
 
 
+def ask_peer(task: Task, blobs: Path, folder: Path, plan: dict[str, Any]) -> dict[str, Any]:
+    """What the TensorFlow peer makes of a plan."""
+    update = folder / "update.bin"
+    shards = [str(blobs / shard) for shard in task.shards]
+    module = [sys.executable, "-m", "tests.browser.peer_plan"]
+    command = [*module, str(task.folder), json.dumps(plan), str(update), *shards]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {**json.loads(printed), "update": np.fromfile(update, "<f4")}
+
+
 @pytest.fixture(scope="module")
 def peers_own(task: Task, blobs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the TensorFlow peer reports for the same plan."""
-    update = tmp_path_factory.mktemp("peer") / "update.bin"
-    shards = [str(blobs / shard) for shard in task.shards]
-    module = [sys.executable, "-m", "tests.browser.peer_plan"]
-    command = [*module, str(task.folder), json.dumps(PLAN), str(update), *shards]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {**json.loads(printed), "update": np.fromfile(update, "<f4")}
+    return ask_peer(task, blobs, tmp_path_factory.mktemp("peer"), PLAN)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Two rounds of SCAFFOLD with FedProx: addresses of what the server gives, and the peer's results."""
+
+    weights: list[str]
+    variates: list[str]
+    peers: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def rounds(task: Task, blobs: Path, tmp_path_factory: pytest.TempPathFactory) -> Rounds:
+    """The server's variate is zero, then anything; the second version is the first with the peer's update."""
+    folder = tmp_path_factory.mktemp("rounds")
+    sizes = json.loads((task.folder / "bundle.json").read_text("utf-8"))["parameters"]
+    total, trainable = sizes["trainable"] + sizes["state"], sizes["trainable"]
+    weights = np.fromfile(task.folder / "weights.bin", "<f4")
+    servers = [np.zeros(trainable, "<f4"), np.random.default_rng(5).normal(0, 0.3, trainable).astype("<f4")]
+    own = np.zeros(trainable, "<f4")
+    made = Rounds([], [], [])
+    for server in servers:
+        for name, vector in (("weights", weights), ("server", server), ("own", own)):
+            vector.tofile(folder / name)
+        control = [str(folder / "server"), str(folder / "own")]
+        plan = {**CORRECTED, "weights": str(folder / "weights"), "control": control}
+        made.weights.append(put_into(blobs, weights.tobytes()))
+        made.variates.append(put_into(blobs, server.tobytes()))
+        made.peers.append(ask_peer(task, blobs, folder, plan))
+        update = made.peers[-1]["update"]
+        weights, own = weights + update[:total], own + update[total:]
+    return made
 
 
 @pytest.mark.parametrize("backend", ["wasm", "webgl"])
@@ -121,6 +173,52 @@ def test_a_plan_ends_in_the_update_of_the_tensorflow_peer(
     assert trained["loss"] == pytest.approx(peers_own["loss"], rel=1e-4)
     assert np.array(trained["sums"]) == pytest.approx(np.array(peers_own["sums"]), rel=1e-4)
     assert relative_error(trained["update"], peers_own["update"]) < 1e-3
+
+
+@pytest.mark.parametrize("backend", ["wasm", "webgl"])
+def test_steps_small_batches_fedprox_and_scaffold_give_the_peers_updates_over_two_rounds_and_a_reload(
+    backend: str, fresh: Tab, origin: str, task: Task, rounds: Rounds
+) -> None:
+    for version, peers in enumerate(rounds.peers):
+        load(fresh, origin, task, backend)
+        control = {"server": rounds.variates[version], "kept": f"test {backend}", "version": version}
+        plan = {**CORRECTED, "shards": task.shards, "control": control}
+        trained = tell(fresh, type="train", id=2, weights=rounds.weights[version], plan=plan)[-1]
+        assert trained["type"] == "trained", trained
+        assert (trained["steps"], trained["planned"], trained["examples"]) == (9, 9, peers["examples"])
+        update = np.array(trained["update"])
+        change = update[len(np.fromfile(task.folder / "weights.bin", "<f4")) :]
+        assert relative_error(update, peers["update"]) < 1e-3
+        assert relative_error(change, peers["update"][-len(change) :]) < 1e-3
+        kept = tell(fresh, type="keep", id=3, control=control, change=change.tolist(), undo=False)
+        assert kept[-1]["type"] == "kept"
+        fresh.reload()
+
+
+@pytest.mark.parametrize("backend", ["wasm", "webgl"])
+def test_measuring_gives_the_peers_sums(
+    backend: str, fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]
+) -> None:
+    load(fresh, origin, task, backend)
+    exam = {"shards": task.shards, "until": None}
+    measured = tell(fresh, type="measure", id=2, weights=task.weights, exam=exam)[-1]
+    assert measured["type"] == "measured", measured
+    examples, loss, sums = peers_own["measured"]
+    assert measured["examples"] == examples == 35
+    assert measured["loss"] == pytest.approx(loss, rel=1e-4)
+    assert np.array(measured["sums"]) == pytest.approx(np.array(sums), rel=1e-4)
+    nothing = tell(fresh, type="measure", id=3, weights=task.weights, exam={"shards": [], "until": None})[-1]
+    assert (nothing["type"], nothing["examples"]) == ("measured", 0)
+
+
+def test_a_training_whose_time_is_over_sends_the_steps_it_did_but_one_at_least(
+    fresh: Tab, origin: str, task: Task
+) -> None:
+    load(fresh, origin, task, "wasm")
+    plan = {**PLAN, "shards": task.shards, "until": 0}
+    trained = tell(fresh, type="train", id=2, weights=task.weights, plan=plan)[-1]
+    assert (trained["steps"], trained["planned"], trained["examples"]) == (1, 10, 8)
+    assert np.linalg.norm(trained["update"]) > 0
 
 
 def test_predicting_gives_keras_output(fresh: Tab, origin: str, task: Task) -> None:

@@ -16,6 +16,7 @@ from backend.errors import BundleError
 from backend.peer.blobs import Blobs
 from backend.peer.graphs import open_bundle
 from backend.peer.jobs import Jobs
+from backend.peer.variates import Variates
 from tests.peer.conftest import BlobServer
 from tests.tiny import graph_def
 
@@ -76,7 +77,9 @@ async def test_a_peer_refuses_a_tampered_bundle_that_a_server_hands_out(
     for blob in (graph, apply, content):
         blob_server.blobs[hashlib.sha256(blob).hexdigest()] = blob
     async with httpx.AsyncClient() as client:
-        jobs = Jobs(Blobs(client, blob_server.url, tmp_path / "cache"), "cpu")
+        jobs = Jobs(
+            Blobs(client, blob_server.url, tmp_path / "cache"), "cpu", Variates(tmp_path / "variates")
+        )
         with pytest.raises(BundleError, match="WriteFile"):
             await jobs.load(hashlib.sha256(content).hexdigest())
         jobs.close()

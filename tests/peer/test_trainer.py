@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ import pytest
 from backend.errors import PeerError
 from backend.numerics.philox import batches
 from backend.peer.graphs import import_graphs, import_tensorflow, open_bundle
-from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.trainer import Plan, Progress, Result, Trainer, Vector
+from backend.peer.shards import Examples, join_shards, read_shard, zero_examples
+from backend.peer.step import Halt, Vector, never
+from backend.peer.trainer import Plan, Progress, Result, Trainer
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 
@@ -51,9 +51,9 @@ def train(
     plan: Plan,
     shards: list[Examples],
     report: Callable[[Progress], None] = lambda _: None,
-    stop: threading.Event | None = None,
+    halt: Halt = never,
 ) -> Result:
-    return trainer.train(weights, plan, shards, stop or threading.Event(), report)
+    return trainer.train(weights, plan, join_shards(shards), halt, report)
 
 
 def test_the_same_seed_gives_the_same_update_to_the_bit_and_another_seed_another(
@@ -88,17 +88,13 @@ def test_training_lowers_the_loss(trainer: Trainer, weights: Vector, shards: lis
 def test_stop_ends_after_the_current_step_with_the_part_that_is_done(
     trainer: Trainer, weights: Vector, shards: list[Examples]
 ) -> None:
-    stop = threading.Event()
     watched: list[Progress] = []
-
-    def stop_soon(progress: Progress) -> None:
-        watched.append(progress)
-        stop.set()
-
     # Far more than fits before the first report, a quarter of a second after the start.
-    result = train(trainer, weights, Plan(200, 0.003, 7), shards, stop_soon, stop)
+    plan = Plan(200, 0.003, 7)
+    result = train(trainer, weights, plan, shards, watched.append, lambda *_: bool(watched))
     assert watched[0].step < watched[0].steps == 200 * 47
-    assert result.steps in (watched[0].step, watched[0].step + 1)
+    assert result.steps == watched[0].step
+    assert result.planned == 200 * 47
     whole_epochs, rest = divmod(result.steps, 47)
     assert result.examples == whole_epochs * 1500 + min(rest * 32, 1500)
     assert np.linalg.norm(result.update) > 0
@@ -107,20 +103,19 @@ def test_stop_ends_after_the_current_step_with_the_part_that_is_done(
 def test_stopped_before_the_first_step_nothing_is_done(
     trainer: Trainer, weights: Vector, shards: list[Examples]
 ) -> None:
-    stop = threading.Event()
-    stop.set()
-    result = train(trainer, weights, Plan(1, 0.003, 7), shards, stop=stop)
+    result = train(trainer, weights, Plan(1, 0.003, 7), shards, halt=lambda *_: True)
     assert (result.examples, result.steps) == (0, 0)
     assert not result.update.any()
 
 
 def test_a_vector_of_another_length_and_an_empty_plan_are_refused(
-    trainer: Trainer, weights: Vector, shards: list[Examples]
+    trainer: Trainer, weights: Vector, shards: list[Examples], digits: Path
 ) -> None:
+    nothing = zero_examples(open_bundle(digits / "built" / "bundle", []).manifest, 0)
     with pytest.raises(PeerError, match="7489 values"):
         train(trainer, weights[:-1], Plan(1, 0.003, 7), shards)
     with pytest.raises(PeerError, match="no examples"):
-        train(trainer, weights, Plan(1, 0.003, 7), [])
+        train(trainer, weights, Plan(1, 0.003, 7), [nothing])
 
 
 def test_tensorflow_draws_the_golden_random_numbers() -> None:

@@ -11,17 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.participant import (
+    AbortMeasuring,
     AbortTraining,
     Connect,
     Effect,
     Event,
+    KeepChange,
+    Measure,
     Participant,
     Phase,
     Send,
     SendChunks,
     StartTraining,
+    UndoChange,
 )
-from backend.wire.messages import Chunk, Offer, Ready
+from backend.wire.messages import Chunk, Evaluation, Offer, Ready
 from tests.vectors import make_participant as stories
 
 CONVERSATIONS = msgspec.json.decode(stories.FILE.read_bytes(), type=list[stories.Conversation])
@@ -72,7 +76,10 @@ NOTHING_LEGAL_BUT = {
         stories.READY[:3],
         ["loaded", "state", "closing", "disconnected", "stop", "accepted", "refused"],
     ),
-    "waiting": (stories.READY, ["train", "state", "closing", "disconnected", "stop", "accepted", "refused"]),
+    "waiting": (
+        stories.READY,
+        ["train", "evaluate", "state", "closing", "disconnected", "stop", "accepted", "refused"],
+    ),
 }
 
 
@@ -130,10 +137,43 @@ def test_at_most_one_training_goes_on_whatever_happens(events: list[Event]) -> N
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))
+def test_at_most_one_measurement_goes_on_and_none_beside_a_training(events: list[Event]) -> None:
+    measuring = 0
+    machine = Participant()
+    for one in events:
+        before = machine.evaluation
+        for effect in machine.handle(one):
+            measuring += isinstance(effect, Measure)
+            measuring -= isinstance(effect, AbortMeasuring)
+            assert measuring in (0, 1)
+            assert not (measuring and isinstance(effect, StartTraining))
+        if machine.evaluation is not None and machine.evaluation is not before:
+            measuring -= 1  # It ended by itself.
+        assert measuring == int(machine.exam is not None and machine.evaluation is None)
+
+
+@given(st.lists(st.sampled_from(EVENTS), max_size=60))
+def test_a_change_is_taken_back_only_after_it_was_kept_and_once(events: list[Event]) -> None:
+    kept: int | None = None
+    for _, effect in walk(events):
+        if isinstance(effect, KeepChange):
+            kept = effect.round
+        if isinstance(effect, UndoChange):
+            assert effect.round == kept
+            kept = None
+
+
+@given(st.lists(st.sampled_from(EVENTS), max_size=60))
 def test_nothing_is_sent_before_welcome_but_hello(events: list[Event]) -> None:
     for machine, effect in walk(events):
-        if isinstance(effect, Send) and isinstance(effect.frame, Ready | Offer):
-            assert machine.phase in (Phase.WAITING, Phase.TRAINING, Phase.UPLOADING, Phase.FINISHED)
+        if isinstance(effect, Send) and isinstance(effect.frame, Ready | Offer | Evaluation):
+            assert machine.phase in (
+                Phase.WAITING,
+                Phase.TRAINING,
+                Phase.UPLOADING,
+                Phase.EVALUATING,
+                Phase.FINISHED,
+            )
         assert not (isinstance(effect, Send) and isinstance(effect.frame, Chunk))
 
 

@@ -35,7 +35,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 Json = dict[str, Any]
 
-BUNDLE, OTHER_BUNDLE, WEIGHTS, SHARD = "b" * 64, "c" * 64, "a" * 64, "d" * 64
+BUNDLE, OTHER_BUNDLE, WEIGHTS, SHARD, CONTROL = "b" * 64, "c" * 64, "a" * 64, "d" * 64, "e" * 64
 SIZE = 600_000
 HELLO = {
     "type": "hello",
@@ -46,7 +46,8 @@ HELLO = {
 }
 START: Json = {"type": "start", "hello": HELLO}
 CONNECTED: Json = {"type": "connected"}
-LOADED: Json = {"type": "loaded", "backend": "wasm", "step_ms": 12.5}
+LOADED: Json = {"type": "loaded", "backend": "wasm", "step_ms": 12.5, "examples": 0}
+MEASURE = {"examples": 64, "loss": 0.75, "sums": [[48.0, 64.0]]}
 STOP: Json = {"type": "stop"}
 
 
@@ -58,7 +59,7 @@ def welcome(bundle: str = BUNDLE) -> Json:
     return frame("welcome", task="digits", client="0123456789abcdef", bundle=bundle, chunk_bytes=262_144)
 
 
-def train(number: int, version: int, seed: int = 7) -> Json:
+def train(number: int, version: int, seed: int = 7, control: str | None = None) -> Json:
     plan = {
         "weights": WEIGHTS,
         "epochs": 1,
@@ -68,7 +69,7 @@ def train(number: int, version: int, seed: int = 7) -> Json:
         "past_steps": 0,
         "seed": seed,
         "proximal_mu": 0.0,
-        "control": None,
+        "control": control,
         "seconds": 60.0,
     }
     return frame("train", round=number, version=version, shards=[{"sha256": SHARD, "examples": 64}], **plan)
@@ -77,6 +78,15 @@ def train(number: int, version: int, seed: int = 7) -> Json:
 def trained(number: int, examples: int = 64, steps: int = 2) -> Json:
     report = {"size": SIZE, "examples": examples, "steps": steps, "loss": 1.25, "sums": [[32.0, 64.0]]}
     return {"type": "trained", "round": number, **report}
+
+
+def evaluate(number: int, version: int) -> Json:
+    exam = {"weights": WEIGHTS, "shards": [{"sha256": SHARD, "examples": 64}], "seconds": 20.0}
+    return frame("evaluate", round=number, version=version, **exam)
+
+
+def measured(number: int, version: int) -> Json:
+    return {"type": "measured", "round": number, "version": version, **MEASURE}
 
 
 def credit(number: int, until: int) -> Json:
@@ -96,12 +106,12 @@ def version(number: int, of_round: int) -> Json:
     return frame("version", version=number, round=of_round, weights=WEIGHTS, **counts)
 
 
-def evaluated(number: int) -> Json:
-    return frame("evaluated", version=number, source="server", loss=0.9, metrics={"accuracy": 0.7})
+def evaluated(number: int, source: str = "server") -> Json:
+    return frame("evaluated", version=number, source=source, loss=0.9, metrics={"accuracy": 0.7})
 
 
-def state(phase: str, number: int) -> Json:
-    counts = {"version": 0, "needed": 0, "cohort": 0, "reported": 0, "quorum": 1}
+def state(phase: str, number: int, version: int = 0) -> Json:
+    counts = {"version": version, "needed": 0, "cohort": 0, "reported": 0, "quorum": 1}
     return frame("state", phase=phase, round=number, seconds=None, participants=[], **counts)
 
 
@@ -118,6 +128,8 @@ def lost(random: float) -> Json:
 
 
 READY = [START, CONNECTED, welcome(), LOADED]
+EVALUATING = [*READY, evaluate(1, 1)]
+COUNTED = [*READY, train(1, 0, control=CONTROL), trained(1), accepted(1)]
 TRAINING = [*READY, train(1, 0)]
 UPLOADING = [*TRAINING, trained(1)]
 
@@ -198,6 +210,50 @@ STORIES: dict[str, list[Json]] = {
     "closed for another reason": [*READY, closing("idle"), lost(0.5), CONNECTED, welcome()],
     "the task is finished": [
         *TRAINING, state("finished", 1), trained(1), lost(0.5), CONNECTED, welcome(), state("finished", 1),
+    ],
+    "an idle client measures a version": [
+        *UPLOADING, accepted(1), version(1, 1), evaluate(1, 1), measured(1, 1), evaluated(1, "clients"),
+        train(2, 1),
+    ],
+    "a client with own examples says how many, and may hold none out": [
+        *READY[:3], {**LOADED, "examples": 120}, evaluate(1, 1),
+        {**measured(1, 1), "examples": 0, "sums": []},
+    ],
+    "who trains is not kept from it by a measurement": [*TRAINING, evaluate(1, 0), trained(1), accepted(1)],
+    "who uploads can measure": [*UPLOADING, evaluate(1, 0), measured(1, 0), credit(1, SIZE), accepted(1)],
+    "a plan ends a measurement": [*EVALUATING, train(2, 1), measured(1, 1), trained(2)],
+    "a newer version ends the measurement of an older one": [*EVALUATING, version(2, 2), measured(1, 1)],
+    "a measurement goes on while its own version is announced": [
+        *EVALUATING, version(1, 1), evaluated(1), measured(1, 1),
+    ],
+    "the result of others ends a measurement": [*EVALUATING, evaluated(1, "clients"), measured(1, 1)],
+    "another measurement replaces one": [*EVALUATING, evaluate(2, 2), measured(1, 1), measured(2, 2)],
+    "the connection breaks while measuring, the answer is given after Ready": [
+        *EVALUATING, lost(0.5), measured(1, 1), CONNECTED, welcome(), evaluate(1, 1), version(2, 2),
+        lost(0.5), CONNECTED, welcome(),
+    ],
+    "a measurement asked for again after a reconnection goes on": [
+        *EVALUATING, lost(0.5), CONNECTED, welcome(), evaluate(1, 1), measured(1, 1), measured(1, 1),
+    ],
+    "measuring before the bundle is loaded is not possible": [*READY[:3], evaluate(1, 1), measured(1, 1)],
+    "stop while measuring": [*EVALUATING, STOP, measured(1, 1)],
+    "another bundle ends a measurement": [
+        *EVALUATING, lost(0.5), CONNECTED, welcome(OTHER_BUNDLE), measured(1, 1),
+    ],
+    "a finished task ends a measurement": [*EVALUATING, state("finished", 1), measured(1, 1)],
+    "the change of a control variate is kept when the update counts": [
+        *COUNTED, version(1, 1), abandoned(1), train(2, 1, control=CONTROL), trained(2), accepted(2),
+    ],
+    "the change of an abandoned round is taken back": [*COUNTED, abandoned(1), train(2, 0, control=CONTROL)],
+    "a change is taken back when its version is trained again": [
+        *COUNTED, lost(0.5), CONNECTED, welcome(), train(2, 0, control=CONTROL), trained(2), accepted(2),
+    ],
+    "a change of a lost connection stays when there is a newer version": [
+        *COUNTED, lost(0.5), CONNECTED, welcome(), state("waiting", 2, version=1),
+        train(2, 1, control=CONTROL), trained(2), refused(2), abandoned(1),
+    ],
+    "the change of a refused update is not kept": [
+        *READY, train(1, 0, control=CONTROL), trained(1), refused(1), abandoned(1),
     ],
     "a finished task is continued": [*READY, state("finished", 5), state("waiting", 5), train(6, 5)],
     "events out of place change nothing": [

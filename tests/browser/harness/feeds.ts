@@ -38,7 +38,7 @@ async function drain(feed: Feed): Promise<PreparedBatch[]> {
 
 /** All batches of a plan as text, once for each number of feeders. */
 export async function feeds({ feeders }: { feeders: readonly number[] }): Promise<string[]> {
-  const walk = { epochs: 3, seed: 12345678901 };
+  const walk = { epochs: 3, steps: 0, batchSize: 4, seed: 12345678901 };
   return Promise.all(
     feeders.map(async (count) => JSON.stringify(await drain(openFeed(bundle, examplesOf(18), walk, count)))),
   );

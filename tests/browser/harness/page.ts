@@ -88,7 +88,7 @@ window.trainFragile = async ({ origin, bundle, backend, weights, plan, loseAt })
   }
 };
 
-const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "predicted", "failed"]);
+const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "measured", "kept", "predicted", "failed"]);
 let trainer: Worker | null = null;
 
 function trainingWorker(): Worker {
@@ -105,6 +105,13 @@ function plain(message: FromWorker): unknown {
   return message;
 }
 
+/** Playwright hands plain arrays in, too. */
+function withVectors(message: Parameters<Window["tell"]>[0]): ToWorker {
+  if (message.type === "predict") return { ...message, input: Float32Array.from(message.input) };
+  if (message.type !== "keep") return message;
+  return { ...message, change: Float32Array.from(message.change as unknown as number[]).buffer };
+}
+
 window.tell = (message) => {
   const answer = Promise.withResolvers<unknown[]>();
   const said: unknown[] = [];
@@ -117,9 +124,7 @@ window.tell = (message) => {
     answer.resolve(said);
   };
   target.addEventListener("message", listen);
-  target.postMessage(
-    message.type === "predict" ? { ...message, input: Float32Array.from(message.input) } : message,
-  );
+  target.postMessage(withVectors(message));
   return answer.promise;
 };
 

@@ -22,7 +22,7 @@ const WELCOMED: readonly Event[] = [
   { type: "connected" },
   { type: "frame", frame: { type: "welcome", task: "digits", client: ME, bundle: HASH, chunk_bytes: 1000 } },
 ];
-const READY: readonly Event[] = [...WELCOMED, { type: "loaded", backend: "wasm", step_ms: 8 }];
+const READY: readonly Event[] = [...WELCOMED, { type: "loaded", backend: "wasm", step_ms: 8, examples: 0 }];
 const TRAINING: readonly Event[] = [
   ...READY,
   {
@@ -50,6 +50,14 @@ const TRAINED: readonly Event[] = [
   { type: "trained", round: 4, examples: 400, steps: 26, loss: 0.5, sums: [], size: 40 },
 ];
 
+const MEASURING: readonly Event[] = [
+  ...READY,
+  {
+    type: "frame",
+    frame: { type: "evaluate", round: 4, version: 4, weights: HASH, shards: [], seconds: 30 },
+  },
+];
+
 function after(events: readonly Event[]): State {
   return events.reduce((state, event) => handle(state, event).state, INITIAL);
 }
@@ -61,6 +69,7 @@ function view(events: readonly Event[], more: Partial<View> = {}): View {
     task: null,
     taskAt: 0,
     progress: null,
+    done: null,
     loaded: null,
     notice: null,
     retryAt: null,
@@ -91,7 +100,6 @@ const progress = {
   step: 12,
   steps: 36,
   loss: 0.42,
-  metrics: [],
   stepMs: 8,
 } as const;
 const reported = { client: ME, kind: "browser", backend: "wasm", status: "reported", accepted: 1 } as const;
@@ -106,6 +114,7 @@ describe("What the volunteer's device does, in words", () => {
     ["training", view(TRAINING, { progress }), "Training: step 12 of 36"],
     ["before the first step", view(TRAINING), "Training: fetching the examples"],
     ["uploading", view(TRAINED), "Sending your update"],
+    ["measuring", view(MEASURING), "Measuring the new version"],
     ["ended by itself", view([...READY, { type: "stop" }], { problem: "No memory." }), "Stopped"],
     ["left without an update", view([...READY, { type: "stop" }]), "Stopped"],
     [
@@ -143,6 +152,11 @@ describe("What the volunteer's device does, in words", () => {
     const task = taskState({ phase: "training", cohort: 2, seconds: 9 });
     const status = statusOf(view(READY, { task, counted: 4 }), 0);
     expect(status.line).toBe("Your update counts: waiting for 1 other, at most 9 s");
+  });
+
+  test("an update with fewer steps than planned says so", () => {
+    expect(statusOf(view(TRAINED, { done: [12, 20] }), 0).hint).toContain("60\u202f% of the steps in time");
+    expect(statusOf(view(TRAINED, { done: [20, 20] }), 0).hint).not.toContain("%");
   });
 
   test("offline counts down to the next attempt, and training goes on", () => {

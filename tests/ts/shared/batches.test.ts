@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { batches, permutation } from "../../../webapp/static/src/shared/batches";
+import { BatchOrder } from "../../../webapp/static/src/worker/input/order";
 import golden from "../../vectors/batches.json";
+import walks from "../../vectors/walks.json";
 
 describe("batches", () => {
   it.each(golden)("walks through $examples examples as Python does (seed $seed, epoch $epoch)", (order) => {
@@ -25,5 +27,14 @@ describe("batches", () => {
 
   it("refuses more examples than it can shuffle exactly", () => {
     expect(() => permutation(1, 1, 2 ** 21 + 1)).toThrow(/plan fewer shards/);
+  });
+});
+
+describe("walks", () => {
+  it.each(walks)("takes $steps steps or $epochs epochs of $examples examples as Python does", (walk) => {
+    const { seed, epochs, steps, batch_size: batchSize, examples } = walk;
+    const order = new BatchOrder(examples, { seed, epochs, steps, batchSize });
+    const taken = Array.from({ length: order.steps }, (_, i) => Array.from(order.rows(i + 1)));
+    expect(taken).toEqual(walk.batches);
   });
 });

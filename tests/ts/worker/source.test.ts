@@ -55,7 +55,7 @@ function own(answer: (request: TakeRequest) => TakeAnswer): { examples: OwnExamp
 }
 
 describe("a feed from the volunteer's own files", () => {
-  const walk = { epochs: 2, seed: 12345678901 };
+  const walk = { epochs: 2, steps: 0, batchSize: 4, seed: 12345678901 };
 
   it("gives the very batches that examples in memory give", async () => {
     const { examples } = own(({ id, rows }) => ({ id, examples: pick(rows) }));

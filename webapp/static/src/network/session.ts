@@ -3,9 +3,18 @@
  * Owns the machine's state, the connection, the worker and the update that waits to be sent.
  */
 
-import { type Effect, type Event, handle, INITIAL, type State, type Train } from "../protocols/participant";
+import { type Rate, trainingSeconds, uploaded } from "../protocols/pace";
+import {
+  type Effect,
+  type Event,
+  type Exam,
+  handle,
+  INITIAL,
+  type State,
+  type Train,
+} from "../protocols/participant";
 import { CHUNK_BYTES, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
-import type { Backend } from "../shared/worker-messages";
+import { type Backend, type Control, clock, type Plan } from "../shared/worker-messages";
 import type { Transport } from "./socket";
 import type { Loaded, Progress, Recovered, Trainer } from "./trainer";
 
@@ -22,6 +31,8 @@ export interface SessionOptions {
   readonly origin: string;
   readonly token: string;
   readonly agent: string;
+  /** The volunteer's own training examples; 0 where the task deals out shards. */
+  readonly examples: () => number;
   /** Something that `view` shows has changed. */
   readonly changed: () => void;
   readonly heard: (frame: ServerFrame) => void;
@@ -38,6 +49,8 @@ export interface View {
   /** The latest round in which this participant's update counted. */
   readonly counted: number | null;
   readonly progress: Progress | null;
+  /** Steps done and planned of the update that is being sent. */
+  readonly done: readonly [steps: number, planned: number] | null;
   /** What trains here, once it is loaded. */
   readonly loaded: Loaded | null;
   /** Why something else trains than at first. */
@@ -48,13 +61,25 @@ export interface View {
   readonly problem: string | null;
 }
 
+/** What one training made, until the next one is done. */
+interface Update {
+  readonly plan: Train;
+  readonly control: Control | null;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 export class Session {
   readonly #options: SessionOptions;
   #machine: State = INITIAL;
   #trainer: Trainer | null = null;
   #backend: Backend | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #update: Uint8Array<ArrayBuffer> = new Uint8Array();
+  #update: Update | null = null;
+  /** What the kept control variate belongs to: the task and this client. */
+  #identity = "";
+  #rate: Rate = null;
+  /** When the first chunk of the update in hand left, in milliseconds of `clock`. */
+  #uploadingSince: number | null = null;
   /** Grows with every connection: chunks of an older one are not sent on. */
   #connection = 0;
   #sending: Promise<void> = Promise.resolve();
@@ -64,6 +89,7 @@ export class Session {
     task: null,
     taskAt: 0,
     progress: null,
+    done: null,
     loaded: null,
     notice: null,
     retryAt: null,
@@ -125,29 +151,45 @@ export class Session {
         void this.#load(effect.bundle);
         return;
       case "train":
-        this.#show({ progress: null });
-        void this.#train(effect.plan);
+        this.#show({ progress: null, done: null });
+        void this.#train(effect.plan, this.#until(effect.plan));
+        return;
+      case "measure":
+        void this.#measure(effect.exam, clock() + 1000 * trainingSeconds(this.#rate, effect.exam.seconds, 0));
         return;
       case "abort_training":
+      case "abort_measuring":
         this.#trainer?.stop();
+        return;
+      case "keep_change":
+      case "undo_change":
+        this.#keep(effect.round, effect.type === "undo_change");
         return;
       case "send_chunks": {
         const { round, from, until } = effect;
         const connection = this.#connection;
+        if (from === 0) this.#uploadingSince = clock();
         this.#sending = this.#sending.then(() => this.#sendChunks(connection, round, from, until));
         return;
       }
       case "close":
         clearTimeout(this.#timer);
         this.#options.transport.close();
-        this.#trainer?.terminate();
-        this.#trainer = null;
+        this.#endTrainer();
         this.#show({ task: null, progress: null, retryAt: null });
     }
   }
 
+  /** When the training by `plan` has to end so that its update arrives in time. */
+  #until({ seconds, control }: Train): number {
+    const { parameters = 0, trainable = 0 } = this.#view.loaded ?? {};
+    const size = 4 * (parameters + (control === null ? 0 : trainable));
+    return clock() + 1000 * trainingSeconds(this.#rate, seconds, size);
+  }
+
   #connect(): void {
     this.#connection += 1;
+    this.#uploadingSince = null;
     this.#show({ retryAt: null });
     this.#options.transport.open({
       opened: () => this.#dispatch({ type: "connected" }),
@@ -164,11 +206,39 @@ export class Session {
       this.stop("The server speaks another version of this protocol. Reload the page and start again.");
       return;
     }
-    if (frame.type === "welcome") this.#show({ client: frame.client });
+    if (frame.type === "welcome") this.#greet(frame);
     if (frame.type === "accepted") this.#show({ counted: frame.round });
+    if (frame.type === "accepted" || frame.type === "refused") this.#timeUpload();
     if (frame.type === "state") this.#show({ task: frame, taskAt: performance.now() });
     this.#dispatch({ type: "frame", frame });
     this.#options.heard(frame);
+  }
+
+  #greet({ task, bundle, client }: FrameOf<"welcome">): void {
+    this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
+    this.#show({ client });
+  }
+
+  /** An update was answered: how fast did it get there? */
+  #timeUpload(): void {
+    if (this.#update === null || this.#uploadingSince === null) return;
+    this.#rate = uploaded(this.#rate, this.#update.bytes.length, (clock() - this.#uploadingSince) / 1000);
+    this.#uploadingSince = null;
+  }
+
+  /** Has the worker keep the change of the control variate, or take it back out. */
+  #keep(round: number, undo: boolean): void {
+    const { trainable = 0 } = this.#view.loaded ?? {};
+    const update = this.#update;
+    if (this.#trainer === null || update?.plan.round !== round || update.control === null) return;
+    this.#trainer.keep(update.control, update.bytes.slice(update.bytes.length - 4 * trainable).buffer, undo);
+  }
+
+  /** The worker ends when the change that it is keeping is kept. */
+  #endTrainer(): void {
+    const trainer = this.#trainer;
+    this.#trainer = null;
+    void trainer?.end();
   }
 
   async #load(bundle: string): Promise<void> {
@@ -177,23 +247,40 @@ export class Session {
     const loaded = await this.#insist(wanted, (trainer) => trainer.load(origin, bundle, this.#backend));
     if (!loaded) return;
     this.#show({ loaded });
-    this.#dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
+    const { backend, stepMs } = loaded;
+    this.#dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
   }
 
-  async #train(plan: Train): Promise<void> {
+  async #train(plan: Train, until: number): Promise<void> {
     const wanted = () => this.#machine.plan === plan;
+    const { version } = plan;
+    const control = plan.control === null ? null : { server: plan.control, kept: this.#identity, version };
     const trained = await this.#insist(wanted, (trainer) =>
-      trainer.train(plan.weights, workerPlan(plan), (progress) => {
+      trainer.train(plan.weights, workerPlan(plan, control, until), (progress) => {
         if (!wanted()) return;
         this.#show({ progress });
         this.#options.progressed(progress);
       }),
     );
-    if (!trained) return;
-    this.#update = new Uint8Array(trained.update);
-    const { examples, steps, loss, sums } = trained;
+    // Without a whole step there is nothing to say.
+    if (!trained || trained.steps === 0) return;
+    const bytes = new Uint8Array(trained.update);
+    this.#update = { plan, control, bytes };
+    const { examples, steps, planned, loss, sums } = trained;
     const { round } = plan;
-    this.#dispatch({ type: "trained", round, size: this.#update.length, examples, steps, loss, sums });
+    this.#show({ done: [steps, planned] });
+    this.#dispatch({ type: "trained", round, size: bytes.length, examples, steps, loss, sums });
+  }
+
+  /** A measurement that fails is left to others; training goes on. */
+  async #measure(exam: Exam, until: number): Promise<void> {
+    const shards = exam.shards.map(({ sha256 }) => sha256);
+    const trainer = this.#trainer;
+    const measured = await trainer?.measure(exam.weights, { shards, until }).catch(() => null);
+    if (!measured || this.#machine.exam !== exam) return;
+    const { round, version } = exam;
+    const { examples, loss, sums } = measured;
+    this.#dispatch({ type: "measured", round, version, examples, loss, sums });
   }
 
   /** Asks the worker until it answers or nobody wants the answer any more (null); after the last failure stops. */
@@ -226,15 +313,26 @@ export class Session {
     for (let offset = from; offset < until; offset += CHUNK_BYTES) {
       while (current() && transport.buffered > BUFFER_LIMIT) await pause(BUFFER_POLL);
       if (!current()) return;
-      const data = this.#update.subarray(offset, Math.min(offset + CHUNK_BYTES, until));
+      const data = this.#update?.bytes.subarray(offset, Math.min(offset + CHUNK_BYTES, until));
+      if (data === undefined) return;
       transport.send(encodeFrame({ type: "chunk", round, offset, data }));
     }
   }
 }
 
-function workerPlan(plan: Train) {
-  const { epochs, seed, learning_rate: learningRate, past_steps: pastSteps } = plan;
-  return { epochs, seed, learningRate, pastSteps, shards: plan.shards.map(({ sha256 }) => sha256) };
+function workerPlan(plan: Train, control: Control | null, until: number): Plan {
+  return {
+    seed: plan.seed,
+    epochs: plan.epochs,
+    steps: plan.steps,
+    batchSize: plan.batch_size,
+    learningRate: plan.learning_rate,
+    pastSteps: plan.past_steps,
+    proximalMu: plan.proximal_mu,
+    control,
+    until,
+    shards: plan.shards.map(({ sha256 }) => sha256),
+  };
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -4,12 +4,13 @@
  */
 
 import { type Failure, recover, type Setup } from "../shared/recovery";
-import type { Backend, FromWorker, Plan, ToWorker } from "../shared/worker-messages";
+import type { Backend, Control, Exam, FromWorker, Plan, ToWorker } from "../shared/worker-messages";
 
 type Answer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
 export type Loaded = Answer<"loaded">;
 export type Progress = Answer<"progress">;
 export type Trained = Answer<"trained">;
+export type Measured = Answer<"measured">;
 type Question = ToWorker extends infer M
   ? M extends { readonly id: number }
     ? Omit<M, "id">
@@ -54,6 +55,7 @@ export class Trainer {
   #last = 0;
   /** Nothing is started again: the training was stopped, or the worker ended. */
   #stopped = false;
+  #keeping: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly recovered: Recovered = ignore,
@@ -72,15 +74,34 @@ export class Trainer {
     return this.#insist(() => this.#ask<Trained>({ type: "train", weights, plan }, progress));
   }
 
+  /** Measures a version on held-out examples. */
+  measure(weights: string, exam: Exam): Promise<Measured> {
+    this.#stopped = false;
+    return this.#insist(() => this.#ask<Measured>({ type: "measure", weights, exam }));
+  }
+
+  /** Adds the change of a counted update to this client's control variate, or takes it back out. */
+  keep(control: Control, change: ArrayBuffer, undo: boolean): void {
+    // What cannot be kept starts at zero in the next round.
+    this.#keeping = this.#ask({ type: "keep", control, change, undo }).catch(() => undefined);
+  }
+
   async predict(weights: string, input: Float32Array): Promise<Float32Array> {
     const ask = () => this.#ask<Answer<"predicted">>({ type: "predict", weights, input });
     return (await this.#insist(ask)).output;
   }
 
-  /** Ends the training in progress after the current step; its promise resolves with what was done so far. */
+  /** Ends the work in progress after the current step; its promise resolves with what was done so far. */
   stop(): void {
     this.#stopped = true;
     this.#worker.postMessage({ type: "stop" } satisfies ToWorker);
+  }
+
+  /** Stops, and terminates when nothing is left to be kept. */
+  async end(): Promise<void> {
+    this.stop();
+    await this.#keeping;
+    this.terminate();
   }
 
   terminate(): void {

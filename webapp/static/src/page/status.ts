@@ -40,10 +40,19 @@ function words(current: Phase, view: View, now: number, own: number | null): Wor
     case "training":
       return training(view);
     case "uploading":
-      return ["Sending your update", "This is how your device would change the model."];
+      return uploading(view);
+    case "evaluating":
+      return ["Measuring the new version", "Your device tests it on examples that nobody trains on."];
     case "finished":
       return ["The model is trained", "All rounds are done. Thank you for your part in it!"];
   }
+}
+
+function uploading({ done }: View): Words {
+  const [steps, planned] = done ?? [1, 1];
+  if (steps >= planned) return ["Sending your update", "This is how your device would change the model."];
+  const share = Math.max(1, Math.floor((100 * steps) / planned));
+  return ["Sending your update", `${share}\u202f% of the steps in time: they count as much as they are.`];
 }
 
 function stopped({ machine, problem }: View, own: number | null): Words {

@@ -47,6 +47,7 @@ const session = new Session({
   origin: location.origin,
   token: ownToken(),
   agent: "minga-page/0.1",
+  examples: () => own?.examples ?? 0,
   changed: scheduleRender,
   heard: (frame) => {
     if (frame.type === "version" || frame.type === "evaluated") void refresh();

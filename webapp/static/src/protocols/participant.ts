@@ -19,6 +19,7 @@ export type Phase =
   | "waiting"
   | "training"
   | "uploading"
+  | "evaluating"
   | "finished";
 
 /** The connection: closed by choice, lost until the next attempt, opening, greeted until Welcome, then open. */
@@ -27,7 +28,9 @@ export type Link = "closed" | "lost" | "opening" | "greeted" | "open";
 type Hello = FrameOf<"hello">;
 type Ready = FrameOf<"ready">;
 export type Train = FrameOf<"train">;
+export type Exam = FrameOf<"evaluate">;
 type Offer = FrameOf<"offer">;
+type Evaluation = FrameOf<"evaluation">;
 
 /** What the host tells the machine. */
 export type Event =
@@ -36,10 +39,18 @@ export type Event =
   /** The socket is open. */
   | { readonly type: "connected" }
   | { readonly type: "frame"; readonly frame: ServerFrame }
-  /** The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds. */
-  | { readonly type: "loaded"; readonly backend: string; readonly step_ms: number }
-  /** The update of `round`, `size` bytes long, is ready. Results of an aborted training are never reported. */
+  /**
+   * The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds. `examples` are the client's
+   * own training examples, 0 where the task deals out shards.
+   */
+  | ({ readonly type: "loaded" } & Omit<Ready, "type">)
+  /**
+   * The update of `round`, `size` bytes long, is ready, perhaps after fewer steps than planned. Never reported after
+   * `abort_training`, nor without a whole step.
+   */
   | ({ readonly type: "trained" } & Omit<Offer, "type" | "version">)
+  /** The measurement that `measure` asked for. Never reported after `abort_measuring`. */
+  | ({ readonly type: "measured" } & Omit<Evaluation, "type">)
   /** The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients. */
   | { readonly type: "disconnected"; readonly random: number }
   | { readonly type: "stop" };
@@ -55,6 +66,14 @@ export type Effect =
   | { readonly type: "train"; readonly plan: Train }
   /** End the training in progress and throw its result away. */
   | { readonly type: "abort_training" }
+  /** Measure the version on held-out examples; then report `measured`. */
+  | { readonly type: "measure"; readonly exam: Exam }
+  /** End the measurement in progress and throw its result away. */
+  | { readonly type: "abort_measuring" }
+  /** The update of `round` counts: add the change that it made to the client's own control variate. */
+  | { readonly type: "keep_change"; readonly round: number }
+  /** The update of `round` is in no version after all: take its change back out. */
+  | { readonly type: "undo_change"; readonly round: number }
   /** Send bytes [from, until) of the update of `round` as chunk frames. */
   | { readonly type: "send_chunks"; readonly round: number; readonly from: number; readonly until: number }
   /** Close the socket, or forget the attempt to open it. */
@@ -71,6 +90,10 @@ export interface State {
   readonly offer: Offer | null;
   /** Bytes of the offer handed to `send_chunks` on this connection. */
   readonly sent: number;
+  readonly exam: Exam | null;
+  readonly evaluation: Evaluation | null;
+  /** Accepted with a change of the control variate, and not yet seen in a version. */
+  readonly counted: Offer | null;
   readonly finished: boolean;
   readonly accepted: number;
   readonly refused: number;
@@ -88,6 +111,9 @@ export const INITIAL: State = {
   plan: null,
   offer: null,
   sent: 0,
+  exam: null,
+  evaluation: null,
+  counted: null,
   finished: false,
   accepted: 0,
   refused: 0,
@@ -112,7 +138,7 @@ export function phase(state: State): Phase {
     case "open":
       if (state.ready === null) return "loading";
       if (state.finished) return "finished";
-      if (state.plan === null) return "waiting";
+      if (state.plan === null) return isMeasuring(state) ? "evaluating" : "waiting";
       return state.offer === null ? "training" : "uploading";
   }
 }
@@ -127,9 +153,11 @@ export function handle(state: State, event: Event): Step {
     case "frame":
       return frame(state, event.frame);
     case "loaded":
-      return loaded(state, { type: "ready", backend: event.backend, step_ms: event.step_ms, examples: 0 });
+      return loaded(state, { ...event, type: "ready" });
     case "trained":
       return trained(state, event);
+    case "measured":
+      return measured(state, event);
     case "disconnected":
       return disconnected(state, event.random);
     case "stop":
@@ -139,6 +167,17 @@ export function handle(state: State, event: Event): Step {
 
 function step(state: State, ...effects: readonly Effect[]): Step {
   return { state, effects };
+}
+
+/** One change after the other; the effects of all of them. */
+function chain(state: State, ...changes: readonly ((state: State) => Step)[]): Step {
+  return changes.reduce<Step>(
+    (before, change) => {
+      const after = change(before.state);
+      return { state: after.state, effects: [...before.effects, ...after.effects] };
+    },
+    { state, effects: [] },
+  );
 }
 
 function start(state: State, hello: Hello): Step {
@@ -166,7 +205,7 @@ function disconnected(state: State, random: number): Step {
 function stop(state: State): Step {
   if (state.link === "closed") return step(state);
   const farewell: Effect[] = state.link === "open" ? [{ type: "send", frame: { type: "leave" } }] : [];
-  const forgotten = forgetRound({ ...state, link: "closed" });
+  const forgotten = forgetAll({ ...state, link: "closed" });
   return step(forgotten.state, ...farewell, { type: "close" }, ...forgotten.effects);
 }
 
@@ -183,6 +222,15 @@ function trained(state: State, event: Extract<Event, { type: "trained" }>): Step
   return state.link === "open" ? step(next, { type: "send", frame: offer }) : step(next);
 }
 
+function measured(state: State, event: Extract<Event, { type: "measured" }>): Step {
+  const { exam } = state;
+  if (exam === null || state.evaluation !== null) return step(state);
+  if (event.round !== exam.round || event.version !== exam.version) return step(state);
+  const evaluation: Evaluation = { ...event, type: "evaluation" };
+  const next = { ...state, evaluation };
+  return state.link === "open" ? step(next, { type: "send", frame: evaluation }) : step(next);
+}
+
 /** Before Welcome only Welcome and Closing make sense, after it everything but Welcome. */
 function frame(state: State, message: ServerFrame): Step {
   if (message.type === "closing") return closing(state, message);
@@ -194,24 +242,41 @@ function frame(state: State, message: ServerFrame): Step {
       return train(state, message);
     case "credit":
       return credit(state, message.round, message.until);
-    case "accepted":
-      return roundOver(
-        { ...state, accepted: state.accepted + 1, examples: state.examples + message.examples },
-        message.round,
+    case "accepted": {
+      const { accepted, examples } = state;
+      const next = { ...state, accepted: accepted + 1, examples: examples + message.examples };
+      return chain(
+        next,
+        (now) => counts(now, message.round),
+        (now) => roundOver(now, message.round),
       );
+    }
     case "refused":
       return roundOver({ ...state, refused: state.refused + 1, reason: message.reason }, message.round);
     case "version":
+      return chain(
+        state,
+        (now) => learned(now, message.version),
+        (now) => missed(now, message.round),
+      );
     case "abandoned":
-      return missed(state, message.round);
+      return chain(
+        state,
+        (now) => undo(now, message.round),
+        (now) => missed(now, message.round),
+      );
     case "state": {
       const finished = message.phase === "finished";
-      const next = { ...state, finished };
-      return finished ? forgetRound(next) : missed(next, message.round - 1);
+      return chain(
+        { ...state, finished },
+        (now) => learned(now, message.version),
+        (now) => (finished ? forgetAll(now) : missed(now, message.round - 1)),
+      );
     }
     case "evaluate":
+      return evaluate(state, message);
     case "evaluated":
-      return step(state);
+      return message.source === "clients" ? forgetExam(state, message.version) : step(state);
   }
 }
 
@@ -219,18 +284,18 @@ function welcome(state: State, bundle: string): Step {
   const open: State = { ...state, link: "open", attempts: 0 };
   if (state.bundle !== bundle) {
     // The first visit, or the task's model was converted again while we were away.
-    const forgotten = forgetRound({ ...open, bundle, ready: null });
+    const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
   }
   if (open.ready === null) return step(open);
-  const again: Effect[] = open.offer ? [{ type: "send", frame: open.offer }] : [];
-  return step({ ...open, sent: 0 }, { type: "send", frame: open.ready }, ...again);
+  const again = [open.ready, open.offer, open.evaluation].filter((frame) => frame !== null);
+  return step({ ...open, sent: 0 }, ...again.map((frame) => ({ type: "send", frame }) as const));
 }
 
 function closing(state: State, { code, reason }: FrameOf<"closing">): Step {
   if (state.link !== "greeted" && state.link !== "open") return step(state);
   if (code !== "replaced") return step({ ...state, reason });
-  const forgotten = forgetRound({ ...state, reason, link: "closed" });
+  const forgotten = forgetAll({ ...state, reason, link: "closed" });
   return step(forgotten.state, { type: "close" }, ...forgotten.effects);
 }
 
@@ -241,8 +306,29 @@ function train(state: State, plan: Train): Step {
     // The server repeats the plan after a reconnection; the work in hand is the one it asks for.
     return step(state);
   }
-  const forgotten = forgetRound(state);
-  return step({ ...forgotten.state, plan, finished: false }, ...forgotten.effects, { type: "train", plan });
+  const { counted } = state;
+  return chain(
+    state,
+    (now) => (counted && plan.version <= counted.version ? undo(now, counted.round) : step(now)),
+    (now) => learned(now, plan.version),
+    forgetAll,
+    (now) => step({ ...now, plan, finished: false }, { type: "train", plan }),
+  );
+}
+
+/** Training comes first: who trains says nothing. */
+function evaluate(state: State, exam: Exam): Step {
+  if (state.ready === null || (state.plan !== null && state.offer === null)) return step(state);
+  const mine = state.exam;
+  if (mine && mine.round === exam.round && mine.version === exam.version) {
+    // Repeated after a reconnection, like a plan.
+    return state.evaluation ? step(state, { type: "send", frame: state.evaluation }) : step(state);
+  }
+  return chain(
+    state,
+    (now) => forgetExam(now),
+    (now) => step({ ...now, exam, evaluation: null }, { type: "measure", exam }),
+  );
 }
 
 function credit(state: State, round: number, granted: number): Step {
@@ -250,6 +336,25 @@ function credit(state: State, round: number, granted: number): Step {
   const until = Math.min(granted, state.offer.size);
   if (until <= state.sent) return step(state);
   return step({ ...state, sent: until }, { type: "send_chunks", round, from: state.sent, until });
+}
+
+/** A change of the control variate is kept at once: who stops now has no other chance. */
+function counts(state: State, round: number): Step {
+  const { plan, offer } = state;
+  if (!plan?.control || offer?.round !== round) return step(state);
+  return step({ ...state, counted: offer }, { type: "keep_change", round });
+}
+
+function undo(state: State, round: number): Step {
+  if (state.counted?.round !== round) return step(state);
+  return step({ ...state, counted: null }, { type: "undo_change", round });
+}
+
+/** There is `version`: what made it needs no undoing, and older ones need no measuring. */
+function learned(state: State, version: number): Step {
+  const { counted } = state;
+  const next = counted && counted.version < version ? { ...state, counted: null } : state;
+  return forgetExam(next, version - 1);
 }
 
 /** Nothing of `round`, or of one before it, can count any more. */
@@ -269,4 +374,19 @@ function forgetRound(state: State): Step {
   const training = state.plan !== null && state.offer === null;
   const next = { ...state, plan: null, offer: null, sent: 0 };
   return training ? step(next, { type: "abort_training" }) : step(next);
+}
+
+function isMeasuring({ exam, evaluation }: State): boolean {
+  return exam !== null && evaluation === null;
+}
+
+/** Forgets the measurement in hand, if it is of version `until` or an older one. */
+function forgetExam(state: State, until = Number.POSITIVE_INFINITY): Step {
+  if (state.exam === null || state.exam.version > until) return step(state);
+  const next = { ...state, exam: null, evaluation: null };
+  return isMeasuring(state) ? step(next, { type: "abort_measuring" }) : step(next);
+}
+
+function forgetAll(state: State): Step {
+  return chain(state, forgetRound, (now) => forgetExam(now));
 }

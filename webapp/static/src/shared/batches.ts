@@ -30,6 +30,21 @@ export function permutation(seed: number, epoch: number, n: number): Uint32Array
   return order;
 }
 
+/** A plan's way through a client's examples. `backend/numerics/walk.py` is the twin; tests/vectors/walks.json binds both. */
+export interface Walk {
+  readonly seed: number;
+  readonly epochs: number;
+  /** So many steps, epoch after epoch; 0: as many as `epochs` make. */
+  readonly steps: number;
+  /** Rows of a step; the bundle's batch is filled up with padding. */
+  readonly batchSize: number;
+}
+
+/** Steps of a client with `count` examples. */
+export function walkLength({ epochs, steps, batchSize }: Walk, count: number): number {
+  return steps > 0 ? steps : epochs * Math.ceil(count / batchSize);
+}
+
 /** Example numbers of each batch of one epoch; all but the last have `batchSize` of them. */
 export function batches(seed: number, epoch: number, n: number, batchSize: number): Uint32Array[] {
   const order = permutation(seed, epoch, n);

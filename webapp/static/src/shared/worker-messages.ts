@@ -1,18 +1,45 @@
 /** What page and training worker say to each other. Vectors are transferred, never copied. */
 
+import type { Walk } from "./batches";
 import type { OwnCounts } from "./own-messages";
 import type { FailureKind, Setup } from "./recovery";
 
+/** [numerator, denominator] of each row of the bundle's metrics. */
+export type Sums = readonly (readonly [number, number])[];
+
 export type Backend = "webgpu" | "webgl" | "wasm" | "cpu";
 
-export interface Plan {
-  readonly epochs: number;
+/** SCAFFOLD's control variates: the server's by its address, this client's own by the name it is kept under. */
+export interface Control {
+  readonly server: string;
+  readonly kept: string;
+  /** The version that the plan begins with. */
+  readonly version: number;
+}
+
+export interface Plan extends Walk {
   readonly learningRate: number;
   /** Steps of earlier rounds: where a learning-rate schedule stands. */
   readonly pastSteps: number;
-  readonly seed: number;
+  /** FedProx: pulls each step back towards the version; 0 does not. */
+  readonly proximalMu: number;
+  readonly control: Control | null;
+  /** Milliseconds of `clock` when the training must end; null: with its last step. */
+  readonly until: number | null;
   /** Addresses (SHA-256) of the data shards; none: the volunteer's own examples. */
   readonly shards: readonly string[];
+}
+
+/** Held-out examples to measure a version on: shards by their addresses, or none for the volunteer's own. */
+export interface Exam {
+  readonly shards: readonly string[];
+  /** As in a plan. */
+  readonly until: number | null;
+}
+
+/** A clock that pages and their workers share, in milliseconds; nobody sets it while they run. */
+export function clock(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 export type ToWorker =
@@ -33,6 +60,22 @@ export type ToWorker =
       readonly plan: Plan;
     }
   | {
+      readonly type: "measure";
+      readonly id: number;
+      /** Address of the version's weights. */
+      readonly weights: string;
+      readonly exam: Exam;
+    }
+  /** The change of the client's control variate counts and is kept for later rounds, or (`undo`) does not after all. */
+  | {
+      readonly type: "keep";
+      readonly id: number;
+      readonly control: Control;
+      /** float32, transferred. */
+      readonly change: ArrayBuffer;
+      readonly undo: boolean;
+    }
+  | {
       readonly type: "predict";
       readonly id: number;
       readonly weights: string;
@@ -41,7 +84,7 @@ export type ToWorker =
     }
   /** Gives access to the volunteer's own examples, in place of earlier ones; not answered. */
   | { readonly type: "own"; readonly port: MessagePort; readonly counts: OwnCounts }
-  /** Ends the training in progress after the current step; what was done so far comes back as `trained`. */
+  /** Ends the work in progress after the current step; what was done so far comes back as `trained` or `measured`. */
   | { readonly type: "stop" };
 
 export type FromWorker =
@@ -54,6 +97,7 @@ export type FromWorker =
       readonly sliceable: boolean;
       readonly stepMs: number;
       readonly parameters: number;
+      readonly trainable: number;
     }
   | {
       readonly type: "progress";
@@ -61,21 +105,29 @@ export type FromWorker =
       readonly step: number;
       readonly steps: number;
       readonly loss: number;
-      readonly metrics: readonly number[];
       readonly stepMs: number;
     }
   | {
       readonly type: "trained";
       readonly id: number;
-      /** float32, local minus global; transferred. */
+      /** float32, local minus global, then the change of the control variate if the plan has one; transferred. */
       readonly update: ArrayBuffer;
       readonly examples: number;
+      /** Fewer than planned where the time was short. */
       readonly steps: number;
+      readonly planned: number;
       readonly loss: number;
-      /** A numerator and a denominator for each row of the metrics. */
-      readonly sums: readonly (readonly [number, number])[];
+      readonly sums: Sums;
       readonly stepMs: number;
     }
+  | {
+      readonly type: "measured";
+      readonly id: number;
+      readonly examples: number;
+      readonly loss: number;
+      readonly sums: Sums;
+    }
+  | { readonly type: "kept"; readonly id: number }
   | { readonly type: "predicted"; readonly id: number; readonly output: Float32Array }
   | {
       readonly type: "failed";

@@ -5,6 +5,7 @@ import type { io, Tensor } from "@tensorflow/tfjs-core";
 import type { NamedTensor, Signature } from "../shared/bundle";
 import { pinConstants } from "./constants";
 import { fuse } from "./fuse";
+import { INPUTS as CORRECTIONS } from "./fuse/correct";
 import { shortConstants, type Topology } from "./fuse/nodes";
 import { scalarize } from "./fuse/scalarize";
 import { hasShaders, install } from "./gpu/elementwise";
@@ -20,7 +21,7 @@ export interface GraphFiles {
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 /** Inputs whose value JavaScript knows: what depends on nothing else never reaches the device. */
-const SCALARS = new Set(["learning_rate", "step", "past_steps"]);
+const SCALARS = new Set<string>(["learning_rate", "step", "past_steps", CORRECTIONS.mu]);
 const isScalar = ({ name }: NamedTensor): boolean => SCALARS.has(name);
 
 /** The graph with fewer, larger ops, as far as the current backend has them. */

@@ -2,6 +2,7 @@
 
 import { concat1d, reshape, slice, Tensor, type Tensor1D, zeros } from "@tensorflow/tfjs-core";
 import type { Bundle, Signature } from "../shared/bundle";
+import { type Correction, correctNodes, INPUTS } from "./fuse/correct";
 import { shortConstants } from "./fuse/nodes";
 import { type ApplyPlan, partName, splitApply, splitTrain } from "./fuse/parts";
 import { scalarize } from "./fuse/scalarize";
@@ -52,32 +53,47 @@ class PartwiseOptimizer {
   }
 }
 
+/** The optimizer of a bundle with some corrections of the gradient; null where it treats the vector as a whole. */
+function planApply(bundle: Bundle, apply: GraphFiles, corrections: readonly Correction[]): ApplyPlan | null {
+  const { signatures, parameters, optimizer } = bundle;
+  const inputs = signatures.apply.inputs.filter(({ shape }) => shape.length === 0).map(({ name }) => name);
+  const scalars = [...inputs, INPUTS.mu];
+  const corrected = correctNodes(apply.topology.node, parameters.trainable, corrections);
+  const { nodes, constants } = scalarize(
+    corrected,
+    scalars,
+    shortConstants(apply.weightSpecs, apply.weights),
+  );
+  const wishes = { outputs: [], scalars, constants, shaders: true };
+  const tensors = corrections.map((correction) => INPUTS[correction]);
+  return splitApply(nodes, wishes, parameters.trainable, optimizer.slots, tensors);
+}
+
 /** Owns the train graph, rewritten to take and give variables. */
 export class PartwiseStep {
+  /** By the corrections they compute, each made when a plan first asks for it. */
+  readonly #optimizers = new Map<string, PartwiseOptimizer>();
+
   private constructor(
     readonly train: Graph,
-    private readonly optimizer: PartwiseOptimizer,
+    private readonly bundle: Bundle,
+    private readonly applyFiles: GraphFiles,
     private readonly shapes: readonly (readonly number[])[],
   ) {}
 
   /** Null where the graphs treat the vector as a whole. */
   static async load(bundle: Bundle, train: GraphFiles, apply: GraphFiles): Promise<PartwiseStep | null> {
     const shapes = bundle.layout.filter(({ trainable }) => trainable).map(({ shape }) => shape);
-    const { signatures, parameters, optimizer } = bundle;
+    const { signatures } = bundle;
     const vector = { trainable: "trainable", gradient: tensorOf(signatures.train, "gradient") };
     const split = splitTrain(train.topology.node, vector, shapes);
-    const scalars = signatures.apply.inputs.filter(({ shape }) => shape.length === 0).map(({ name }) => name);
-    const short = shortConstants(apply.weightSpecs, apply.weights);
-    const { nodes, constants } = scalarize(apply.topology.node, scalars, short);
-    const wishes = { outputs: [], scalars, constants, shaders: true };
-    const plan = splitApply(nodes, wishes, parameters.trainable, optimizer.slots);
-    if (split === null || plan === null) return null;
+    if (split === null || planApply(bundle, apply, []) === null) return null;
     const signature = splitSignature(signatures.train, shapes, split.gradients);
     const graph = await Graph.load(signature, {
       ...train,
       topology: { ...train.topology, node: split.nodes },
     });
-    return new PartwiseStep(graph, new PartwiseOptimizer(plan), shapes);
+    return new PartwiseStep(graph, bundle, apply, shapes);
   }
 
   /** The train graph's inputs that stand for the variables. */
@@ -98,17 +114,35 @@ export class PartwiseStep {
     trainable: Parts,
     slots: readonly Parts[],
     gradients: Parts,
+    corrections: Readonly<Partial<Record<Correction, Parts>>>,
     scalars: Readonly<Record<string, number>>,
   ) {
+    const given = Object.entries(corrections) as [Correction, Parts][];
+    const optimizer = this.#optimizerFor(given.map(([correction]) => correction));
     const updated = trainable.map((value, k) => {
-      const given = { trainable: value, gradient: gradients[k] as Tensor };
-      const ownSlots = slots.map((slot, s) => [partName("slots", s), slot[k] as Tensor]);
-      return this.optimizer.update({ ...given, ...Object.fromEntries(ownSlots) }, scalars);
+      const more = [
+        ...slots.map((slot, s) => [partName("slots", s), slot[k]]),
+        ...given.map(([correction, parts]) => [INPUTS[correction], parts[k]]),
+      ];
+      const tensors = { trainable: value, gradient: gradients[k] as Tensor, ...Object.fromEntries(more) };
+      return optimizer.update(tensors, scalars);
     });
     return {
       trainable: updated.map(({ value }) => value),
       slots: slots.map((_, s) => updated.map((variable) => variable.slots[s] as Tensor)),
     };
+  }
+
+  #optimizerFor(corrections: readonly Correction[]): PartwiseOptimizer {
+    const key = String(corrections);
+    const known = this.#optimizers.get(key);
+    if (known !== undefined) return known;
+    const plan = planApply(this.bundle, this.applyFiles, corrections);
+    if (plan === null)
+      throw new Error("The task's optimizer cannot be corrected; ask its owner for another plan.");
+    const optimizer = new PartwiseOptimizer(plan);
+    this.#optimizers.set(key, optimizer);
+    return optimizer;
   }
 
   /** Variables and slots by themselves: a round starts with the flat vector and slots of zeros. */
@@ -117,16 +151,20 @@ export class PartwiseStep {
     if (!(trainable instanceof Tensor)) {
       return { trainable, slots: (variables.slots ?? []) as readonly Parts[] };
     }
-    let start = 0;
-    const parts = this.shapes.map((shape) => {
-      const size = shape.reduce((product, length) => product * length, 1);
-      start += size;
-      return reshape(slice(trainable as Tensor1D, [start - size], [size]), [...shape]);
-    });
     return {
-      trainable: parts,
+      trainable: this.cutVector(trainable as Tensor1D),
       slots: Array.from({ length: slots }, () => this.shapes.map((shape) => zeros([...shape]))),
     };
+  }
+
+  /** A vector of trainable values as variables; call it within a tidy. */
+  cutVector(vector: Tensor1D): Parts {
+    let start = 0;
+    return this.shapes.map((shape) => {
+      const size = shape.reduce((product, length) => product * length, 1);
+      start += size;
+      return reshape(slice(vector, [start - size], [size]), [...shape]);
+    });
   }
 
   /** The parts as one flat vector; call it within a tidy. */

@@ -14,9 +14,10 @@ import {
 import type { Bundle } from "../shared/bundle";
 import type { BundleSource } from "./bundles";
 import { pinnedScalar } from "./constants";
+import { type Correction, correctNodes, correctSignature, INPUTS } from "./fuse/correct";
 import { hasShaders } from "./gpu/elementwise";
 import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradient";
-import { Graph, type Tensors } from "./graph";
+import { Graph, type GraphFiles, type Tensors } from "./graph";
 import type { PreparedBatch } from "./input/order";
 import { type Parts, PartwiseStep } from "./parts";
 
@@ -35,6 +36,14 @@ export interface StepResult {
   /** Loss, then numerator and denominator of each metric. */
   readonly report: Tensor1D;
 }
+
+/** What a plan adds to each gradient (see fuse/correct.ts), on the backend. Whoever holds it disposes it. */
+export interface Corrections {
+  readonly mu: number;
+  readonly tensors: Readonly<Partial<Record<Correction, Tensor | Parts>>>;
+}
+
+export const NO_CORRECTIONS: Corrections = { mu: 0, tensors: {} };
 
 /** Where a step stands: `step` counts from 1 within a round, `pastSteps` before it. */
 export interface Moment {
@@ -58,6 +67,10 @@ export function disposeVariables(variables: Variables): void {
   dispose(Object.values(variables) as TensorContainer[]);
 }
 
+export function disposeCorrections({ tensors }: Corrections): void {
+  dispose(Object.values(tensors) as TensorContainer[]);
+}
+
 /** All values as one vector; call it within a tidy. */
 export function flatVector({ trainable, state }: Variables): Tensor1D {
   const parts = trainable instanceof Tensor ? [trainable] : trainable;
@@ -73,14 +86,41 @@ function reportOf(loss: Tensor, metrics: Tensor | undefined): Tensor1D {
 
 /** The graphs on the flat vector. */
 class FlatStep {
-  constructor(
+  /** `apply` by the corrections it computes. */
+  readonly #corrected = new Map<string, Graph>();
+
+  private constructor(
     readonly train: Graph,
-    readonly apply: Graph,
+    private readonly apply: Graph,
+    private readonly bundle: Bundle,
+    private readonly applyFiles: GraphFiles,
   ) {}
 
+  static async load(bundle: Bundle, train: Graph, applyFiles: GraphFiles): Promise<FlatStep> {
+    const apply = await Graph.load(bundle.signatures.apply, applyFiles);
+    return new FlatStep(train, apply, bundle, applyFiles);
+  }
+
+  /** The optimizer with these corrections; `correct` has been called for them. */
+  applyFor(corrections: readonly string[]): Graph {
+    return this.#corrected.get(String(corrections)) ?? this.apply;
+  }
+
+  async correct(corrections: readonly Correction[]): Promise<void> {
+    const key = String(corrections);
+    if (corrections.length === 0 || this.#corrected.has(key)) return;
+    const size = this.bundle.parameters.trainable;
+    const { topology } = this.applyFiles;
+    const files = {
+      ...this.applyFiles,
+      topology: { ...topology, node: correctNodes(topology.node, size, corrections) },
+    };
+    const signature = correctSignature(this.bundle.signatures.apply, size, corrections);
+    this.#corrected.set(key, await Graph.load(signature, files));
+  }
+
   dispose(): void {
-    this.train.dispose();
-    this.apply.dispose();
+    for (const graph of [this.train, this.apply, ...this.#corrected.values()]) graph.dispose();
   }
 }
 
@@ -95,22 +135,35 @@ export class TrainingStep {
   /** `sliced` takes a batch in the bundle's slices, for a device with little memory. */
   static async load({ bundle, graphFiles }: BundleSource, sliced = false): Promise<TrainingStep> {
     const name = sliced ? "train_slice" : "train";
-    const { [name]: signature, apply } = bundle.signatures;
+    const { [name]: signature } = bundle.signatures;
     if (signature === undefined) throw new Error("This task's bundle has no slices; load whole batches.");
     const [trainFiles, applyFiles] = await Promise.all([graphFiles(name), graphFiles("apply")]);
     const partwise = hasShaders() && !sliced ? await PartwiseStep.load(bundle, trainFiles, applyFiles) : null;
     if (partwise !== null) return new TrainingStep(bundle, sliced, partwise);
     const train = await Graph.load(signature, trainFiles);
-    return new TrainingStep(bundle, sliced, new FlatStep(train, await Graph.load(apply, applyFiles)));
+    return new TrainingStep(bundle, sliced, await FlatStep.load(bundle, train, applyFiles));
+  }
+
+  /** Puts on the backend what a plan adds to each gradient: `start` and `drift` have a value for each trainable one. */
+  async corrections(mu: number, vectors: Partial<Record<Correction, Float32Array>>): Promise<Corrections> {
+    const given = Object.entries(vectors) as [Correction, Float32Array][];
+    const { graphs } = this;
+    if (graphs instanceof FlatStep) await graphs.correct(given.map(([name]) => name));
+    const put = (values: Float32Array) => {
+      const vector = tensor1d(values);
+      return graphs instanceof FlatStep ? vector : [...graphs.cutVector(vector)];
+    };
+    const tensors = tidy(() => Object.fromEntries(given.map(([name, values]) => [name, put(values)])));
+    return { mu: Math.fround(mu), tensors };
   }
 
   /** Runs one step and disposes the variables it started from. The caller owns the result. */
-  run(variables: Variables, batch: PreparedBatch, moment: Moment): StepResult {
+  run(variables: Variables, batch: PreparedBatch, moment: Moment, corrections = NO_CORRECTIONS): StepResult {
     const result = tidy(() => {
       const { loss, metrics, ...next } =
         this.graphs instanceof FlatStep
-          ? this.#runFlat(this.graphs, variables, batch, moment)
-          : this.#runPartwise(this.graphs, variables, batch, moment);
+          ? this.#runFlat(this.graphs, variables, batch, moment, corrections)
+          : this.#runPartwise(this.graphs, variables, batch, moment, corrections);
       return { ...next, report: reportOf(loss, metrics) };
     });
     disposeVariables(variables);
@@ -118,15 +171,24 @@ export class TrainingStep {
     return { variables: next, report };
   }
 
-  #runFlat(graphs: FlatStep, variables: Variables, batch: PreparedBatch, moment: Moment) {
+  #runFlat(
+    graphs: FlatStep,
+    variables: Variables,
+    batch: PreparedBatch,
+    moment: Moment,
+    { mu, tensors }: Corrections,
+  ) {
     const { learningRate, step, pastSteps } = moment;
     const { gradient, loss, metrics, state } = this.gradient(variables, batch);
-    const { new_trainable, new_slots } = graphs.apply.run({
+    const given = Object.entries(tensors) as [Correction, Tensor][];
+    const { new_trainable, new_slots } = graphs.applyFor(given.map(([name]) => name)).run({
       ...(variables as unknown as Tensors),
       gradient,
       learning_rate: pinnedScalar(learningRate),
       step: pinnedScalar(step),
       past_steps: pinnedScalar(pastSteps),
+      ...(given.length > 0 && { [INPUTS.mu]: pinnedScalar(mu) }),
+      ...Object.fromEntries(given.map(([name, tensor]) => [INPUTS[name], tensor])),
     });
     return {
       loss,
@@ -137,13 +199,21 @@ export class TrainingStep {
     };
   }
 
-  #runPartwise(partwise: PartwiseStep, variables: Variables, batch: PreparedBatch, moment: Moment) {
+  #runPartwise(
+    partwise: PartwiseStep,
+    variables: Variables,
+    batch: PreparedBatch,
+    moment: Moment,
+    { mu, tensors }: Corrections,
+  ) {
     const { trainable, slots } = partwise.cut(variables, this.bundle.optimizer.slots);
     const outputs = this.#runTrain(partwise, trainable, variables.state, batch);
-    const next = partwise.apply(trainable, slots, partwise.gradients(outputs), {
+    const corrections = tensors as Readonly<Partial<Record<Correction, Parts>>>;
+    const next = partwise.apply(trainable, slots, partwise.gradients(outputs), corrections, {
       learning_rate: Math.fround(moment.learningRate),
       step: moment.step,
       past_steps: moment.pastSteps,
+      [INPUTS.mu]: mu,
     });
     return {
       loss: outputs.loss as Tensor,

@@ -129,19 +129,20 @@ function newSlotRows(byName: ReadonlyMap<string, NodeDef>, slots: number): strin
 
 /**
  * The graph `apply` as programs; null if it does more than treat each value by itself, as clipping by a norm does.
- * `wishes.outputs` are not read.
+ * `wishes.outputs` are not read; `corrections` are further inputs of the vector's shape.
  */
 export function splitApply(
   nodes: readonly NodeDef[],
   wishes: Wishes,
   size: number,
   slots: number,
+  corrections: readonly string[] = [],
 ): ApplyPlan | null {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const replace = slotRows(nodes, slots, [size]);
   const rows = newSlotRows(byName, slots)?.map((name) => replace?.get(name) ?? name);
   if (replace === null || rows === undefined) return null;
-  const given = ["trainable", "gradient", ...rows.map((_, k) => partName("slots", k))];
+  const given = ["trainable", "gradient", ...corrections, ...rows.map((_, k) => partName("slots", k))];
   const known = new Set(given);
   if (rows.some((name) => known.has(name))) return null;
   const rewritten = [

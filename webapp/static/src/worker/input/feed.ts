@@ -1,10 +1,11 @@
 /** Where a training takes its batches from: prepared here, or ahead of time by a pool of workers. */
 
+import type { Walk } from "../../shared/batches";
 import type { Bundle } from "../../shared/bundle";
 import type { Column, Examples } from "../../shared/examples";
 import type { Values } from "../../shared/shard";
 import type { FromFeeder, ToFeeder } from "./messages";
-import { Preparation, type PreparedBatch, type Walk } from "./order";
+import { Preparation, type PreparedBatch } from "./order";
 
 export interface Feed {
   readonly steps: number;
@@ -137,11 +138,11 @@ export function openFeed(bundle: Bundle, examples: Examples, walk: Walk, feeders
   const shared = globalThis.crossOriginIsolated === true;
   const count = worth ? feederCount(navigator.hardwareConcurrency, shared) : (feeders ?? 0);
   if (count === 0 || typeof Worker === "undefined") return new DirectFeed(preparation);
-  const { epochs, seed } = walk;
+  const { seed, epochs, steps, batchSize } = walk;
   return new PooledFeed(preparation.steps, shared ? count : 1, {
     type: "open",
     bundle,
     examples: shared ? share(examples) : examples,
-    walk: { epochs, seed },
+    walk: { seed, epochs, steps, batchSize },
   });
 }

@@ -1,8 +1,9 @@
 /** What the training worker and its feeders say to each other. */
 
+import type { Walk } from "../../shared/batches";
 import type { Bundle } from "../../shared/bundle";
 import type { Examples } from "../../shared/examples";
-import type { PreparedBatch, Walk } from "./order";
+import type { PreparedBatch } from "./order";
 
 export type ToFeeder =
   | { readonly type: "open"; readonly bundle: Bundle; readonly examples: Examples; readonly walk: Walk }

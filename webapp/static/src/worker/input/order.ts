@@ -1,19 +1,15 @@
 /** The batches of a plan by their number: what every feeder prepares, wherever it runs. */
 
-import { batches } from "../../shared/batches";
+import { batches, type Walk, walkLength } from "../../shared/batches";
 import type { Bundle } from "../../shared/bundle";
 import { randomInputs } from "../../shared/draws";
 import { type Batch, type Examples, makeBatch } from "../../shared/examples";
-import type { Plan } from "../../shared/worker-messages";
 
 /** A batch with everything that a step takes from outside. */
 export interface PreparedBatch extends Batch {
   /** Values of the graph's random inputs. */
   readonly random: readonly Float32Array[];
 }
-
-/** The part of a plan that decides the batches. */
-export type Walk = Pick<Plan, "epochs" | "seed">;
 
 /** Which of `count` examples each step takes; steps count from 1. Keeps the order of one epoch. */
 export class BatchOrder {
@@ -22,26 +18,25 @@ export class BatchOrder {
 
   constructor(
     private readonly count: number,
-    private readonly batchSize: number,
     private readonly walk: Walk,
   ) {}
 
   get steps(): number {
-    return this.walk.epochs * this.#perEpoch;
+    return walkLength(this.walk, this.count);
   }
 
   /** Numbers of the examples of `step`. */
   rows(step: number): Uint32Array {
     const epoch = 1 + Math.floor((step - 1) / this.#perEpoch);
     if (epoch !== this.#epoch) {
-      this.#rows = batches(this.walk.seed, epoch, this.count, this.batchSize);
+      this.#rows = batches(this.walk.seed, epoch, this.count, this.walk.batchSize);
       this.#epoch = epoch;
     }
     return this.#rows[(step - 1) % this.#perEpoch] as Uint32Array;
   }
 
   get #perEpoch(): number {
-    return Math.ceil(this.count / this.batchSize);
+    return Math.ceil(this.count / this.walk.batchSize);
   }
 }
 
@@ -65,7 +60,7 @@ export class Preparation {
     private readonly examples: Examples,
     private readonly walk: Walk,
   ) {
-    this.#order = new BatchOrder(examples.count, bundle.batch_size, walk);
+    this.#order = new BatchOrder(examples.count, walk);
   }
 
   get steps(): number {

@@ -1,9 +1,10 @@
 /** Examples that are not all in memory: fetched by their numbers, ahead of the step that takes them. */
 
+import type { Walk } from "../../shared/batches";
 import type { Bundle } from "../../shared/bundle";
 import type { Examples } from "../../shared/examples";
 import type { Feed } from "./feed";
-import { BatchOrder, type PreparedBatch, prepareBatch, type Walk } from "./order";
+import { BatchOrder, type PreparedBatch, prepareBatch } from "./order";
 
 /** Where examples come from that are fetched as they are needed. */
 export interface Source {
@@ -27,7 +28,7 @@ export class SourceFeed implements Feed {
     private readonly source: Source,
     private readonly walk: Walk,
   ) {
-    this.#order = new BatchOrder(source.count, bundle.batch_size, walk);
+    this.#order = new BatchOrder(source.count, walk);
   }
 
   get steps(): number {
