@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from typing import Protocol
 
 Pairs = Sequence[tuple[float, float]]
+
+
+class Metric(Protocol):
+    """A metric's name, its kind (a key of METRICS) and how many rows of pairs it counts in."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
 
 
 def ratio(pairs: Pairs) -> float:
@@ -41,3 +53,25 @@ def area(pairs: Pairs) -> float:
 
 
 METRICS = {"ratio": ratio, "root": root, "mean": ratio, "sum": total, "auc": area}
+
+
+def metric_values(specs: Sequence[Metric], reports: Sequence[Pairs]) -> dict[str, float]:
+    """Each metric over everything that `reports` counted; a report has a pair for each row of all metrics.
+
+    Sums come from clients. A metric that is no finite number by them is left out.
+    """
+    added = [_added(pairs) for pairs in zip(*reports, strict=True)]
+    starts = accumulate((spec.rows for spec in specs), initial=0)
+    values: dict[str, float] = {}
+    for spec, start in zip(specs, starts, strict=False):
+        try:
+            value = METRICS[spec.kind](added[start : start + spec.rows])
+        except (ArithmeticError, ValueError):
+            continue
+        if math.isfinite(value):
+            values[spec.name] = value
+    return values
+
+
+def _added(pairs: Pairs) -> tuple[float, float]:
+    return math.fsum(above for above, _ in pairs), math.fsum(below for _, below in pairs)

@@ -18,11 +18,11 @@ import numpy as np
 from msgspec import Struct
 
 from backend.errors import MingaError, PeerError
+from backend.numerics.metrics import metric_values
 from backend.peer.graphs import Graphs, import_graphs, open_bundle
 from backend.peer.measurer import Measurer
 from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import Vector, never, read_totals
-from backend.services.manifest import metric_values
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,11 +13,17 @@ ClientId: TypeAlias = str
 
 @dataclass(frozen=True)
 class Opened:
-    """A round began with `cohort`."""
+    """A round began with `cohort`: it ends with `wanted` accepted updates, or after `seconds`.
+
+    `available` clients could have been chosen.
+    """
 
     round: int
     version: int
     cohort: tuple[ClientId, ...]
+    available: int
+    wanted: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,28 @@ class SendTrain:
     shards: tuple[int, ...]
     seed: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class SendEvaluate:
+    """Tell `client` to measure `version` on held-out `shards` (their numbers), or on its own examples."""
+
+    client: ClientId
+    round: int
+    version: int
+    shards: tuple[int, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`clients` measured `version` on so many held-out examples together: tell everybody, and record it."""
+
+    version: int
+    loss: float
+    metrics: dict[str, float]
+    examples: int
+    clients: int
 
 
 @dataclass(frozen=True)
@@ -83,9 +111,22 @@ class Abandon:
 
 @dataclass(frozen=True)
 class Finished:
-    """The last version is made."""
+    """No more rounds: `version` is the last, `reason` says why, for people."""
 
     version: int
+    reason: str
 
 
-Effect: TypeAlias = Opened | SendTrain | Grant | Check | Accept | Refuse | Aggregate | Abandon | Finished
+Effect: TypeAlias = (
+    Opened
+    | SendTrain
+    | SendEvaluate
+    | Measured
+    | Grant
+    | Check
+    | Accept
+    | Refuse
+    | Aggregate
+    | Abandon
+    | Finished
+)

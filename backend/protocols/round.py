@@ -1,9 +1,10 @@
 """Synchronous federated rounds of one task, as a machine without I/O (McMahan et al. 2017, algorithm 1).
 
-    WAITING ── enough clients ready ──> GATHERING ── gather seconds ──> TRAINING ── all reported, or deadline
-       ^                                                                   │
-       ├───────────── quorum missed: Abandon ──────────────────────────────┤
-       └── version made ── AGGREGATING <───────── quorum reached ──────────┘   FINISHED after `rounds`
+    WAITING ── enough clients ready ──> GATHERING ── gather seconds ──> TRAINING
+       ^                                                                   │ wanted updates accepted,
+       │                                                                   │ all reported, or deadline
+       ├────────────── quorum missed: Abandon ─────────────────────────────┤
+       └── EVALUATING, where clients measure <── version made ── AGGREGATING   FINISHED by rounds or rules
 
 Its host owns sockets, clock and arithmetic: it reports events with `now` (seconds of any steady clock),
 performs the effects they return, and calls `time_passed` at `timer()`. An event that does not fit raises
@@ -12,19 +13,11 @@ IllegalEventError (the host's mistake) or returns Refuse (the client's), and cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Literal
+from collections.abc import Mapping
 
-from backend.errors import (
-    BadExamplesError,
-    DuplicateError,
-    NotSelectedError,
-    StaleRoundError,
-    UpdateRefusedError,
-    WrongLengthError,
-)
-from backend.protocols.assignment import assign, assign_parts, training_seed
+from backend.errors import StaleRoundError, UpdateRefusedError
+from backend.protocols.cohort import Cohort, open_cohort
+from backend.protocols.deadline import Speeds
 from backend.protocols.effects import (
     Abandon,
     Accept,
@@ -34,206 +27,162 @@ from backend.protocols.effects import (
     Effect,
     Finished,
     Grant,
-    Opened,
     Refuse,
-    SendTrain,
 )
-from backend.wire.messages import Offer
-
-# A client whose connection broke may come back and deliver; nobody waits longer for it than this.
-RETURN_SECONDS = 5.0
-# Between an abandoned round and the next, so that clients who fail at once do not spin the server.
-RETRY_SECONDS = 2.0
-
-
-class IllegalEventError(RuntimeError):
-    """The host reported what cannot happen now; nothing changed."""
+from backend.protocols.measuring import Measuring, open_measuring
+from backend.protocols.member import Member, Standing, stranger
+from backend.protocols.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, Phase
+from backend.protocols.plan import Plan
+from backend.protocols.roster import Roster
+from backend.protocols.stopping import Progress, Source
+from backend.wire.messages import Evaluation, Offer, Status
 
 
-class Phase(StrEnum):
-    """Where the task is."""
+class Round:
+    """The rounds of one task, one after the other.
 
-    WAITING = "waiting"
-    GATHERING = "gathering"
-    TRAINING = "training"
-    AGGREGATING = "aggregating"
-    FINISHED = "finished"
-
-
-TRANSITIONS: dict[Phase, frozenset[Phase]] = {
-    Phase.WAITING: frozenset({Phase.GATHERING, Phase.TRAINING}),
-    Phase.GATHERING: frozenset({Phase.WAITING, Phase.TRAINING}),
-    Phase.TRAINING: frozenset({Phase.AGGREGATING, Phase.GATHERING, Phase.WAITING}),
-    Phase.AGGREGATING: frozenset({Phase.WAITING, Phase.GATHERING, Phase.TRAINING, Phase.FINISHED}),
-    Phase.FINISHED: frozenset(),
-}
-
-
-class Standing(StrEnum):
-    """How far a member of the open round is."""
-
-    TRAINING = "training"
-    SENDING = "sending"
-    CHECKING = "checking"
-    ACCEPTED = "accepted"
-    REFUSED = "refused"
-    GONE = "gone"
-
-
-OUTSTANDING = frozenset({Standing.TRAINING, Standing.SENDING, Standing.CHECKING})
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a task file says about its rounds. `update_bytes` is the flat vector's length in bytes,
-    `metric_rows` the number of pairs in an offer's sums.
+    `number` and `version` are the last of an earlier run of the server, `progress` what its stop rules saw
+    and `past` how often each client took part.
     """
 
-    rounds: int
-    min_available_clients: int
-    quorum: int
-    deadline: float
-    gather: float
-    epochs: int
-    shard_examples: tuple[int, ...]
-    shards_per_client: int
-    update_bytes: int
-    metric_rows: int
-    seed: int
-    shard_parts: tuple[int, ...] = ()
-
-
-@dataclass
-class Member:
-    """One client in the open round."""
-
-    shards: tuple[int, ...]
-    seed: int
-    most_examples: int
-    standing: Standing = Standing.TRAINING
-    lost_at: float | None = None
-    offer: Offer | None = None
-
-
-@dataclass
-class Round:
-    """The rounds of one task, one after the other. `round` and `version` are the last of an earlier run."""
-
-    plan: Plan
-    round: int = 0
-    version: int = 0
-    phase: Phase = Phase.WAITING
-    ready: dict[ClientId, bool] = field(default_factory=dict)
-    members: dict[ClientId, Member] = field(default_factory=dict)
-    _until: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.version >= self.plan.rounds:
-            self.phase = Phase.FINISHED
+    def __init__(
+        self,
+        plan: Plan,
+        number: int = 0,
+        version: int = 0,
+        progress: Progress | None = None,
+        past: Mapping[ClientId, int] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.round = number
+        self.version = version
+        self.roster = Roster(plan.own_data, past or {})
+        self.cohort: Cohort | None = None
+        self.measuring: Measuring | None = None
+        self._progress = progress or Progress(plan.stop)
+        self._speeds = Speeds()
+        self._gathered = 0.0
+        self._stop: str | None = None
+        self.phase = Phase.FINISHED if self.reason_to_finish() else Phase.WAITING
 
     # What the host asks.
 
     def timer(self) -> float | None:
         """When `time_passed` is due; None while only an event can change anything."""
         if self.phase is Phase.GATHERING:
-            return self._until
-        if self.phase is not Phase.TRAINING:
-            return None
-        lost = [member.lost_at for member in self.members.values() if member.standing in OUTSTANDING]
-        if any(at is None for at in lost):
-            return self._until
-        return min(self._until, max((at for at in lost if at is not None), default=0.0) + RETURN_SECONDS)
+            return self._gathered
+        if self.phase is Phase.TRAINING and self.cohort:
+            return self.cohort.timer()
+        return self.measuring.timer() if self.measuring else None
 
     def deadline(self) -> float | None:
-        """When the open round ends at the latest."""
-        return self._until if self.phase is Phase.TRAINING else None
+        """When the open round or evaluation ends at the latest."""
+        if self.phase is Phase.TRAINING and self.cohort:
+            return self.cohort.until
+        return self.measuring.until if self.measuring else None
 
     def needed(self) -> int:
         """How many more clients must be ready before a round opens."""
-        return max(0, self.plan.min_available_clients - sum(self.ready.values()))
+        return max(0, self.plan.min_available_clients - self.roster.available)
 
-    def reported(self) -> int:
-        """Members of the round whose update was accepted or refused."""
-        return sum(m.standing in (Standing.ACCEPTED, Standing.REFUSED) for m in self.members.values())
+    def reports(self) -> tuple[int, int]:
+        """How many were asked in the open round or evaluation, and how many of them are done."""
+        if self.measuring:
+            return len(self.measuring.asked), len(self.measuring.asked) - len(self.measuring.outstanding())
+        return (len(self.cohort.members), self.cohort.reported()) if self.cohort else (0, 0)
 
-    def status(self, client: ClientId) -> Literal["loading", "ready", "training", "reported", "refused"]:
+    def status(self, client: ClientId) -> Status:
         """What a connected client does, in the wire's word."""
-        member = self.members.get(client)
+        if self.measuring and self.measuring.awaits(client):
+            return "evaluating"
+        member = self.cohort.members.get(client) if self.cohort else None
         if member is None or member.standing is Standing.GONE:
-            return "ready" if self.ready.get(client) else "loading"
+            return "ready" if self.roster.is_ready(client) else "loading"
         if member.standing is Standing.ACCEPTED:
             return "reported"
         return "refused" if member.standing is Standing.REFUSED else "training"
+
+    def reason_to_finish(self) -> str | None:
+        """Why there are no more rounds, for people; None while there are."""
+        if self.version >= self.plan.rounds:
+            return "All rounds are done."
+        return self._stop or self._progress.reason()
 
     # Clients come and go.
 
     def client_joined(self, client: ClientId) -> list[Effect]:
         """A client said hello. One that lost its connection within the open round is a member still."""
-        if client in self.ready:
-            raise IllegalEventError(f"Client {client} is here already.")
-        self.ready[client] = False
-        if client in self.members:
-            self.members[client].lost_at = None
+        self.roster.join(client)
+        if self.cohort and client in self.cohort.members:
+            self.cohort.members[client].lost_at = None
+        if self.measuring and client in self.measuring.asked:
+            self.measuring.asked[client].lost_at = None
         return []
 
-    def client_ready(self, client: ClientId, now: float) -> list[Effect]:
-        """A client may be selected. A member that still owes its update is told its plan again."""
-        self._must_be_here(client)
-        self.ready[client] = True
-        member = self.members.get(client)
-        if member is not None and member.standing is Standing.TRAINING and self.phase is Phase.TRAINING:
-            return [self._plan_of(client, member, now)]
+    def client_ready(
+        self, client: ClientId, now: float, step_ms: float = 0.0, examples: int = 0
+    ) -> list[Effect]:
+        """A client may be selected. One that still owes its part of what is open is told it again.
+
+        Where clients train on their own `examples`, one that has none is not selected.
+        """
+        present = self.roster[client]
+        present.step_ms, present.examples = max(0.0, step_ms), examples
+        self.roster.ready(client)
+        member = self._member(client, self.round)
+        if self.cohort and member and member.standing is Standing.TRAINING:
+            return [self.cohort.order(client, now)]
+        if self.measuring and self.measuring.awaits(client):
+            return [self.measuring.question(client, now)]
+        self._scatter()
         return self._gather(now)
 
     def client_left(self, client: ClientId, now: float, lost: bool) -> list[Effect]:
         """A client stopped, or its connection was lost and it may come back."""
-        self._must_be_here(client)
-        del self.ready[client]
-        member = self.members.get(client)
-        if member is not None and member.standing in (Standing.TRAINING, Standing.SENDING):
-            # Bytes sent so far are forgotten with the connection.
-            member.standing = Standing.TRAINING if lost else Standing.GONE
-            member.lost_at, member.offer = now, None
-        if self.phase is Phase.GATHERING and self.needed():
-            self._enter(Phase.WAITING)
+        _ = self.roster[client]
+        self.roster.leave(client)
+        if self.cohort:
+            self.cohort.left(client, now, lost)
+        if self.measuring:
+            self.measuring.left(client, now, lost)
+        self._scatter()
         return self._settle(now)
 
     # Updates.
 
     def update_offered(self, client: ClientId, offer: Offer, now: float) -> list[Effect]:
         """A client has an update. The answer is Grant, or Refuse with the reason."""
-        self._must_be_here(client)
-        error = self._objection(client, offer)
-        if error is None:
-            member = self.members[client]
-            member.standing, member.offer = Standing.SENDING, offer
-            self.ready[client] = True
-            return [Grant(client, offer)]
-        refusal = Refuse(client, offer.round, error)
-        member_now = self.members.get(client) if self._is_open(offer.round) else None
-        if member_now is None:
+        _ = self.roster[client]
+        member = self._member(client, offer.round)
+        if member is None or self.cohort is None:
             # It is done with whatever it worked on, and free for the next round.
-            self.ready[client] = True
-            return [refusal, *self._gather(now)]
-        if member_now.standing is Standing.TRAINING:
-            member_now.standing = Standing.REFUSED
-        return [refusal, *self._settle(now)]
+            self.roster.ready(client)
+            return [Refuse(client, offer.round, self._outside(offer)), *self._gather(now)]
+        error = self.cohort.objection(client, offer, self.plan)
+        if error is None:
+            member.standing, member.offer = Standing.SENDING, offer
+            self.roster.ready(client)
+            return [Grant(client, offer)]
+        if member.standing is Standing.TRAINING:
+            member.standing = Standing.REFUSED
+        return [Refuse(client, offer.round, error), *self._settle(now)]
 
-    def update_arrived(self, client: ClientId, number: int) -> list[Effect]:
+    def update_arrived(self, client: ClientId, number: int, now: float) -> list[Effect]:
         """The last byte of a granted update of round `number` came."""
-        if not self._is_open(number):
+        member = self._member(client, number)
+        if self.cohort is None or number != self.round or self.phase is not Phase.TRAINING:
             return []
-        member = self.members[client]
-        if member.standing is not Standing.SENDING or member.offer is None:
+        if member is None or member.standing is not Standing.SENDING or member.offer is None:
             raise IllegalEventError(f"Client {client} was not sending.")
         member.standing = Standing.CHECKING
+        self._speeds.delivered(client, member.offer.examples, now - self.cohort.opened)
         return [Check(client, member.offer)]
 
     def update_failed(
         self, client: ClientId, number: int, error: UpdateRefusedError, now: float
     ) -> list[Effect]:
         """The granted update was sent wrongly, or its values were found bad."""
-        member = self.members.get(client) if self._is_open(number) else None
+        member = self._member(client, number)
         if member is None or member.standing not in (Standing.SENDING, Standing.CHECKING):
             return []
         member.standing = Standing.REFUSED
@@ -241,17 +190,38 @@ class Round:
 
     def update_checked(self, client: ClientId, number: int, now: float) -> list[Effect]:
         """The update's values are good. It counts if its round is still open (else it was refused before)."""
-        member = self.members.get(client) if self._is_open(number) else None
+        member = self._member(client, number)
         if member is None or member.standing is not Standing.CHECKING or member.offer is None:
             return []
         member.standing = Standing.ACCEPTED
         return [Accept(client, member.offer), *self._settle(now)]
 
+    # Evaluation, and reasons to stop.
+
+    def evaluation_arrived(self, client: ClientId, report: Evaluation, now: float) -> list[Effect]:
+        """A client measured what it was asked to. An answer that nobody awaits is a sign of life only."""
+        self.roster.ready(client)
+        if self.measuring and self.measuring.answered(client, report, self.plan.metric_rows):
+            return self._settle(now)
+        return self._gather(now)
+
+    def version_evaluated(
+        self, version: int, source: Source, loss: float, metrics: Mapping[str, float]
+    ) -> list[Effect]:
+        """A version was measured, which may be a reason to stop. An open round still ends as it would."""
+        self._progress.measured(version, source, loss, metrics)
+        return self._stop_now()
+
+    def stop_requested(self, reason: str) -> list[Effect]:
+        """The owner has enough. An open round still ends as it would."""
+        self._stop = reason
+        return self._stop_now()
+
     # Time and the aggregate.
 
     def time_passed(self, now: float) -> list[Effect]:
         """The clock reached `timer()` (or any other time: then nothing happens)."""
-        if self.phase is Phase.GATHERING and now >= self._until:
+        if self.phase is Phase.GATHERING and now >= self._gathered:
             return self._open(now)
         return self._settle(now)
 
@@ -259,15 +229,14 @@ class Round:
         """The host made and recorded `version`."""
         if self.phase is not Phase.AGGREGATING or version != self.version + 1:
             raise IllegalEventError(f"Version {version} was not asked for.")
-        self.version = version
-        self._close()
-        if version >= self.plan.rounds:
-            self._enter(Phase.FINISHED)
-            return [Finished(version)]
-        if not self.needed():
-            return self._open(now)
-        self._enter(Phase.WAITING)
-        return []
+        self.version, self._speeds.failed = version, False
+        seconds = self._close(now)
+        if not self.plan.measures(version) or not self.roster.available:
+            return self._go_on(now)
+        self._enter(Phase.EVALUATING)
+        measuring = open_measuring(self.plan, self.roster, self.round, version, seconds, now)
+        self.measuring = measuring
+        return [measuring.question(client, now) for client in measuring.asked]
 
     def aggregation_failed(self, reason: str, now: float) -> list[Effect]:
         """The host could not make or record the version; the round counts for nothing."""
@@ -277,12 +246,16 @@ class Round:
 
     # Inside.
 
-    def _must_be_here(self, client: ClientId) -> None:
-        if client not in self.ready:
-            raise IllegalEventError(f"Client {client} has not joined.")
+    def _member(self, client: ClientId, number: int) -> Member | None:
+        """`client` as a member of round `number`, if that is open."""
+        if self.cohort is None or self.phase is not Phase.TRAINING or number != self.round:
+            return None
+        return self.cohort.members.get(client)
 
-    def _is_open(self, number: int) -> bool:
-        return self.phase is Phase.TRAINING and number == self.round
+    def _outside(self, offer: Offer) -> UpdateRefusedError:
+        if self.phase is Phase.TRAINING and offer.round == self.round:
+            return stranger(offer.round)
+        return StaleRoundError(f"Round {offer.round} is not open (any more). Wait for the next one.")
 
     def _enter(self, phase: Phase) -> None:
         if phase not in TRANSITIONS[self.phase]:
@@ -295,82 +268,33 @@ class Round:
         if not self.plan.gather:
             return self._open(now)
         self._enter(Phase.GATHERING)
-        self._until = now + self.plan.gather
+        self._gathered = now + self.plan.gather
         return []
+
+    def _scatter(self) -> None:
+        """Ends the gathering when too few are left of those who could be chosen."""
+        if self.phase is Phase.GATHERING and self.needed():
+            self._enter(Phase.WAITING)
 
     def _open(self, now: float) -> list[Effect]:
         self._enter(Phase.TRAINING)
-        plan, self.round = self.plan, self.round + 1
-        cohort = sorted(client for client, ready in self.ready.items() if ready)
-        if plan.shard_parts:
-            shards = assign_parts(cohort, plan.shard_parts, plan.shards_per_client, self.round, plan.seed)
-        else:
-            shards = assign(cohort, len(plan.shard_examples), plan.shards_per_client, self.round, plan.seed)
-        self._until = now + plan.deadline
-        self.members = {
-            client: Member(
-                shards=shards[client],
-                seed=training_seed(client, self.round, plan.seed),
-                most_examples=plan.epochs * sum(plan.shard_examples[number] for number in shards[client]),
-            )
-            for client in cohort
-        }
-        plans = [self._plan_of(client, member, now) for client, member in self.members.items()]
-        return [Opened(self.round, self.version, tuple(cohort)), *plans]
-
-    def _plan_of(self, client: ClientId, member: Member, now: float) -> SendTrain:
-        seconds = max(0.0, self._until - now)
-        return SendTrain(client, self.round, self.version, member.shards, member.seed, seconds)
-
-    def _objection(self, client: ClientId, offer: Offer) -> UpdateRefusedError | None:
-        if not self._is_open(offer.round):
-            return StaleRoundError(f"Round {offer.round} is not open (any more). Wait for the next one.")
-        member = self.members.get(client)
-        if member is None or member.standing is Standing.GONE:
-            return NotSelectedError(f"You are not in round {offer.round}. Wait for the next one.")
-        if member.standing is not Standing.TRAINING:
-            return DuplicateError(f"Your update of round {offer.round} was offered before; one counts.")
-        if offer.version != self.version:
-            return StaleRoundError(
-                f"Round {offer.round} trains version {self.version}, not {offer.version}. Load that version."
-            )
-        if not 1 <= offer.examples <= member.most_examples:
-            return BadExamplesError(
-                f"{offer.examples} examples cannot be: your shards and epochs make 1 to "
-                f"{member.most_examples}. Count those that were trained on."
-            )
-        if offer.size != self.plan.update_bytes:
-            return WrongLengthError(
-                f"The update has {offer.size} bytes; this model's has {self.plan.update_bytes}. "
-                "Load the task's bundle again."
-            )
-        if len(offer.sums) != self.plan.metric_rows:
-            return WrongLengthError(
-                f"The offer has {len(offer.sums)} metric sums; this model's has {self.plan.metric_rows}. "
-                "Load the task's bundle again."
-            )
-        return None
+        self.round += 1
+        self.cohort = open_cohort(self.plan, self.roster, self._speeds, self.round, self.version, now)
+        return self.cohort.orders()
 
     def _settle(self, now: float) -> list[Effect]:
-        """Ends the round when nobody is left to wait for."""
-        if self.phase is not Phase.TRAINING:
-            return []
-        waiting = any(member.standing in OUTSTANDING for member in self.members.values())
+        """Ends what is open when enough is there, nobody is left to wait for, or time is up."""
         timer = self.timer()
-        if waiting and timer is not None and now < timer:
-            return []
-        return self._end(now)
+        due = timer is not None and now >= timer
+        if self.phase is Phase.TRAINING and self.cohort and (due or self.cohort.complete()):
+            return self._end(self.cohort, now)
+        if self.measuring and (due or not self.measuring.outstanding()):
+            return self._conclude(self.measuring, now)
+        return []
 
-    def _end(self, now: float) -> list[Effect]:
-        late = StaleRoundError(f"Round {self.round} ended before your update was complete.")
-        refusals: list[Effect] = []
-        for client, member in self.members.items():
-            if member.standing in (Standing.SENDING, Standing.CHECKING):
-                refusals.append(Refuse(client, self.round, late))
-            elif member.standing is Standing.TRAINING and client in self.ready:
-                # Nothing heard by the deadline: not selected again before a sign of life.
-                self.ready[client] = False
-        accepted = sum(member.standing is Standing.ACCEPTED for member in self.members.values())
+    def _end(self, cohort: Cohort, now: float) -> list[Effect]:
+        refusals = cohort.end(now, self.roster, self._speeds)
+        accepted = cohort.accepted()
         if accepted >= self.plan.quorum:
             self._enter(Phase.AGGREGATING)
             return [*refusals, Aggregate(self.round, self.version)]
@@ -378,13 +302,46 @@ class Round:
         return [*refusals, *self._abandon(reason, now)]
 
     def _abandon(self, reason: str, now: float) -> list[Effect]:
-        self._close()
+        self._close(now)
+        self._speeds.failed = True
+        abandoned = Abandon(self.round, reason)
+        if self.reason_to_finish():
+            return [abandoned, *self._go_on(now)]
         if self.needed():
             self._enter(Phase.WAITING)
         else:
             self._enter(Phase.GATHERING)
-            self._until = now + max(RETRY_SECONDS, self.plan.gather)
-        return [Abandon(self.round, reason)]
+            self._gathered = now + max(RETRY_SECONDS, self.plan.gather)
+        return [abandoned]
 
-    def _close(self) -> None:
-        self.members = {}
+    def _close(self, now: float) -> float:
+        """Forgets the members; how long the round took."""
+        seconds = now - self.cohort.opened if self.cohort else 0.0
+        self.cohort = None
+        self._progress.spent += seconds
+        return seconds
+
+    def _conclude(self, measuring: Measuring, now: float) -> list[Effect]:
+        self.measuring = None
+        found = measuring.end(now, self.roster, self.plan)
+        if found is None:
+            return self._go_on(now)
+        self._progress.measured(found.version, "clients", found.loss, found.metrics)
+        return [found, *self._go_on(now)]
+
+    def _go_on(self, now: float) -> list[Effect]:
+        """What follows when a version is made and measured."""
+        if reason := self.reason_to_finish():
+            self._enter(Phase.FINISHED)
+            return [Finished(self.version, reason)]
+        if not self.needed():
+            return self._open(now)
+        self._enter(Phase.WAITING)
+        return []
+
+    def _stop_now(self) -> list[Effect]:
+        reason = self.reason_to_finish()
+        if reason is None or self.phase not in (Phase.WAITING, Phase.GATHERING):
+            return []
+        self._enter(Phase.FINISHED)
+        return [Finished(self.version, reason)]

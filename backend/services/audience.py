@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 
-from backend.protocols.round import Phase, Round
+from backend.protocols.phases import Phase
+from backend.protocols.round import Round
 from backend.services.links import Client
 from backend.wire import messages as say
 from backend.wire.codec import encode
@@ -69,13 +70,14 @@ class Audience:
 
     def _state(self, machine: Round, accepted: dict[str, int], now: float) -> say.State:
         deadline = machine.deadline()
+        cohort, reported = machine.reports()
         return say.State(
             phase=wire_phase(machine.phase),
             round=machine.round,
             version=machine.version,
             needed=machine.needed(),
-            cohort=len(machine.members),
-            reported=machine.reported(),
+            cohort=cohort,
+            reported=reported,
             quorum=machine.plan.quorum,
             seconds=None if deadline is None else max(0.0, deadline - now),
             participants=list(self._participants(machine, accepted)),
@@ -99,6 +101,7 @@ def wire_phase(phase: Phase) -> say.Phase:
         Phase.GATHERING: "waiting",
         Phase.TRAINING: "training",
         Phase.AGGREGATING: "aggregating",
+        Phase.EVALUATING: "evaluating",
         Phase.FINISHED: "finished",
     }
     return words[phase]

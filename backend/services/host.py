@@ -54,7 +54,9 @@ class TaskHost:
         self.task = task
         self.ledger = ledger
         self._inbox: asyncio.Queue[Event] = asyncio.Queue(INBOX)
-        machine = Round(task.plan(), ledger.round, ledger.current.version)
+        plan = task.plan()
+        progress = ledger.progress(plan.stop)
+        machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
         self._at = Hosted(task, ledger, machine, observer)
         self._reception = Reception(self._at)
         self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)

@@ -99,6 +99,10 @@ class Jobs:
         given = tally.contributions(self._at.audience.known, counted=False)
         self._spawn(self._record_abandoned(record, given))
 
+    def record_evaluation(self, found: EvaluationRecord) -> None:
+        """Records what clients measured, and tells everybody."""
+        self._spawn(self._evaluated(found))
+
     # The jobs.
 
     async def _check(self, client: str, offer: say.Offer, data: memoryview) -> None:
@@ -148,7 +152,7 @@ class Jobs:
 
     async def _submit_unevaluated(self) -> None:
         for version in list(self._at.ledger.versions):
-            if version.version not in self._at.ledger.evaluations:
+            if version.version not in self._at.ledger.evaluated["server"]:
                 await self._submit(version)
 
     async def _evaluated(self, found: EvaluationRecord) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from backend.numerics.aggregate import WeightedMean
 from backend.numerics.checks import all_finite
 from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector, from_bytes, to_bytes
+from backend.protocols.stopping import Progress, Source, StopRules
 from backend.services.task import Task
 from backend.stores.contracts import (
     Blobs,
@@ -36,23 +38,39 @@ class Ledger:
         self._params: Vector = no_state()
         self._state: Vector = no_state()
         self.versions: list[VersionRecord] = []
-        self.evaluations: dict[int, EvaluationRecord] = {}
+        self.evaluated: dict[Source, dict[int, EvaluationRecord]] = {"server": {}, "clients": {}}
         self.accepted: dict[str, int] = {}
         self.round = 0
+        self._seconds = 0.0
 
     @property
     def current(self) -> VersionRecord:
         """The newest version."""
         return self.versions[-1]
 
+    @property
+    def evaluations(self) -> dict[int, EvaluationRecord]:
+        """One evaluation of each version that has any: the server's, or else the clients'."""
+        return {**self.evaluated["clients"], **self.evaluated["server"]}
+
+    def progress(self, rules: StopRules) -> Progress:
+        """What stop rules have seen of the run as it was opened."""
+        progress = Progress(rules, self._seconds)
+        for version, one in sorted(self.evaluated[rules.source].items()):
+            progress.measured(version, one.source, one.loss, one.metrics)
+        return progress
+
     async def open(self, now: float) -> None:
         """Takes up the run where it was left, or begins it with version 0. Raises StoreError."""
         zero = VersionRecord(0, 0, self._task.bundle.weights, None, 0, 0, None, {}, 0.0, now)
         await self._records.add_first_version(self._run, zero)
         self.versions = await self._records.versions(self._run)
-        self.evaluations = {one.version: one for one in await self._records.evaluations(self._run)}
+        for one in await self._records.evaluations(self._run):
+            self.evaluated[one.source][one.version] = one
         self.accepted = {one.client: one.accepted for one in await self.contributions()}
-        self.round = await self._records.last_round(self._run)
+        rounds = await self._records.rounds(self._run)
+        self.round = rounds[-1].round if rounds else 0
+        self._seconds = math.fsum(one.seconds for one in rounds)
         size = self._task.bundle.manifest.parameters
         data = await self._blobs.read(self.current.weights, verify=True)
         if len(data) != 4 * size.total:
@@ -112,7 +130,7 @@ class Ledger:
     async def add_evaluation(self, evaluation: EvaluationRecord) -> None:
         """Records what the evaluator found."""
         await self._records.add_evaluation(self._run, evaluation)
-        self.evaluations[evaluation.version] = evaluation
+        self.evaluated[evaluation.source][evaluation.version] = evaluation
 
     async def contributions(self) -> list[Contribution]:
         """Sums for each client."""

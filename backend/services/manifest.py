@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from itertools import accumulate
 from typing import Annotated, Literal
 
 import msgspec
@@ -87,28 +85,6 @@ class MetricSpec(Struct, frozen=True):
     def value(self, pairs: Pairs) -> float:
         """The metric of its rows' numerators and denominators, added up over some batches."""
         return METRICS[self.kind](pairs)
-
-
-def metric_values(specs: Sequence[MetricSpec], reports: Sequence[Pairs]) -> dict[str, float]:
-    """Each metric over everything that `reports` counted; a report has a pair for each row of all metrics.
-
-    Sums come from clients. A metric that is no finite number by them is left out.
-    """
-    added = [_added(pairs) for pairs in zip(*reports, strict=True)]
-    starts = accumulate((spec.rows for spec in specs), initial=0)
-    values: dict[str, float] = {}
-    for spec, start in zip(specs, starts, strict=False):
-        try:
-            value = spec.value(added[start : start + spec.rows])
-        except (ArithmeticError, ValueError):
-            continue
-        if math.isfinite(value):
-            values[spec.name] = value
-    return values
-
-
-def _added(pairs: Pairs) -> tuple[float, float]:
-    return math.fsum(above for above, _ in pairs), math.fsum(below for _, below in pairs)
 
 
 class NamedTensor(Struct, frozen=True):

@@ -10,6 +10,7 @@ from backend.services import observer as happened
 from backend.services.hosted import Hosted
 from backend.services.jobs import Jobs
 from backend.services.tally import Tally
+from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages as say
 
 
@@ -28,6 +29,10 @@ class Performer:
                     self._open_tally(effect, now)
                 case do.SendTrain():
                     self._at.audience.tell(effect.client, self._train(effect))
+                case do.SendEvaluate():
+                    self._at.audience.tell(effect.client, self._evaluate(effect))
+                case do.Measured():
+                    self._measured(effect)
                 case do.Grant():
                     self._at.audience.tell_credits(self._at.uploads.grant(effect.client, effect.offer, now))
                 case do.Check():
@@ -58,16 +63,31 @@ class Performer:
             round=order.round,
             version=order.version,
             weights=self._at.ledger.current.weights,
-            epochs=task.file.training.epochs,
-            steps=0,
-            batch_size=task.bundle.manifest.batch_size,
+            epochs=task.epochs,
+            steps=task.file.training.steps or 0,
+            batch_size=task.batch_size,
             learning_rate=task.learning_rate,
             past_steps=task.past_steps(order.version),
             seed=order.seed,
-            proximal_mu=0.0,
+            proximal_mu=task.file.training.proximal_mu,
             control=None,
             shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
             seconds=order.seconds,
+        )
+
+    def _evaluate(self, order: do.SendEvaluate) -> say.Evaluate:
+        shards = [self._at.task.shards.measured[number] for number in order.shards]
+        return say.Evaluate(
+            round=order.round,
+            version=order.version,
+            weights=self._at.ledger.current.weights,
+            shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
+            seconds=order.seconds,
+        )
+
+    def _measured(self, found: do.Measured) -> None:
+        self._jobs.record_evaluation(
+            EvaluationRecord(found.version, found.loss, found.metrics, "clients", found.examples)
         )
 
     def _accept(self, accept: do.Accept) -> None:

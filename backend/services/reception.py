@@ -60,13 +60,13 @@ class Reception:
                 known = self._at.audience.clients[client]
                 known.backend = message.backend
                 self._at.audience.add(known)
-                return self._at.machine.client_ready(client, now)
+                return self._at.machine.client_ready(client, now, message.step_ms, message.examples)
             case say.Offer():
                 return self._offered(client, message, now)
             case say.Chunk():
                 return self._chunk(client, message, now)
             case say.Evaluation():
-                return []  # Nobody was asked.
+                return self._at.machine.evaluation_arrived(client, message, now)
             case say.Leave():
                 return self.left(client, link, now, lost=False)
             case say.Hello():
@@ -89,7 +89,7 @@ class Reception:
             self._at.audience.tell_credits(self._at.uploads.drop(client, now))
             return self._at.machine.update_failed(client, chunk.round, error, now)
         self._at.audience.tell_credits(credits)
-        return self._at.machine.update_arrived(client, chunk.round) if complete else []
+        return self._at.machine.update_arrived(client, chunk.round, now) if complete else []
 
     def _is_current(self, client: str, link: Link) -> bool:
         known = self._at.audience.clients.get(client)
@@ -140,4 +140,4 @@ class Reception:
             say.Evaluated(version=found.version, source=found.source, loss=found.loss, metrics=found.metrics)
         )
         self._at.notice(happened.VersionEvaluated(found))
-        return []
+        return self._at.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -41,14 +41,17 @@ class ShardIndex(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Shards:
-    """Shards for clients, in the blob store, and files of held-out ones, which are not.
+    """Shards for clients, in the blob store, and files of held-out ones.
 
     `preprocess` is how they were made, where that is known, and how volunteers read data of their own.
+    `measured` are the held-out ones again where clients measure versions on them: then they are in the blob
+    store, too.
     """
 
     train: tuple[ShardFile, ...]
     holdout: tuple[Path, ...]
     preprocess: Fitted | None = None
+    measured: tuple[ShardFile, ...] = ()
 
     @property
     def examples(self) -> int:
@@ -62,18 +65,19 @@ class Shards:
         return tuple(parts) if len(parts) == len(self.train) else ()
 
 
-async def store_shards(folder: Path, manifest: Manifest, blobs: Blobs) -> Shards:
-    """Checks the shards in `folder` against shards.json and the model, and copies those for training.
+async def store_shards(folder: Path, manifest: Manifest, blobs: Blobs, clients_measure: bool) -> Shards:
+    """Checks the shards in `folder` against shards.json and the model, and copies those for clients.
 
     Raises BundleError when a file is missing, differs from its hash, or does not fit the model's input.
     """
     index = await asyncio.to_thread(check_shards, folder, manifest)
-    for shard in index.train:
+    measured = tuple(index.holdout) if clients_measure else ()
+    for shard in (*index.train, *measured):
         if await blobs.put_file(folder / shard.file) != shard.sha256:
             raise BundleError(f"{folder / shard.file} changed while it was read; start again.")
     holdout = tuple((folder / shard.file).resolve() for shard in index.holdout)
     fitted = await asyncio.to_thread(read_preprocess, folder, index)
-    return Shards(tuple(index.train), holdout, fitted)
+    return Shards(tuple(index.train), holdout, fitted, measured)
 
 
 def check_shards(folder: Path, manifest: Manifest) -> ShardIndex:

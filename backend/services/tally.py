@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.aggregate import WeightedMean
-from backend.services.manifest import MetricSpec, metric_values
+from backend.numerics.metrics import Metric, metric_values
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.messages import Offer
 
@@ -51,7 +51,7 @@ class Tally:
         """Mean training loss of the accepted updates, weighted by their examples."""
         return self._average([(offer.loss, offer.examples) for offer in self.accepted.values()])
 
-    def metrics(self, specs: Sequence[MetricSpec]) -> dict[str, float]:
+    def metrics(self, specs: Sequence[Metric]) -> dict[str, float]:
         """The model's metrics over all examples of the accepted updates, from their sums."""
         return metric_values(specs, [offer.sums for offer in self.accepted.values()])
 

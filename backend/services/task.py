@@ -12,11 +12,13 @@ from markdown_it import MarkdownIt
 
 from backend.errors import TaskFileError
 from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
-from backend.protocols.round import Plan
+from backend.protocols.plan import Plan
+from backend.protocols.stopping import LOSS, Source, StopRules, Watched
 from backend.services.bundles import Bundle, store_bundle
 from backend.services.shards import Shards
 from backend.services.taskdata import load_data
-from backend.services.taskfile import TaskFile, read_task_file
+from backend.services.taskfile import Stop, TaskFile, read_task_file
+from backend.services.taskfile.server_optimizer import hyperparameters, name_of
 from backend.stores.contracts import Blobs
 
 TASK_FILE = "task.toml"
@@ -36,9 +38,21 @@ class Task:
     def learning_rate(self) -> float:
         """The clients' learning rate: the task file's, else the bundle's; a schedule's factor."""
         optimizer, bundled = self.file.model.optimizer, self.bundle.manifest.optimizer
+        if self.file.training.learning_rate is not None:
+            return self.file.training.learning_rate
         if optimizer is None or optimizer.learning_rate is None or bundled.schedule is not None:
             return bundled.learning_rate
         return optimizer.learning_rate
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a client's step."""
+        return self.file.training.batch_size or self.bundle.manifest.batch_size
+
+    @property
+    def epochs(self) -> int:
+        """Visits to each example in a round; 0 where steps are counted instead."""
+        return 0 if self.file.training.steps else self.file.training.epochs or 1
 
     def past_steps(self, version: int) -> int:
         """Steps that a client took up to `version`, had it been in every round: a schedule's position."""
@@ -46,34 +60,56 @@ class Task:
             return 0
         shards = self.shards.train
         share = min(self.file.data.shards_per_client, len(shards)) * self.shards.examples / len(shards)
-        steps = self.file.training.epochs * math.ceil(share / self.bundle.manifest.batch_size)
+        steps = self.file.training.steps or self.epochs * math.ceil(share / self.batch_size)
         return version * steps
 
     def plan(self) -> Plan:
         """What its rounds are like."""
-        chosen = self.file.coordination
+        chosen, manifest = self.file.coordination, self.bundle.manifest
         return Plan(
             rounds=chosen.rounds,
             min_available_clients=chosen.min_available_clients,
+            fraction_train=chosen.fraction_train,
+            min_train_clients=chosen.min_train_clients,
+            over_selection=chosen.over_selection,
             quorum=chosen.quorum,
             deadline=chosen.deadline,
+            min_deadline=chosen.shortest,
+            adaptive_deadline=chosen.adaptive_deadline,
             gather=chosen.gather,
-            epochs=self.file.training.epochs,
+            epochs=self.epochs,
+            steps=self.file.training.steps or 0,
+            batch_size=self.batch_size,
             shard_examples=tuple(shard.examples for shard in self.shards.train),
             shard_parts=self.shards.parts,
             shards_per_client=self.file.data.shards_per_client,
-            update_bytes=4 * self.bundle.manifest.parameters.total,
-            metric_rows=sum(metric.rows for metric in self.bundle.manifest.metrics),
+            update_bytes=4 * manifest.parameters.total,
+            metrics=tuple(manifest.metrics),
+            fraction_evaluate=self.file.fraction_evaluate,
+            min_evaluate_clients=chosen.min_evaluate_clients,
+            evaluate_every=chosen.evaluate_every,
+            holdout_examples=tuple(shard.examples for shard in self.shards.measured),
+            stop=stop_rules(chosen.stop, "server" if self.shards.holdout else "clients"),
             seed=int(self.bundle.address[:8], 16),
         )
 
     def server_optimizer(self) -> ServerOptimizer:
         """How its versions are made."""
         chosen = self.file.coordination.server_optimizer
-        hyperparameters = {"learning_rate": chosen.learning_rate}
-        if chosen.momentum is not None:
-            hyperparameters["momentum"] = chosen.momentum
-        return SERVER_OPTIMIZERS[chosen.name](**hyperparameters)
+        return SERVER_OPTIMIZERS[name_of(chosen)](**hyperparameters(chosen))
+
+
+def stop_rules(stop: Stop, source: Source) -> StopRules:
+    """The rules of a task file; evaluations by `source` count."""
+    target = stop.target
+    return StopRules(
+        watched=LOSS if target is None else Watched(target.metric, target.upward),
+        target=target.value if target else None,
+        patience=stop.patience,
+        min_delta=stop.min_delta,
+        seconds=stop.seconds,
+        source=source,
+    )
 
 
 def find_tasks(folders: Sequence[Path]) -> list[Path]:
@@ -100,8 +136,42 @@ async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str
     """
     file = await asyncio.to_thread(read_task_file, path, overrides)
     bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
-    shards = await load_data(path.parent, file.data, bundle.manifest, blobs)
-    return Task(file, bundle, shards, await asyncio.to_thread(_readme, path.with_name("README.md")))
+    measure = file.fraction_evaluate > 0
+    shards = await load_data(path.parent, file.data, bundle.manifest, blobs, measure)
+    task = Task(file, bundle, shards, await asyncio.to_thread(_readme, path.with_name("README.md")))
+    _check(task)
+    return task
+
+
+def _check(task: Task) -> None:
+    """Raises TaskFileError when the task file asks for what bundle or shards do not give."""
+    file, manifest, where = task.file, task.bundle.manifest, task.file.name
+    training, stop = file.training, file.coordination.stop
+    if training.batch_size and training.batch_size > manifest.batch_size:
+        raise TaskFileError(
+            f"{where}: training.batch_size is {training.batch_size}, the bundle's {manifest.batch_size}. "
+            "Lower it, or raise model.batch_size and convert again."
+        )
+    if training.learning_rate is not None and manifest.optimizer.schedule is not None:
+        raise TaskFileError(
+            f"{where}: training.learning_rate does not go with a schedule; set the schedule's own."
+        )
+    if file.fraction_evaluate > 0.0 and not task.shards.measured:
+        raise TaskFileError(
+            f"{where}: coordination.fraction_evaluate needs a held-out shard for clients to measure on. "
+            "Cut the data with one, or leave it out."
+        )
+    if (stop.target or stop.patience) and not task.shards.holdout:
+        raise TaskFileError(
+            f"{where}: coordination.stop needs evaluations to look at. Cut the data with a held-out "
+            "shard, or leave target and patience out."
+        )
+    names = {"loss", *(metric.name for metric in manifest.metrics)}
+    if stop.target and stop.target.metric not in names:
+        raise TaskFileError(
+            f"{where}: coordination.stop.target names '{stop.target.metric}', which this model does not "
+            f"measure. It has {', '.join(sorted(names))}."
+        )
 
 
 def _readme(path: Path) -> str:

@@ -11,13 +11,17 @@ from backend.services.taskfile import Data
 from backend.stores.contracts import Blobs
 
 
-async def load_data(folder: Path, data: Data, manifest: Manifest, blobs: Blobs) -> Shards:
+async def load_data(
+    folder: Path, data: Data, manifest: Manifest, blobs: Blobs, clients_measure: bool = False
+) -> Shards:
     """What [data] of the task file in `folder` names, checked against the bundle; shards go into `blobs`.
+
+    With `clients_measure` the held-out ones go there, too.
 
     Raises BundleError that says what to do.
     """
     check_loading(data, manifest)
-    shards = await store_shards(folder / data.shards, manifest, blobs)
+    shards = await store_shards(folder / data.shards, manifest, blobs, clients_measure)
     if not shards.train:
         raise BundleError(f"{folder / data.shards} has no shard to train on; cut the data again.")
     return shards

@@ -1,4 +1,4 @@
-"""Whatever clients do, rounds end by their deadline and no update counts twice."""
+"""Whatever clients do, what is open ends by its deadline, and no update is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -8,22 +8,43 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from backend.errors import NotFiniteError
 from backend.protocols import effects as do
-from backend.protocols.round import Phase, Plan, Round
-from backend.wire.messages import Offer
+from backend.protocols.phases import Phase
+from backend.protocols.plan import Plan
+from backend.protocols.round import Round
+from backend.protocols.stopping import StopRules
+from backend.services.manifest import MetricSpec
+from backend.wire.messages import Evaluation, Offer
 
-CLIENTS = st.sampled_from(["a", "b", "c", "d"])
-PLAN = Plan(
-    rounds=4,
-    min_available_clients=2,
-    quorum=2,
-    deadline=10.0,
-    gather=1.0,
-    epochs=1,
-    shard_examples=(3, 4, 5),
-    shards_per_client=2,
-    update_bytes=8,
-    metric_rows=1,
-    seed=0,
+CLIENTS = st.sampled_from(["a", "b", "c", "d", "e"])
+PLANS = st.builds(
+    Plan,
+    rounds=st.just(4),
+    min_available_clients=st.just(2),
+    quorum=st.sampled_from([1, 2]),
+    deadline=st.just(10.0),
+    batch_size=st.just(2),
+    update_bytes=st.just(8),
+    seed=st.integers(0, 3),
+    fraction_train=st.sampled_from([0.5, 1.0]),
+    min_train_clients=st.just(2),
+    over_selection=st.sampled_from([0.0, 0.5]),
+    gather=st.sampled_from([0.0, 1.0]),
+    min_deadline=st.sampled_from([0.0, 3.0]),
+    adaptive_deadline=st.booleans(),
+    steps=st.sampled_from([0, 3]),
+    shard_examples=st.sampled_from([(3, 4, 5), ()]),
+    shards_per_client=st.just(2),
+    metrics=st.just((MetricSpec("accuracy"),)),
+    fraction_evaluate=st.sampled_from([0.0, 0.5, 1.0]),
+    evaluate_every=st.sampled_from([1, 2]),
+    holdout_examples=st.sampled_from([(), (4, 6)]),
+    stop=st.builds(
+        StopRules,
+        target=st.sampled_from([None, 0.1]),
+        patience=st.sampled_from([None, 1]),
+        seconds=st.sampled_from([None, 25.0]),
+        source=st.sampled_from(["server", "clients"]),
+    ),
 )
 
 
@@ -32,53 +53,76 @@ class Host(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.machine = Round(PLAN)
         self.now = 0.0
         self.opened_at = 0.0
+        self.asked_at = 0.0
         self.granted: set[tuple[str, int]] = set()
+        self.cohort: tuple[str, ...] = ()
+        self.wanted = 0
         self.accepted: dict[int, list[str]] = {}
+        self.measured: list[int] = []
         self.ended: list[int] = []
 
     def note(self, effects: list[do.Effect]) -> None:
         for effect in effects:
             match effect:
                 case do.Opened():
-                    self.opened_at = self.now
-                    assert len(effect.cohort) >= PLAN.min_available_clients
+                    self.opened(effect)
+                case do.SendTrain():
+                    assert effect.client in self.cohort
+                    assert 0 <= effect.seconds <= self.plan.deadline + 1e-9
+                case do.SendEvaluate():
+                    assert 0 <= effect.seconds <= self.plan.deadline + 1e-9
+                    assert bool(effect.shards) == bool(self.plan.holdout_examples)
                 case do.Grant():
                     self.granted.add((effect.client, effect.offer.round))
                 case do.Accept():
+                    assert effect.client in self.cohort
                     assert (effect.client, effect.offer.round) in self.granted
                     self.accepted.setdefault(effect.offer.round, []).append(effect.client)
+                    assert len(self.accepted[effect.offer.round]) <= self.wanted
                 case do.Aggregate():
-                    assert len(self.accepted[effect.round]) >= PLAN.quorum
+                    assert len(self.accepted[effect.round]) >= self.plan.quorum
                     self.ended.append(effect.round)
                 case do.Abandon() if effect.round not in self.ended:
                     self.ended.append(effect.round)
+                case do.Measured():
+                    assert 0 < effect.clients <= effect.examples
+                    self.measured.append(effect.version)
+                case do.Finished():
+                    assert effect.reason
 
-    @initialize(clients=st.sets(CLIENTS, min_size=2))
-    def begin(self, clients: set[str]) -> None:
+    def opened(self, opened: do.Opened) -> None:
+        self.opened_at, self.cohort, self.wanted = self.now, opened.cohort, opened.wanted
+        assert len(opened.cohort) >= opened.wanted >= 2
+        assert opened.available >= max(len(opened.cohort), self.plan.min_available_clients)
+        assert self.plan.min_deadline - 1e-9 <= opened.seconds <= self.plan.deadline + 1e-9
+
+    @initialize(plan=PLANS, clients=st.sets(CLIENTS, min_size=2))
+    def begin(self, plan: Plan, clients: set[str]) -> None:
+        self.plan = plan
+        self.machine = Round(plan)
         for client in sorted(clients):
-            self.join_and_be_ready(client)
+            self.join_and_be_ready(client, 4, 1.0)
         self.wait(1.0)
 
     @rule(client=CLIENTS, twice=st.booleans())
     def deliver(self, client: str, twice: bool) -> None:
-        if client in self.machine.ready:
+        if client in self.machine.roster:
             self.offer(client, late=0, examples=1, size=8)
             self.finish_upload(client, good=True)
             if twice:
                 self.note(self.machine.update_checked(client, self.machine.round, self.now))
 
-    @rule(client=CLIENTS)
-    def join_and_be_ready(self, client: str) -> None:
-        if client not in self.machine.ready:
+    @rule(client=CLIENTS, examples=st.integers(0, 5), step_ms=st.sampled_from([1.0, 1e3, 1e300]))
+    def join_and_be_ready(self, client: str, examples: int, step_ms: float) -> None:
+        if client not in self.machine.roster:
             self.machine.client_joined(client)
-        self.note(self.machine.client_ready(client, self.now))
+        self.note(self.machine.client_ready(client, self.now, step_ms, examples))
 
     @rule(client=CLIENTS, lost=st.booleans())
     def leave(self, client: str, lost: bool) -> None:
-        if client in self.machine.ready:
+        if client in self.machine.roster:
             self.note(self.machine.client_left(client, self.now, lost))
 
     @rule(
@@ -88,7 +132,7 @@ class Host(RuleBasedStateMachine):
         size=st.sampled_from([8, 8, 8, 4]),
     )
     def offer(self, client: str, late: int, examples: int, size: int) -> None:
-        if client in self.machine.ready:
+        if client in self.machine.roster:
             number = max(0, self.machine.round - late)
             offer = Offer(
                 round=number,
@@ -103,40 +147,77 @@ class Host(RuleBasedStateMachine):
 
     @rule(client=CLIENTS, good=st.booleans())
     def finish_upload(self, client: str, good: bool) -> None:
-        member = self.machine.members.get(client)
-        if member is None or member.standing != "sending":
+        member = self.machine.cohort.members.get(client) if self.machine.cohort else None
+        if member is None or member.standing != "sending" or self.machine.phase is not Phase.TRAINING:
             return
         number = self.machine.round
-        self.note(self.machine.update_arrived(client, number))
+        self.note(self.machine.update_arrived(client, number, self.now))
         if good:
             self.note(self.machine.update_checked(client, number, self.now))
             self.note(self.machine.update_checked(client, number, self.now))
         else:
             self.note(self.machine.update_failed(client, number, NotFiniteError("NaN."), self.now))
 
+    @rule(
+        client=CLIENTS,
+        version=st.integers(0, 4),
+        examples=st.integers(0, 8),
+        loss=st.sampled_from([0.05, 1.0, float("nan")]),
+        rows=st.sampled_from([1, 1, 2]),
+    )
+    def evaluate(self, client: str, version: int, examples: int, loss: float, rows: int) -> None:
+        if client in self.machine.roster:
+            report = Evaluation(
+                round=self.machine.round,
+                version=version,
+                examples=examples,
+                loss=loss,
+                sums=[(1.0, 2.0)] * rows,
+            )
+            self.note(self.machine.evaluation_arrived(client, report, self.now))
+
+    @rule(loss=st.floats(0.0, 2.0))
+    def evaluate_on_the_server(self, loss: float) -> None:
+        self.note(self.machine.version_evaluated(self.machine.version, "server", loss, {}))
+
     @rule(seconds=st.floats(0.0, 12.0))
     def wait(self, seconds: float) -> None:
         until = self.now + seconds
         while (timer := self.machine.timer()) is not None and timer <= until:
             self.now = max(self.now, timer)
+            before = (self.machine.phase, self.machine.round, timer)
             self.note(self.machine.time_passed(self.now))
+            assert before != (self.machine.phase, self.machine.round, self.machine.timer())
         self.now = until
 
     @precondition(lambda self: self.machine.phase is Phase.AGGREGATING)
     @rule(works=st.booleans())
     def aggregate(self, works: bool) -> None:
         if works:
-            self.note(self.machine.aggregated(self.machine.version + 1, self.now))
+            effects = self.machine.aggregated(self.machine.version + 1, self.now)
+            self.asked_at = self.now
+            self.note(effects)
         else:
             self.note(self.machine.aggregation_failed("The disk is full.", self.now))
 
     @invariant()
-    def a_round_ends_by_its_deadline(self) -> None:
-        if self.machine.phase is Phase.TRAINING:
-            assert self.now <= self.opened_at + PLAN.deadline
-            timer = self.machine.timer()
+    def what_is_open_ends_by_its_deadline(self) -> None:
+        open_since = {Phase.TRAINING: self.opened_at, Phase.EVALUATING: self.asked_at}
+        if self.machine.phase in open_since:
+            latest = open_since[self.machine.phase] + self.plan.deadline
+            timer, deadline = self.machine.timer(), self.machine.deadline()
             assert timer is not None
-            assert timer <= self.opened_at + PLAN.deadline
+            assert deadline is not None
+            assert self.now <= timer + 1e-9
+            assert timer <= deadline <= latest + 1e-9
+
+    @invariant()
+    def nobody_waits_for_what_has_happened(self) -> None:
+        if self.machine.phase is Phase.WAITING:
+            assert self.machine.needed()
+        if self.machine.phase in (Phase.TRAINING, Phase.EVALUATING):
+            asked, done = self.machine.reports()
+            assert done <= asked
 
     @invariant()
     def no_update_counts_twice(self) -> None:
@@ -147,9 +228,16 @@ class Host(RuleBasedStateMachine):
         assert self.ended == sorted(set(self.ended))
 
     @invariant()
+    def versions_are_measured_once_and_in_order(self) -> None:
+        assert self.measured == sorted(set(self.measured))
+
+    @invariant()
     def a_task_has_no_more_versions_than_rounds(self) -> None:
-        assert self.machine.version <= PLAN.rounds
-        assert (self.machine.phase is Phase.FINISHED) == (self.machine.version == PLAN.rounds)
+        assert self.machine.version <= self.plan.rounds
+        if self.machine.version == self.plan.rounds:
+            assert self.machine.phase in (Phase.EVALUATING, Phase.FINISHED)
+        if self.machine.phase is Phase.FINISHED:
+            assert self.machine.reason_to_finish()
 
 
 TestRounds = Host.TestCase

@@ -158,7 +158,7 @@ async def test_training_shards_are_stored_and_held_out_ones_are_not(task: Path, 
     index["holdout"] = [index["train"].pop()]
     (task / "shards" / "shards.json").write_text(json.dumps(index))
     blobs = FileBlobs(tmp_path / "blobs")
-    shards = await store_shards(task / "shards", check_bundle(task / "bundle", ALLOWED), blobs)
+    shards = await store_shards(task / "shards", check_bundle(task / "bundle", ALLOWED), blobs, False)
     assert len(shards.train) == SHARDS - 1
     stored = {path.name for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
     assert stored == {shard.sha256 for shard in shards.train}

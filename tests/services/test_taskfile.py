@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 
 from backend.errors import TaskFileError
-from backend.services.taskfile import parse_task, read_task_file
+from backend.numerics.server_optimizers import SERVER_OPTIMIZERS
+from backend.services.taskfile import Training, parse_task, read_task_file
+from backend.services.taskfile.server_optimizer import FedAvg, hyperparameters, name_of
 from tests.tiny import task_toml, write_task
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "task-file.md"
@@ -59,8 +62,10 @@ def test_the_optimizer_of_the_reference_is_understood() -> None:
 
 def test_what_is_left_out_has_its_default() -> None:
     task = parse_task(tables(), "here")
-    assert (task.training.epochs, task.topics, task.trial) == (1, [], None)
-    assert task.coordination.server_optimizer.name == "fedavg"
+    assert (task.training, task.topics, task.trial) == (Training(), [], None)
+    assert task.coordination.server_optimizer == FedAvg(learning_rate=1.0)
+    assert task.coordination.shortest == 5.0
+    assert task.fraction_evaluate == 0.0
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,6 @@ def test_what_is_left_out_has_its_default() -> None:
         "data.colour",
         "training.colour",
         "coordination.colour",
-        "coordination.server_optimizer.colour",
         "security.colour",
         "licence.colour",
         "model.optimizer.colour",
@@ -104,6 +108,13 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("data.holdout", 1),
         ("training.epochs", 0),
         ("training.epochs", 1.5),
+        ("training.steps", 0),
+        ("training.proximal_mu", -1),
+        ("coordination.fraction_train", 0),
+        ("coordination.fraction_evaluate", 1.5),
+        ("coordination.over_selection", -0.1),
+        ("coordination.stop", {"patience": 0}),
+        ("coordination.stop", {"target": {"metric": "accuracy"}}),
         ("coordination.scheme", "chaos"),
         ("coordination.rounds", 0),
         ("coordination.min_available_clients", 0),
@@ -132,8 +143,72 @@ def test_what_is_missing_is_named(key: str) -> None:
 
 
 def test_momentum_belongs_to_fedavgm() -> None:
-    with pytest.raises(TaskFileError, match="momentum belongs to fedavgm"):
+    with pytest.raises(TaskFileError, match="unknown field `momentum`"):
         parse_task(changed("coordination.server_optimizer", {"name": "fedavg", "momentum": 0.9}), "here")
+
+
+@pytest.mark.parametrize("name", list(SERVER_OPTIMIZERS))
+def test_every_server_optimizer_has_in_the_task_file_the_defaults_it_has_in_python(name: str) -> None:
+    choice = parse_task(changed("coordination.server_optimizer", {"name": name}), "here")
+    settings = hyperparameters(choice.coordination.server_optimizer)
+    defaults = inspect.signature(SERVER_OPTIMIZERS[name]).parameters
+    assert settings == {key: parameter.default for key, parameter in defaults.items()}
+    assert name_of(choice.coordination.server_optimizer) == name
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("training", {"epochs": 2, "steps": 5}, "epochs or steps, not both"),
+        ("coordination.min_deadline", 6, "min_deadline is over deadline"),
+        ("coordination.stop", {"min_delta": 0.1}, "min_delta belongs to patience"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(key: str, value: Any, words: str) -> None:
+    with pytest.raises(TaskFileError, match=words):
+        parse_task(changed(key, value), "here")
+
+
+def test_a_fraction_that_would_choose_fewer_than_the_quorum_is_refused() -> None:
+    task = changed("coordination.quorum", 3)
+    task["coordination"] |= {"min_available_clients": 10, "fraction_train": 0.2}
+    with pytest.raises(TaskFileError, match="quorum is over min_train_clients"):
+        parse_task(task, "here")
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("coordination.fraction_fit", "coordination.fraction_train"),
+        ("coordination.min_available_nodes", "coordination.min_available_clients"),
+        ("coordination.num_rounds", "coordination.rounds"),
+        ("training.local_epochs", "training.epochs"),
+    ],
+)
+def test_flowers_name_of_a_key_is_answered_with_ours(key: str, name: str) -> None:
+    flowers = key.partition(".")[2]
+    with pytest.raises(TaskFileError, match=f"Flower's {flowers} is called {name} here"):
+        parse_task(changed(key, 1), "here")
+
+
+@pytest.mark.parametrize(
+    ("metric", "mode", "upward"),
+    [
+        ("accuracy", "auto", True),
+        ("loss", "auto", False),
+        ("mae", "auto", False),
+        ("digit_loss", "auto", False),
+        ("root_mean_squared_error", "auto", False),
+        ("accuracy", "min", False),
+        ("loss", "max", True),
+    ],
+)
+def test_a_target_knows_which_way_is_better(metric: str, mode: str, upward: bool) -> None:
+    task = parse_task(
+        changed("coordination.stop", {"target": {"metric": metric, "value": 0.5, "mode": mode}}), "here"
+    )
+    assert task.coordination.stop.target is not None
+    assert task.coordination.stop.target.upward is upward
 
 
 def test_a_quorum_that_cannot_be_reached_is_refused() -> None:

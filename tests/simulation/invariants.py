@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from backend.services.taskfile.server_optimizer import FedAvg, FedAvgM
 from backend.stores.contracts import RoundResult
 from tests.simulation.playing import Evidence
 from tests.simulation.replay import Replay
@@ -78,6 +79,7 @@ def only_sound_updates_count(evidence: Evidence) -> None:
 def every_version_is_the_replay_of_its_updates(evidence: Evidence) -> None:
     """The weights of each version are, to the bit, what plain numpy makes of the accepted updates."""
     chosen = evidence.task.file.coordination.server_optimizer
+    assert isinstance(chosen, FedAvg | FedAvgM)
     trainable = evidence.task.bundle.manifest.parameters.trainable
     replay = Replay(np.frombuffer(evidence.weights[0], "<f4"))
     made = {result.round.round: (life, result) for life, result in evidence.witness.recorded}

@@ -41,6 +41,9 @@ def schedule(seed: int) -> Schedule:
     clients = random.randint(2, 9)
     available = random.randint(1, clients)
     trouble = random.uniform(20.0, 90.0)
+    values = random.choice([*[SIZES[0]] * 36, *[SIZES[1]] * 3, SIZES[2]])
+    # The slowest links need their time: a plan that cannot succeed shows nothing.
+    deadlines = [6.0, 8.0, 20.0] if values == SIZES[0] else [20.0]
     optimizers = [{"name": "fedavg"}, {"name": "fedavgm", "learning_rate": 0.5, "momentum": 0.5}]
     return Schedule(
         seed=seed,
@@ -48,11 +51,16 @@ def schedule(seed: int) -> Schedule:
             "rounds": random.choice([3, 1000, 1000, 1000]),
             "min_available_clients": available,
             "quorum": random.randint(1, available),
-            "deadline": random.choice([3.0, 8.0, 20.0]),
+            "deadline": random.choice(deadlines),
+            "fraction_train": random.choice([0.5, 1.0, 1.0]),
+            "min_train_clients": available,
+            "over_selection": random.choice([0.0, 0.3]),
+            "min_deadline": random.choice([1.0, 3.0]),
+            "adaptive_deadline": random.choice([True, False]),
             "gather": random.choice([0.0, 0.5, 3.0]),
             "server_optimizer": random.choice(optimizers),
         },
-        values=random.choice([*[SIZES[0]] * 36, *[SIZES[1]] * 3, SIZES[2]]),
+        values=values,
         clients=clients,
         exits=random.choice([0.0, 0.2, 0.5, 0.9]),
         rascals=tuple(random.choices(MISCHIEF, k=random.choice([0, 0, 1, 3]))),

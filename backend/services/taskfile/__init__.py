@@ -1,6 +1,6 @@
 """The task file: docs/reference/task-file.md is its specification, this its typed form, a file per table."""
 
-from backend.services.taskfile.coordination import Coordination, ServerOptimizerChoice, Training
+from backend.services.taskfile.coordination import Coordination, Stop, Target, Training
 from backend.services.taskfile.data import Data, Partition
 from backend.services.taskfile.model import Model, Optimizer, Schedule
 from backend.services.taskfile.publication import Licence, Security, Try
@@ -16,7 +16,8 @@ __all__ = [
     "Partition",
     "Schedule",
     "Security",
-    "ServerOptimizerChoice",
+    "Stop",
+    "Target",
     "TaskFile",
     "Training",
     "Try",

@@ -1,4 +1,7 @@
-"""The tables [training] and [coordination]: what a client does in a round, and how clients work together."""
+"""The tables [training] and [coordination]: what a client does in a round, and how clients work together.
+
+Names are Flower's where it has one, with "client" for its "node" (docs/how-to/coming-from-flower.md).
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,68 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from backend.services.taskfile.types import Number, Part, Positive, Share
+from backend.services.taskfile.server_optimizer import FEDAVG, ServerOptimizerChoice
+from backend.services.taskfile.types import NotNegative, Number, Part, Positive
+
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Clients = Annotated[int, Meta(ge=1, le=10_000)]
+Seconds = Annotated[float, Meta(ge=1, le=86_400)]
+
+# A metric whose name ends so is better when it is smaller; any other when it is larger.
+SMALLER_IS_BETTER = (
+    "loss",
+    "error",
+    "crossentropy",
+    "divergence",
+    "poisson",
+    "hinge",
+    "mae",
+    "mse",
+    "mape",
+    "msle",
+    "false_positives",
+    "false_negatives",
+)
 
 
 class Training(Part, frozen=True):
-    """What a client does in one round."""
+    """What a client does in one round: `epochs` over its examples, or `steps`."""
 
-    epochs: Annotated[int, Meta(ge=1, le=1000)] = 1
+    epochs: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    steps: Number | None = None
+    batch_size: Number | None = None
+    learning_rate: Positive | None = None
+    proximal_mu: NotNegative = 0.0
+
+    def __post_init__(self) -> None:
+        if self.epochs is not None and self.steps is not None:
+            raise ValueError("training takes epochs or steps, not both")
 
 
-class ServerOptimizerChoice(Part, frozen=True):
-    """How the mean update becomes the next version."""
+class Target(Part, frozen=True):
+    """The value of an evaluation at which a task is finished. `mode` says which way is better."""
 
-    name: Literal["fedavg", "fedavgm"] = "fedavg"
-    learning_rate: Positive = 1.0
-    momentum: Share | None = None
+    metric: Annotated[str, Meta(min_length=1, max_length=64)]
+    value: float
+    mode: Literal["auto", "min", "max"] = "auto"
+
+    @property
+    def upward(self) -> bool:
+        """Whether larger is better."""
+        return self.mode == "max" or (self.mode == "auto" and not self.metric.endswith(SMALLER_IS_BETTER))
+
+
+class Stop(Part, frozen=True):
+    """When a task is finished before its last round."""
+
+    target: Target | None = None
+    patience: Number | None = None
+    min_delta: NotNegative = 0.0
+    seconds: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if self.min_delta and self.patience is None:
+            raise ValueError("min_delta belongs to patience, the number of versions to wait for progress")
 
 
 class Coordination(Part, frozen=True):
@@ -28,8 +78,36 @@ class Coordination(Part, frozen=True):
 
     scheme: Literal["federated"]
     rounds: Number
-    min_available_clients: Annotated[int, Meta(ge=1, le=10_000)] = 2
-    quorum: Annotated[int, Meta(ge=1, le=10_000)] = 1
-    deadline: Annotated[float, Meta(ge=1, le=86_400)] = 60.0
+    fraction_train: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    min_train_clients: Clients = 2
+    min_available_clients: Clients = 2
+    over_selection: Annotated[float, Meta(ge=0, le=10)] = 0.0
+    quorum: Clients = 1
+    deadline: Seconds = 60.0
+    min_deadline: Seconds | None = None
+    adaptive_deadline: bool = True
     gather: Annotated[float, Meta(ge=0, le=3600)] = 1.0
-    server_optimizer: ServerOptimizerChoice = ServerOptimizerChoice()
+    fraction_evaluate: Fraction | None = None
+    min_evaluate_clients: Clients = 2
+    evaluate_every: Number = 1
+    server_optimizer: ServerOptimizerChoice = FEDAVG
+    stop: Stop = Stop()
+
+    def __post_init__(self) -> None:
+        if self.min_deadline is not None and self.min_deadline > self.deadline:
+            raise ValueError("min_deadline is over deadline; lower it or raise that")
+        if self.quorum > self.min_available_clients:
+            raise ValueError(
+                "quorum is over min_available_clients, so a round could open that cannot succeed; "
+                "lower quorum or raise min_available_clients"
+            )
+        if self.fraction_train < 1.0 and self.quorum > self.min_train_clients:
+            raise ValueError(
+                "quorum is over min_train_clients, so a round could choose too few clients to succeed; "
+                "lower quorum or raise min_train_clients"
+            )
+
+    @property
+    def shortest(self) -> float:
+        """The least seconds of a round with an adaptive deadline."""
+        return min(10.0, self.deadline) if self.min_deadline is None else self.min_deadline

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import TaskFileError
+from backend.services.taskfile.hints import hint
 from backend.services.taskfile.whole import TaskFile
 
 
@@ -37,17 +38,7 @@ def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
         task = msgspec.convert(tables, TaskFile)
     except msgspec.ValidationError as error:
         text = str(error).replace("Object ", "It ").replace("`$.", "`")
-        raise TaskFileError(f"{where}: {text}. See docs/reference/task-file.md.") from error
-    chosen = task.coordination.server_optimizer
-    if chosen.momentum is not None and chosen.name != "fedavgm":
-        raise TaskFileError(
-            f"{where}: server_optimizer.momentum belongs to fedavgm; leave it out or choose that."
-        )
-    if task.coordination.quorum > task.coordination.min_available_clients:
-        raise TaskFileError(
-            f"{where}: coordination.quorum is over min_available_clients, so a round could open that cannot "
-            "succeed. Lower quorum or raise min_available_clients."
-        )
+        raise TaskFileError(f"{where}: {text}.{hint(text)} See docs/reference/task-file.md.") from error
     return task
 
 

@@ -25,3 +25,8 @@ class TaskFile(Part, frozen=True):
     security: Security = Security()
     trial: Try | None = field(name="try", default=None)
     licence: Licence = Licence()
+
+    @property
+    def fraction_evaluate(self) -> float:
+        """The part of the clients that measure a version; none where the task file says nothing."""
+        return self.coordination.fraction_evaluate or 0.0

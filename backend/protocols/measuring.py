@@ -1,0 +1,108 @@
+"""The open evaluation: clients measure a version on held-out examples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import chain
+
+from backend.numerics.checks import MAX_REPORTED
+from backend.numerics.metrics import metric_values
+from backend.protocols.effects import Measured, SendEvaluate
+from backend.protocols.phases import waits_until
+from backend.protocols.plan import Plan
+from backend.protocols.roster import Roster, wanted
+from backend.wire.messages import Evaluation
+
+
+@dataclass
+class Measurer:
+    """One client that was asked; `most_examples` bounds what it may say it measured on."""
+
+    shards: tuple[int, ...]
+    most_examples: int
+    answered: bool = False
+    lost_at: float | None = None
+
+
+@dataclass
+class Measuring:
+    """The evaluation of `version` after round `number`. Owned by the machine of the rounds."""
+
+    number: int
+    version: int
+    until: float
+    asked: dict[str, Measurer]
+    reports: list[Evaluation] = field(default_factory=list)
+
+    def timer(self) -> float:
+        """When it is over at the latest."""
+        return waits_until(self.until, (one.lost_at for one in self.asked.values() if not one.answered))
+
+    def outstanding(self) -> list[str]:
+        """Who has not answered."""
+        return [client for client, one in self.asked.items() if not one.answered]
+
+    def awaits(self, client: str) -> bool:
+        """Whether `client` has not answered yet."""
+        return client in self.asked and not self.asked[client].answered
+
+    def question(self, client: str, now: float) -> SendEvaluate:
+        """What a client is to do in the time that is left."""
+        seconds = max(0.0, self.until - now)
+        return SendEvaluate(client, self.number, self.version, self.asked[client].shards, seconds)
+
+    def answered(self, client: str, report: Evaluation, rows: int) -> bool:
+        """Takes an answer in; whether it was awaited. One that cannot be true counts for nothing."""
+        if not self.awaits(client) or report.version != self.version:
+            return False
+        asked = self.asked[client]
+        asked.answered = True
+        if 0 < report.examples <= asked.most_examples and len(report.sums) == rows and _sound(report):
+            self.reports.append(report)
+        return True
+
+    def left(self, client: str, now: float, lost: bool) -> None:
+        """A client stopped, or its connection was lost."""
+        if self.awaits(client):
+            self.asked[client].lost_at, self.asked[client].answered = now, not lost
+
+    def end(self, now: float, roster: Roster, plan: Plan) -> Measured | None:
+        """What was found, if anything. Clients who were silent until the end are noted as such."""
+        for client in self.outstanding():
+            if now >= self.until and client in roster:
+                roster.silent(client)
+        examples = sum(report.examples for report in self.reports)
+        if not examples:
+            return None
+        loss = math.fsum(report.loss * report.examples for report in self.reports) / examples
+        metrics = metric_values(plan.metrics, [report.sums for report in self.reports])
+        return Measured(self.version, loss, metrics, examples, len(self.reports))
+
+
+def open_measuring(
+    plan: Plan, roster: Roster, number: int, version: int, seconds: float, now: float
+) -> Measuring:
+    """Chooses who measures `version`, and on what, within the `seconds` that the round took.
+
+    Who fetched, trained and sent in that time fetches and measures in it.
+    """
+    count = wanted(roster.available, plan.fraction_evaluate, plan.min_evaluate_clients)
+    if plan.holdout_examples:
+        count = min(count, len(plan.holdout_examples))
+    clients = roster.choose(count, f"{plan.seed}/evaluate/{number}")
+    until = now + min(plan.deadline, max(plan.min_deadline, seconds))
+    return Measuring(number, version, until, _measurers(clients, plan, roster))
+
+
+def _measurers(clients: tuple[str, ...], plan: Plan, roster: Roster) -> dict[str, Measurer]:
+    sizes = plan.holdout_examples
+    if not sizes:
+        # Clients hold out less than what they train on.
+        return {client: Measurer((), max(1, roster[client].examples)) for client in clients}
+    parts = {client: tuple(range(at, len(sizes), len(clients))) for at, client in enumerate(clients)}
+    return {client: Measurer(part, sum(sizes[shard] for shard in part)) for client, part in parts.items()}
+
+
+def _sound(report: Evaluation) -> bool:
+    return all(abs(value) <= MAX_REPORTED for value in (report.loss, *chain.from_iterable(report.sums)))

@@ -1,0 +1,89 @@
+"""When a task is finished before its last round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Source: TypeAlias = Literal["server", "clients"]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The figure of an evaluation that rules look at: `loss` or a metric's name, and which way is better."""
+
+    name: str = "loss"
+    upward: bool = False
+
+    def of(self, loss: float, metrics: Mapping[str, float]) -> float | None:
+        """Its value in one evaluation; None where that lacks it."""
+        return loss if self.name == "loss" else metrics.get(self.name)
+
+    def better(self, value: float, than: float, by: float = 0.0) -> bool:
+        """Whether `value` is better than another, by more than `by`."""
+        return value - than > by if self.upward else than - value > by
+
+
+LOSS = Watched()
+
+
+@dataclass(frozen=True)
+class StopRules:
+    """`target` is the value to be reached, `patience` counts versions without progress of `min_delta`.
+
+    `seconds` bounds what all rounds last together. `source` says whose evaluations count.
+    """
+
+    watched: Watched = LOSS
+    target: float | None = None
+    patience: int | None = None
+    min_delta: float = 0.0
+    seconds: float | None = None
+    source: Source = "server"
+
+
+NO_RULES = StopRules()
+
+
+@dataclass
+class Progress:
+    """What the rules have seen so far.
+
+    `spent` is how long rounds lasted together, abandoned ones included.
+    """
+
+    rules: StopRules
+    spent: float = 0.0
+    best: float | None = None
+    best_at: int = 0
+    newest: int = -1
+    reached: str | None = field(default=None, init=False)
+
+    def measured(self, version: int, source: Source, loss: float, metrics: Mapping[str, float]) -> None:
+        """A version was evaluated. Of those that come late only the target is looked at."""
+        watched, rules = self.rules.watched, self.rules
+        value = watched.of(loss, metrics)
+        if source != rules.source or value is None:
+            return
+        if rules.target is not None and not watched.better(rules.target, value):
+            self.reached = f"Version {version} reached the target: {watched.name} {value:.6g}."
+        if version <= self.newest:
+            return
+        self.newest = version
+        if self.best is None or watched.better(value, self.best, rules.min_delta):
+            self.best, self.best_at = value, version
+
+    def reason(self) -> str | None:
+        """Why the task is finished, for people; None while it is not."""
+        rules = self.rules
+        if self.reached is not None:
+            return self.reached
+        if rules.patience is not None and self.newest - self.best_at >= rules.patience:
+            return (
+                f"No progress of {rules.watched.name} in {self.newest - self.best_at} versions "
+                f"since version {self.best_at}."
+            )
+        if rules.seconds is not None and self.spent >= rules.seconds:
+            return f"The rounds lasted {self.spent:.0f} of {rules.seconds:g} seconds."
+        return None
