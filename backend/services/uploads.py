@@ -104,7 +104,8 @@ class Uploads:
         return [
             (upload.client, upload.round)
             for upload in self._active.values()
-            if not upload.complete and now - upload.heard >= STALL_SECONDS
+            # The same sum as in `timer`: rounded otherwise, one could be due and the other not yet.
+            if not upload.complete and now >= upload.heard + STALL_SECONDS
         ]
 
     def timer(self) -> float | None:

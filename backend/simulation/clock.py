@@ -7,6 +7,7 @@ same seeds does the same things in the same order.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, TypeVar
@@ -52,6 +53,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if timeout is None:
             raise NothingHappensError("Everybody waits for somebody else, for ever.")
         self._now += timeout
+        # A timer goes off at its time and not a nanosecond before: who is woken early would wait for no time
+        # at all, for ever.
+        self._clock_resolution = math.ulp(self._now)
         return []
 
     def run_in_executor(  # type: ignore[override]

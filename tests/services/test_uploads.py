@@ -93,3 +93,13 @@ def test_an_upload_that_stalls_is_found_in_time() -> None:
     uploads.chunk("b", chunk(4, bytes(4)), 30.0)
     assert uploads.timer() is None
     assert uploads.stalled(1000.0) == []
+
+
+@given(st.floats(0.0, 1e6))
+def test_what_is_due_has_stalled(heard: float) -> None:
+    """Rounding must not make the host wake up for something that is not there yet, again and again."""
+    uploads = Uploads()
+    uploads.grant("a", offer(8), heard)
+    due = uploads.timer()
+    assert due is not None
+    assert uploads.stalled(due) == [("a", 1)]

@@ -37,6 +37,25 @@ def test_timers_go_off_in_order_and_exactly_when_they_are_due() -> None:
     assert [at for at, _ in heard] == pytest.approx([0.1, 0.3, 2.5, 1e4 + 0.1], abs=1e-9)
 
 
+def test_nobody_is_woken_before_the_time() -> None:
+    early: list[float] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        def wake(due: float) -> None:
+            if loop.time() < due:
+                early.append(due)
+
+        for number in range(1, 1000):
+            due = number // 7 + 1e-10 * (number % 7)
+            loop.call_at(due, wake, due)
+        await asyncio.sleep(1000.0)
+
+    run(main())
+    assert not early
+
+
 def test_those_who_wait_for_each_other_are_told() -> None:
     async def main() -> None:
         await asyncio.Event().wait()
