@@ -133,9 +133,13 @@ function running(run: Running): Op {
   };
 }
 
-/** Whether any element is true. The WebGPU kernel of TF.js 4.22 mixes up elements of inner axes. */
-function someTrue(node: GraphNode): Tensor {
-  return greater(over(max, (x) => convert(x, "float32"))(node), 0);
+/**
+ * Whether any (max) or all (min) elements are true. The WebGPU kernels of TF.js 4.22 mix up the elements of inner axes: they
+ * read some that nothing has written.
+ */
+function truth(extreme: Fold): Op {
+  const found = over(extreme, (x) => convert(x, "float32"));
+  return (node) => greater(found(node), 0);
 }
 
 /** Brings every number within the bound at which the WebGL kernels of TF.js 4.22 begin. */
@@ -154,7 +158,8 @@ function extremeOf(fold: Fold, bound: number): Fold {
 
 export const reduction: Family = {
   AddN: (node) => addAll(node.inputs),
-  Any: someTrue,
+  All: truth(min),
+  Any: truth(max),
   ArgMax: argExtreme(argMax, max),
   ArgMin: argExtreme(argMin, min),
   BiasAddGrad: (node) => {
