@@ -29,6 +29,13 @@ class NotFoundError(MingaError):
     close_code = 4004
 
 
+class GoneError(MingaError):
+    """A version whose weights were let go to save space."""
+
+    code = "gone"
+    http_status = 410
+
+
 class ReplacedError(MingaError):
     """The same client connected again; the older connection gives way."""
 

@@ -13,3 +13,7 @@ from tests.browser.references import references as made_references
 def references() -> Path:
     """Folder with a bundle and Keras' own results for each case of tests/conformance/zoo."""
     return made_references()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", default=100, type=int, help="how often tests/crash kills its servers")

@@ -47,6 +47,12 @@ def graph_def(*ops: str, library: bytes = b"") -> bytes:
     return nodes + (_field(2, library) if library else b"")
 
 
+def keep_versions(folder: Path, last: int) -> None:
+    """Has the task in `folder` keep the weights of the `last` versions and of no others."""
+    with (folder / "task.toml").open("a") as file:
+        file.write(f"\n[checkpoints]\nkeep_last = {last}\nkeep_best = 0\n")
+
+
 def write_task(folder: Path, *, ops: tuple[str, ...] = OPS, more: int = 0, **coordination: Any) -> Path:
     """Writes task.toml, bundle and shards into `folder`, and returns it; `more` adds values of state."""
     bundle, shards = folder / "bundle", folder / "shards"

@@ -263,6 +263,9 @@ class Session:
             except UnreachableError as error:
                 self._reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.")
                 await asyncio.sleep(PAUSE)
+            except PeerError:
+                if not given_up():
+                    raise  # Else the round is over, and the server may have let its version go.
         return None
 
     async def _stop_when(self, stop: asyncio.Event) -> None:

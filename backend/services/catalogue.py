@@ -19,6 +19,7 @@ from backend.services.evaluation import can_evaluate
 from backend.services.host import TaskHost
 from backend.services.inspection import Inspection, inspect
 from backend.services.ledger import Ledger
+from backend.services.manifest import parse_manifest
 from backend.services.observer import SILENCE, Observer
 from backend.services.task import find_tasks, load_task, overrides_of
 from backend.services.taskfile import TaskFile, read_task_file
@@ -70,6 +71,7 @@ class Catalogue:
                 self.problems[path.parent.name] = str(error)
                 log.error("task not served", task=path.parent.name, reason=str(error))
         self._refuse_unknown(overrides)
+        await self._sweep()
         self._running = [asyncio.create_task(host.run()) for host in self._hosts.values()]
 
     async def stop(self) -> None:
@@ -167,6 +169,23 @@ class Catalogue:
             task, ledger, self._stores.blobs, evaluate, observer=self._observer
         )
 
+    async def _sweep(self) -> None:
+        """Deletes what nothing names: what a killed server left behind, and versions that were let go."""
+        if self.problems:
+            return  # Parts of a task that is left out would be taken for waste.
+        try:
+            keep = await self._stores.records.named()
+            for bundle in await self._stores.records.bundles():
+                with suppress(NotFoundError):
+                    manifest = parse_manifest(await self._stores.blobs.read(bundle, verify=True))
+                    keep.update(file.sha256 for file in manifest.files.values())
+            freed = await self._stores.blobs.sweep(keep)
+        except MingaError as error:
+            log.warning("the data folder was not swept", reason=str(error))
+            return
+        if freed:
+            log.info("the data folder was swept", bytes=freed)
+
     def _refuse_unknown(self, overrides: Sequence[str]) -> None:
         for override in overrides:
             name = override.partition(".")[0]
@@ -192,4 +211,5 @@ def _version(record: VersionRecord, evaluation: EvaluationRecord | None) -> dict
         "evaluation": evaluation and {"loss": evaluation.loss, "metrics": evaluation.metrics},
         "seconds": record.seconds,
         "created": record.created,
+        "let_go": record.let_go,
     }

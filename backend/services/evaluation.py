@@ -61,10 +61,17 @@ class Evaluator:
         self._setup = {"bundle": str(bundle.resolve()), "shards": [str(shard) for shard in shards]}
         self._report = report
         self._pending: deque[tuple[int, Path]] = deque(maxlen=MAX_PENDING)
+        self._current: int | None = None
         self._news = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
         self._last_words = b""
         self._listener: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> set[int]:
+        """Versions whose files are still needed."""
+        waiting = {version for version, _ in self._pending}
+        return waiting if self._current is None else waiting | {self._current}
 
     def submit(self, version: int, weights: Path) -> None:
         """Asks for the evaluation of a version whose weights lie in a file."""
@@ -79,7 +86,9 @@ class Evaluator:
                 self._news.clear()
                 while self._pending:
                     version, weights = self._pending.popleft()
+                    self._current = version
                     await self._evaluate_patiently(version, weights)
+                    self._current = None
         finally:
             await self._end()
 

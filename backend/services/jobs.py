@@ -141,6 +141,7 @@ class Jobs:
         self._at.notice(happened.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         await self._submit(version)
+        await self._let_go()
 
     async def _record_abandoned(self, record: RoundRecord, given: list[Contribution]) -> None:
         await self._stored(lambda: self._at.ledger.add_abandoned(record, given))
@@ -152,8 +153,14 @@ class Jobs:
 
     async def _submit_unevaluated(self) -> None:
         for version in list(self._at.ledger.versions):
-            if version.version not in self._at.ledger.evaluated["server"]:
+            if version.let_go is None and version.version not in self._at.ledger.evaluated["server"]:
                 await self._submit(version)
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        # What clients train from or measure at this moment, and what the server is about to measure.
+        busy = {self._at.machine.version} | (self._evaluator.waiting if self._evaluator else set())
+        await self._at.ledger.let_go(busy, self._clock())
 
     async def _evaluated(self, found: EvaluationRecord) -> None:
         await self._stored(lambda: self._at.ledger.add_evaluation(found))

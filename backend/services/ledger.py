@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from backend.errors import NotFiniteError, StoreError
+from backend.errors import NotFiniteError, NotFoundError, StoreError
 from backend.numerics.aggregate import WeightedMean
 from backend.numerics.checks import all_finite
 from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector, from_bytes, to_bytes
 from backend.protocols.stopping import Progress, Source, StopRules
+from backend.services.retention import to_let_go
 from backend.services.task import Task
 from backend.stores.contracts import (
     Blobs,
@@ -72,13 +74,22 @@ class Ledger:
         self.round = rounds[-1].round if rounds else 0
         self._seconds = math.fsum(one.seconds for one in rounds)
         size = self._task.bundle.manifest.parameters
-        data = await self._blobs.read(self.current.weights, verify=True)
+        data = await self._weights()
         if len(data) != 4 * size.total:
             raise StoreError(f"Version {self.current.version} has the wrong length; restore the data folder.")
         self._params = from_bytes(data, size.total)
         if self.current.state is not None:
             state = await self._blobs.read(self.current.state, verify=True)
             self._state = np.frombuffer(state, dtype="<f4").astype(np.float32)
+
+    async def _weights(self) -> bytes:
+        try:
+            return await self._blobs.read(self.current.weights, verify=True)
+        except NotFoundError as error:
+            raise StoreError(
+                f"The weights of version {self.current.version} are missing from the data folder (blob "
+                f"{self.current.weights}). Restore them from a backup."
+            ) from error
 
     def next_version(self, mean: WeightedMean) -> tuple[Vector, Vector]:
         """Weights and optimizer state after `mean`; changes nothing. Long arithmetic, not for the loop.
@@ -101,21 +112,22 @@ class Ledger:
         contributions: Sequence[Contribution],
     ) -> VersionRecord:
         """Records a version with its round and contributions; from its return on it is the current one."""
-        weights_at = await self._blobs.put(await asyncio.to_thread(to_bytes, weights))
-        state_at = await self._blobs.put(await asyncio.to_thread(to_bytes, state)) if len(state) else None
-        version = VersionRecord(
-            version=self.current.version + 1,
-            round=round_record.round,
-            weights=weights_at,
-            state=state_at,
-            accepted=round_record.accepted,
-            examples=sum(one.examples for one in contributions),
-            loss=loss,
-            metrics=metrics,
-            seconds=round_record.seconds,
-            created=round_record.ended,
-        )
-        await self._records.record(self._run, RoundResult(round_record, list(contributions), version))
+        with self._blobs.writing() as writing:
+            weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
+            state_at = await writing.put(await asyncio.to_thread(to_bytes, state)) if len(state) else None
+            version = VersionRecord(
+                version=self.current.version + 1,
+                round=round_record.round,
+                weights=weights_at,
+                state=state_at,
+                accepted=round_record.accepted,
+                examples=sum(one.examples for one in contributions),
+                loss=loss,
+                metrics=metrics,
+                seconds=round_record.seconds,
+                created=round_record.ended,
+            )
+            await self._records.record(self._run, RoundResult(round_record, list(contributions), version))
         self._params, self._state = weights, state
         self.versions.append(version)
         self.round = round_record.round
@@ -131,6 +143,24 @@ class Ledger:
         """Records what the evaluator found."""
         await self._records.add_evaluation(self._run, evaluation)
         self.evaluated[evaluation.source][evaluation.version] = evaluation
+
+    async def let_go(self, busy: Collection[int], now: float) -> list[int]:
+        """Lets go of versions that the task file keeps no longer, but for those that are `busy`.
+
+        They are marked before their blobs are dropped: what a crash leaves is swept at the next start.
+        """
+        going = to_let_go(self.versions, self.evaluations, self._task.file.checkpoints, busy)
+        if going:
+            freed = await self._records.let_go(self._run, going, now)
+            self.versions = [
+                replace(one, let_go=now) if one.version in going else one for one in self.versions
+            ]
+            await self._blobs.drop(freed)
+        return going
+
+    async def rounds(self, after: int, last: int) -> list[RoundRecord]:
+        """The newest `last` of the rounds after number `after`, oldest first."""
+        return await self._records.rounds(self._run, after, last)
 
     async def contributions(self) -> list[Contribution]:
         """Sums for each client."""

@@ -136,6 +136,10 @@ class Records(Protocol):
         """Addresses of the blobs of all kept versions, and of the bundles of all runs."""
         ...
 
+    async def bundles(self) -> set[str]:
+        """Addresses of the bundles of all runs."""
+        ...
+
     async def gone(self, address: str) -> tuple[str, int] | None:
         """Task and version whose weights lay at `address` before they were let go."""
         ...

@@ -135,10 +135,13 @@ class SqlRecords:
         """See Records."""
 
         def work(connection: Connection) -> set[str]:
-            bundles = connection.scalars(select(tables.tasks.c.bundle))
-            return _blobs(connection, tables.versions.c.let_go.is_(None)) | set(bundles)
+            return _blobs(connection, tables.versions.c.let_go.is_(None)) | _bundles(connection)
 
         return await self._do(work)
+
+    async def bundles(self) -> set[str]:
+        """See Records."""
+        return await self._do(_bundles)
 
     async def gone(self, address: str) -> tuple[str, int] | None:
         """See Records."""
@@ -203,6 +206,10 @@ def _add_contribution(connection: Connection, run: int, more: Contribution) -> N
 
 def _columns(table: Table, kind: type[Row]) -> list[Column[Any]]:
     return [table.c[one.name] for one in fields(kind)]
+
+
+def _bundles(connection: Connection) -> set[str]:
+    return set(connection.scalars(select(tables.tasks.c.bundle)))
 
 
 def _blobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from backend.errors import NotFoundError
+from backend.errors import GoneError, NotFoundError
+from backend.stores.embedded import Stores
 from backend.web.files import EXTENSION
 
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -20,7 +21,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 async def blob(request: Request) -> Response:
     """`GET /blobs/{sha256}`: whole, by Range, or not at all where the reader has it already."""
     address = request.path_params["sha256"]
-    path = await request.app.state.stores.blobs.path(address)
+    path = await _path(request.app.state.stores, address)
     headers = {"ETag": f'"{address}"', "Cache-Control": IMMUTABLE, "Accept-Ranges": "bytes"}
     if _has(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)
@@ -28,6 +29,19 @@ async def blob(request: Request) -> Response:
     if request.headers.get("if-range", f'"{address}"') != f'"{address}"':
         asked = ""
     return FilePart(path, asked, headers)
+
+
+async def _path(stores: Stores, address: str) -> Path:
+    try:
+        return await stores.blobs.path(address)
+    except NotFoundError:
+        gone = await stores.records.gone(address)
+        if gone is None:
+            raise
+        task, version = gone
+        raise GoneError(
+            f"Version {version} of '{task}' was let go to save space; its page has the newest."
+        ) from None
 
 
 def _has(if_none_match: str, address: str) -> bool:

@@ -23,7 +23,7 @@ from backend.stores.embedded import Stores
 from tests.simulation.rascals import Exact, Rascal, Spoilt
 from tests.simulation.schedules import SIZES, Schedule
 from tests.simulation.watching import WatchedRecords, Witness
-from tests.tiny import OPS, SIZE, write_task
+from tests.tiny import OPS, SIZE, keep_versions, write_task
 
 # From the end of trouble on, a round takes at most its deadline and what surrounds it.
 PATIENCE, GLANCE = 120.0, 0.25
@@ -50,6 +50,9 @@ Tasks = dict[int, Task]
 async def tiny_tasks(folder: Path, stores: Stores) -> Tasks:
     """The tasks that all schedules vary, by the number of values of their models; written into `folder`."""
     folders = {size: write_task(folder / f"tiny-{size}", more=size - SIZE) for size in SIZES}
+    for path in folders.values():
+        # The replay looks at every version.
+        keep_versions(path, 1_000_000)
     return {
         size: await load_task(path / "task.toml", (), frozenset(OPS), stores.blobs)
         for size, path in folders.items()

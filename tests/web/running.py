@@ -25,14 +25,18 @@ class Server:
         self.report: dict[str, Any] = {}
         self.process: subprocess.Popen[bytes]
 
-    def start(self) -> None:
-        """Starts it and waits until it listens."""
+    def launch(self) -> None:
+        """Starts it."""
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with ExitStack() as stack:
             log = stack.enter_context(self._log.open("ab")) if self._log else None
             self.process = subprocess.Popen(
                 self._command, stdout=subprocess.PIPE, stderr=log, env=environment
             )
+
+    def start(self) -> None:
+        """Starts it and waits until it listens."""
+        self.launch()
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the server ended before it listened"

@@ -1,5 +1,6 @@
 """The task file: docs/reference/task-file.md is its specification, this its typed form, a file per table."""
 
+from backend.services.taskfile.checkpoints import Checkpoints
 from backend.services.taskfile.coordination import Coordination, Stop, Target, Training
 from backend.services.taskfile.data import Data, Partition
 from backend.services.taskfile.model import Model, Optimizer, Schedule
@@ -8,6 +9,7 @@ from backend.services.taskfile.read import parse_task, read_task_file
 from backend.services.taskfile.whole import TaskFile
 
 __all__ = [
+    "Checkpoints",
     "Coordination",
     "Data",
     "Licence",

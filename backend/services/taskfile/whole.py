@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
+from backend.services.taskfile.checkpoints import Checkpoints
 from backend.services.taskfile.coordination import Coordination, Training
 from backend.services.taskfile.data import Data
 from backend.services.taskfile.model import Model
@@ -22,6 +23,7 @@ class TaskFile(Part, frozen=True):
     summary: Line = ""
     topics: list[Line] = field(default_factory=list)
     training: Training = Training()
+    checkpoints: Checkpoints = Checkpoints()
     security: Security = Security()
     trial: Try | None = field(name="try", default=None)
     licence: Licence = Licence()
