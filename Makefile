@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup demo build test lint types test-ts test-py conformance bench explore fuzz format wheel clean
+.PHONY: help setup demo build test lint types test-ts test-py conformance bench explore fuzz kills format wheel clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -74,6 +74,9 @@ explore: setup ## 10,000 seeded runs of clients, network and server on virtual t
 fuzz: setup ## a million bad inputs for every decoder of both languages
 	@$(BIN)/python -m tests.fuzzing --inputs 1000000
 	@FUZZ_INPUTS=1000000 npx vitest run tests/ts/fuzzing
+
+kills: setup ## kill -9 servers at 100 random instants, and look at what they leave behind
+	@$(BIN)/python -m pytest -q tests/crash --kills 100
 
 format: setup ## put every file into the house style
 	@$(BIN)/ruff check --fix .

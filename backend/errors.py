@@ -29,6 +29,20 @@ class NotFoundError(MingaError):
     close_code = 4004
 
 
+class BadRequestError(MingaError):
+    """An address or a query that cannot be understood."""
+
+    code = "bad-request"
+    http_status = 400
+
+
+class ForbiddenError(MingaError):
+    """Something that is not for this reader."""
+
+    code = "forbidden"
+    http_status = 403
+
+
 class GoneError(MingaError):
     """A version whose weights were let go to save space."""
 

@@ -38,6 +38,7 @@ class Settings:
     port: int = PORT
     overrides: tuple[str, ...] = ()
     json: bool = False
+    metrics_token: str | None = None
     log_format: LogFormat = "console"
     log_level: LogLevel = "info"
     limits: Limits = Limits()
@@ -70,6 +71,7 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         port=_port(_first(flags, environment, "port")),
         overrides=tuple(flags.get("overrides") or ()),
         json=bool(flags.get("json")),
+        metrics_token=_token(_first(flags, environment, "metrics_token_file")),
         log_format=_one_of(LogFormat, flags, environment, "log_format", "console"),
         log_level=_one_of(LogLevel, flags, environment, "log_level", "info"),
         limits=_limits(environment),
@@ -100,6 +102,18 @@ def _root() -> Path:
 def _first(flags: Mapping[str, Any], environment: Mapping[str, str], name: str) -> str | None:
     flag = flags.get(name)
     return str(flag) if flag is not None else environment.get(f"MINGA_{name.upper()}")
+
+
+def _token(file: str | None) -> str | None:
+    if file is None:
+        return None
+    try:
+        token = Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The token in {file} cannot be read ({error}).") from error
+    if len(token) < 16:
+        raise SettingsError(f"The token in {file} has {len(token)} characters; take 16 or more random ones.")
+    return token
 
 
 def _one_of(

@@ -16,4 +16,4 @@ def references() -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", default=100, type=int, help="how often tests/crash kills its servers")
+    parser.addoption("--kills", default=16, type=int, help="how often tests/crash kills its servers")

@@ -40,6 +40,12 @@ def register(subparsers: Any) -> None:
         help="change one value of a task file, for example digits.coordination.min_available_clients=3",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
+    parser.add_argument(
+        "--metrics-token-file",
+        type=Path,
+        metavar="FILE",
+        help="show /metrics to who sends the token in FILE (MINGA_METRICS_TOKEN_FILE)",
+    )
     parser.add_argument("--log-format", help="console or json, on standard error (MINGA_LOG_FORMAT)")
     parser.add_argument("--log-level", help="debug, info, warning or error (MINGA_LOG_LEVEL, default info)")
     parser.set_defaults(run=run)

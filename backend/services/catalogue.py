@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from backend.errors import MingaError, NotFoundError, TaskFileError
+from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
 from backend.services.allowlist import read_allow_list
 from backend.services.evaluation import can_evaluate
 from backend.services.host import TaskHost
@@ -24,7 +24,7 @@ from backend.services.observer import SILENCE, Observer
 from backend.services.task import find_tasks, load_task, overrides_of
 from backend.services.taskfile import TaskFile, read_task_file
 from backend.services.traffic import program_bytes, traffic
-from backend.stores.contracts import EvaluationRecord, VersionRecord
+from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
@@ -81,6 +81,32 @@ class Catalogue:
         for task in self._running:
             with suppress(asyncio.CancelledError):
                 await task
+
+    @property
+    def hosts(self) -> list[TaskHost]:
+        """All hosts."""
+        return list(self._hosts.values())
+
+    async def readiness(self) -> dict[str, Any]:
+        """Whether everything works (docs/reference/http.md): stores, hosts, and every task of the folders."""
+        try:
+            await self._stores.check()
+            stores = None
+        except StoreError as error:
+            stores = str(error)
+        stopped = [name for name, running in zip(self._hosts, self._running, strict=True) if running.done()]
+        waiting = {host.name: host.trouble for host in self.hosts if host.trouble is not None}
+        return {
+            "ready": stores is None and not stopped and not waiting,
+            "stores": stores,
+            "stopped": stopped,
+            "waiting": waiting,
+            "left_out": self.problems,
+        }
+
+    async def rounds(self, name: str, after: int, last: int) -> list[dict[str, Any]]:
+        """The newest `last` rounds after `after`, oldest first (docs/reference/http.md). NotFoundError."""
+        return [_round(one) for one in await self.host(name).ledger.rounds(after, last)]
 
     def host(self, name: str) -> TaskHost:
         """The host of the task. Raises NotFoundError."""
@@ -197,6 +223,10 @@ class Catalogue:
 
 def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:
     return evaluations[max(evaluations)].metrics.get("accuracy") if evaluations else None
+
+
+def _round(record: RoundRecord) -> dict[str, Any]:
+    return {**asdict(record), "opened": record.ended - record.seconds}
 
 
 def _version(record: VersionRecord, evaluation: EvaluationRecord | None) -> dict[str, Any]:

@@ -98,6 +98,21 @@ class TaskHost:
         return len(self._at.audience.clients)
 
     @property
+    def name(self) -> str:
+        """The task's name."""
+        return self.task.file.name
+
+    @property
+    def clients(self) -> list[tuple[str, str]]:
+        """Kind and backend of each connected client."""
+        return [(client.kind, client.backend) for client in self._at.audience.clients.values()]
+
+    @property
+    def waiting(self) -> int:
+        """Number of events that wait in the inbox."""
+        return self._inbox.qsize()
+
+    @property
     def trouble(self) -> str | None:
         """Why the task waits for its stores; None while all is well."""
         return self._at.trouble

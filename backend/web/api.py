@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from backend.errors import BadRequestError
 from backend.services.catalogue import Catalogue
 from backend.web.blobs import blob
+from backend.web.metrics import metrics
 from backend.web.sockets import task_socket
+
+USUAL_ROUNDS, MOST_ROUNDS = 100, 1000
 
 
 def routes() -> list[BaseRoute]:
@@ -22,9 +27,12 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks/{name}/data", data),
         Route("/api/tasks/{name}/versions", versions),
         Route("/api/tasks/{name}/contributions", contributions),
+        Route("/api/tasks/{name}/rounds", rounds),
         WebSocketRoute("/api/tasks/{name}/socket", task_socket),
         Route("/blobs/{sha256}", blob),
         Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
     ]
 
 
@@ -60,6 +68,19 @@ async def contributions(request: Request) -> Response:
     return _fresh({"contributions": await _catalogue(request).contributions(request.path_params["name"])})
 
 
+async def rounds(request: Request) -> Response:
+    """How the rounds of a task went."""
+    after, last = _number(request, "after", 0), _number(request, "last", USUAL_ROUNDS)
+    name = request.path_params["name"]
+    return _fresh({"rounds": await _catalogue(request).rounds(name, after, min(last, MOST_ROUNDS))})
+
+
+async def readyz(request: Request) -> Response:
+    """Whether everything works, and what does not."""
+    found = await _catalogue(request).readiness()
+    return _fresh(found, 200 if found["ready"] else 503)
+
+
 async def healthz(_request: Request) -> Response:
     """Whether the server answers."""
     return PlainTextResponse("ok")
@@ -70,5 +91,12 @@ def _catalogue(request: Request) -> Catalogue:
     return catalogue
 
 
-def _fresh(content: dict[str, object]) -> Response:
-    return JSONResponse(content, headers={"Cache-Control": "no-store"})
+def _number(request: Request, name: str, usual: int) -> int:
+    text = request.query_params.get(name, str(usual))
+    if not text.isdecimal() or len(text) > 9:
+        raise BadRequestError(f"'{name}' is a whole number from 0; '{text[:20]}' is not.")
+    return int(text)
+
+
+def _fresh(content: dict[str, Any], status: int = 200) -> Response:
+    return JSONResponse(content, status, headers={"Cache-Control": "no-store"})

@@ -16,6 +16,7 @@ from backend.services.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
 from backend.web import api, failures, pages
+from backend.web.metrics import Metrics
 from backend.web.security import SecurityHeaders
 from backend.web.static import BuiltFiles
 
@@ -28,11 +29,13 @@ def build_app(settings: Settings) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        figures = Metrics()
         stores = open_stores(settings.data_dir)
-        catalogue = Catalogue(stores, settings.ops_file, Observers([Logbook()]))
-        app.state.stores, app.state.services = stores, catalogue
+        catalogue = Catalogue(stores, settings.ops_file, Observers([Logbook(), figures]))
+        app.state.stores, app.state.services, app.state.metrics = stores, catalogue, figures
         try:
             await catalogue.start(settings.tasks, settings.overrides)
+            figures.watch(catalogue.hosts)
             yield
         finally:
             await catalogue.stop()
