@@ -44,12 +44,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Trains on and on, and says what is held.")
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--model", default="mlp")
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS)
     options = parser.parse_args()
     with (
         serve({"/harness/": build_harness(), "/bundles/": references(options.model)}) as origin,
         chromium() as browser,
     ):
-        for backend in BACKENDS:
+        for backend in options.backends:
             tab = browser.open(f"{origin}/harness/index.html")
             for held in measure(tab, origin, options.model, backend, options.steps):
                 print(json.dumps({"model": options.model, "backend": backend, **asdict(held)}), flush=True)
