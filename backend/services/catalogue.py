@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -18,11 +17,11 @@ from backend.services.allowlist import read_allow_list
 from backend.services.evaluation import can_evaluate
 from backend.services.host import TaskHost
 from backend.services.inspection import Inspection, inspect
-from backend.services.ledger import Ledger
 from backend.services.manifest import parse_manifest
 from backend.services.observer import SILENCE, Observer
-from backend.services.task import find_tasks, load_task, overrides_of
-from backend.services.taskfile import TaskFile, read_task_file
+from backend.services.opening import Doorway, Opener
+from backend.services.task import find_tasks
+from backend.services.taskfile import TaskFile
 from backend.services.traffic import program_bytes, traffic
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 from backend.stores.embedded import Stores
@@ -43,18 +42,19 @@ class TaskDetail:
 
 
 class Catalogue:
-    """Owns the hosts of all tasks, from `start` to `stop`. `problems` says why a task is not served."""
+    """Owns the hosts of all tasks, from `start` to `stop`."""
 
     def __init__(self, stores: Stores, ops_file: Path, observer: Observer = SILENCE) -> None:
         self._stores = stores
         self._observer = observer
         self._ops_file = ops_file
         self._hosts: dict[str, TaskHost] = {}
-        self._running: list[asyncio.Task[None]] = []
-        self.problems: dict[str, str] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._doorway: Doorway | None = None
+        self._retrying: asyncio.Task[None] | None = None
 
     async def start(self, folders: Sequence[Path], overrides: Sequence[str]) -> None:
-        """Hosts the tasks in `folders`. A task that is not sound is left out and told in `problems`.
+        """Hosts the tasks in `folders`. One that is not sound is told in `problems` and tried again later.
 
         Raises TaskFileError when there are no tasks at all, or an override is for none of them.
         """
@@ -64,23 +64,28 @@ class Catalogue:
             log.warning(
                 "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
-        for path in find_tasks(folders):
-            try:
-                await self._host(path, overrides, allowed, evaluate)
-            except MingaError as error:
-                self.problems[path.parent.name] = str(error)
-                log.error("task not served", task=path.parent.name, reason=str(error))
+        opener = Opener(self._stores, allowed, evaluate, overrides, self._observer)
+        self._doorway = Doorway(opener, find_tasks(folders), self._admit)
+        await self._doorway.open_all()
         self._refuse_unknown(overrides)
         await self._sweep()
-        self._running = [asyncio.create_task(host.run()) for host in self._hosts.values()]
+        for name, host in self._hosts.items():
+            self._run(name, host)
+        self._retrying = asyncio.create_task(self._doorway.retry())
 
     async def stop(self) -> None:
         """Ends all hosts."""
-        for task in self._running:
+        running = [*self._running.values(), *([self._retrying] if self._retrying else [])]
+        for task in running:
             task.cancel()
-        for task in self._running:
+        for task in running:
             with suppress(asyncio.CancelledError):
                 await task
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Why a task is not served, by the name of its folder."""
+        return self._doorway.problems if self._doorway else {}
 
     @property
     def hosts(self) -> list[TaskHost]:
@@ -94,7 +99,7 @@ class Catalogue:
             stores = None
         except StoreError as error:
             stores = str(error)
-        stopped = [name for name, running in zip(self._hosts, self._running, strict=True) if running.done()]
+        stopped = [name for name, running in self._running.items() if running.done()]
         waiting = {host.name: host.trouble for host in self.hosts if host.trouble is not None}
         return {
             "ready": stores is None and not stopped and not waiting,
@@ -181,19 +186,16 @@ class Catalogue:
         """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
         return [asdict(one) for one in await self.host(name).ledger.contributions()]
 
-    async def _host(
-        self, path: Path, overrides: Sequence[str], allowed: frozenset[str], evaluate: bool
-    ) -> None:
-        name = (await asyncio.to_thread(read_task_file, path)).name
-        task = await load_task(path, overrides_of(name, overrides), allowed, self._stores.blobs)
-        if task.file.name in self._hosts:
-            raise TaskFileError(f"There are two tasks called '{task.file.name}'; rename one.")
-        run = await self._stores.records.open_run(task.file.name, task.bundle.address)
-        ledger = Ledger(task, self._stores.records, self._stores.blobs, run)
-        await ledger.open(time.time())
-        self._hosts[task.file.name] = TaskHost(
-            task, ledger, self._stores.blobs, evaluate, observer=self._observer
-        )
+    def _admit(self, host: TaskHost) -> None:
+        """Takes a host in; from the end of the start on, it runs at once. Raises TaskFileError."""
+        if host.name in self._hosts:
+            raise TaskFileError(f"There are two tasks called '{host.name}'; rename one.")
+        self._hosts[host.name] = host
+        if self._retrying is not None:
+            self._run(host.name, host)
+
+    def _run(self, name: str, host: TaskHost) -> None:
+        self._running[name] = asyncio.create_task(host.run())
 
     async def _sweep(self) -> None:
         """Deletes what nothing names: what a killed server left behind, and versions that were let go."""

@@ -74,21 +74,21 @@ class Ledger:
         self.round = rounds[-1].round if rounds else 0
         self._seconds = math.fsum(one.seconds for one in rounds)
         size = self._task.bundle.manifest.parameters
-        data = await self._weights()
+        data = await self._read(self.current.weights, "weights")
         if len(data) != 4 * size.total:
             raise StoreError(f"Version {self.current.version} has the wrong length; restore the data folder.")
         self._params = from_bytes(data, size.total)
         if self.current.state is not None:
-            state = await self._blobs.read(self.current.state, verify=True)
+            state = await self._read(self.current.state, "server optimizer's state")
             self._state = np.frombuffer(state, dtype="<f4").astype(np.float32)
 
-    async def _weights(self) -> bytes:
+    async def _read(self, address: str, what: str) -> bytes:
         try:
-            return await self._blobs.read(self.current.weights, verify=True)
+            return await self._blobs.read(address, verify=True)
         except NotFoundError as error:
             raise StoreError(
-                f"The weights of version {self.current.version} are missing from the data folder (blob "
-                f"{self.current.weights}). Restore them from a backup."
+                f"A file of version {self.current.version} is missing from the data folder: its {what}, "
+                f"blob {address}. Restore it from a backup."
             ) from error
 
     def next_version(self, mean: WeightedMean) -> tuple[Vector, Vector]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from backend.errors import StoreError
 from backend.stores.blobs import FileBlobs
@@ -36,6 +37,9 @@ def open_stores(folder: Path) -> Stores:
     """Opens, or makes, the stores in `folder`. Raises StoreError when another server uses them."""
     with translated(f"The data folder {folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
+    # SQLite would open files that cannot be written for reading, and complain late and vaguely.
+    with translated(f"Nothing can be written into the data folder {folder}"), TemporaryFile(dir=folder):
+        pass
     lock = _lock(folder)
     try:
         records = folder / "records.sqlite"

@@ -35,7 +35,7 @@ def build_app(settings: Settings) -> Starlette:
         app.state.stores, app.state.services, app.state.metrics = stores, catalogue, figures
         try:
             await catalogue.start(settings.tasks, settings.overrides)
-            figures.watch(catalogue.hosts)
+            figures.watch(lambda: catalogue.hosts)
             yield
         finally:
             await catalogue.stop()

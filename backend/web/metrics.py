@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter as Counts
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from typing import Protocol
 
@@ -78,20 +78,20 @@ class Metrics:
             case happened.StoreFailed():
                 self._store_failures.labels(task).inc()
 
-    def watch(self, hosts: Iterable[Host]) -> None:
-        """Reads these hosts, too, whenever somebody asks."""
+    def watch(self, hosts: Callable[[], Iterable[Host]]) -> None:
+        """Reads the hosts that there are, too, whenever somebody asks."""
         self.registry.register(_Standing(hosts))
 
 
 class _Standing(Collector):
-    def __init__(self, hosts: Iterable[Host]) -> None:
-        self._hosts = list(hosts)
+    def __init__(self, hosts: Callable[[], Iterable[Host]]) -> None:
+        self._hosts = hosts
 
     def collect(self) -> Iterable[Metric]:
         clients = GaugeMetricFamily("minga_clients", "Clients connected", labels=["task", "kind", "backend"])
         waiting = GaugeMetricFamily("minga_inbox", "Events that wait for a task's host", labels=["task"])
         trouble = GaugeMetricFamily("minga_paused", "1 while a task waits for its stores", labels=["task"])
-        for host in self._hosts:
+        for host in self._hosts():
             for (kind, backend), count in Counts(map(_known, host.clients)).items():
                 clients.add_metric([host.name, kind, backend], count)
             waiting.add_metric([host.name], host.waiting)

@@ -1,10 +1,12 @@
-"""A disk that is full, as a server meets it: files may grow no more, until they may again."""
+"""Disks that are full or read-only, as a server meets them, until they are well again."""
 
 from __future__ import annotations
 
 import asyncio
 import resource
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,11 @@ import pytest
 
 from backend.wire.messages import Accepted
 from tests.crash.folder import sound
+from tests.crash.small_disk import read_only, small_disk
 from tests.tiny import SIZE, write_task
 from tests.web.client import Client
 from tests.web.running import Server, running
+from tests.web.test_watching import ask
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of other processes are Linux'")
 
@@ -54,3 +58,73 @@ async def test_a_full_disk_pauses_a_round_that_goes_on_by_itself(tmp_path: Path)
             assert (following.round, following.version) == (2, 1)
     versions = await sound(tmp_path / "data", "tiny", task["bundle"])
     assert [one.accepted for one in versions] == [0, 1]
+
+
+def fill(disk: Path) -> Path:
+    """A file that leaves no space on `disk`."""
+    ballast = disk / "ballast"
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    return ballast
+
+
+async def trouble_and_recovery(server: Server, breaking: Callable[[], AbstractContextManager[None]]) -> str:
+    """What a task says while its data folder is `breaking`; it goes on where it was when that ends."""
+    async with Client(server.url) as client:
+        await client.ready()
+        plan = await client.selected()
+        with breaking():
+            assert isinstance(await client.deliver(plan, np.ones(SIZE)), Accepted)
+            trouble = await until(server, troubled=True)
+            readiness = await asyncio.to_thread(ask, server, "/readyz")
+            assert (readiness[0], "tiny" in readiness[1]) == (503, True)
+            assert (await asyncio.to_thread(ask, server, "/tasks/tiny"))[0] == 200
+        await until(server, troubled=False)
+        following = await client.selected()
+        assert (following.round, following.version) == (plan.round + 1, plan.version + 1)
+    assert trouble is not None
+    return trouble
+
+
+@contextmanager
+def full(disk: Path) -> Iterator[None]:
+    ballast = fill(disk)
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
+async def test_a_disk_without_space_is_told_and_left_by_itself(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny", min_available_clients=1)
+    with small_disk(tmp_path / "disk", "8m") as disk, running(tmp_path / "tasks", disk / "data") as server:
+        trouble = await trouble_and_recovery(server, lambda: full(disk))
+        assert "the disk is full. Free some space" in trouble
+        assert str(disk) in trouble
+        bundle = server.get("/api/tasks/tiny")["bundle"]
+        server.stop()
+        assert len(await sound(disk / "data", "tiny", bundle)) == 2
+
+
+async def test_a_folder_that_becomes_read_only_is_told_and_left_by_itself(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny", min_available_clients=1)
+    blobs = tmp_path / "data" / "blobs"
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        trouble = await trouble_and_recovery(server, lambda: read_only(blobs))
+    assert "the disk is read-only. Make it writable" in trouble
+    assert str(blobs) in trouble
+
+
+def test_a_data_folder_that_is_read_only_from_the_start_is_a_sentence(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny")
+    with running(tmp_path / "tasks", tmp_path / "data"):
+        pass
+    with read_only(tmp_path / "data"):
+        server = Server(tmp_path / "tasks", tmp_path / "data", log=tmp_path / "log")
+        server.launch()
+        assert server.process.wait(30) == 2
+        server.stop()
+    said = (tmp_path / "log").read_text()
+    assert f"Nothing can be written into the data folder {tmp_path / 'data'}: the disk is read-only" in said
+    assert "Traceback" not in said
