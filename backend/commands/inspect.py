@@ -77,7 +77,8 @@ def _inspect_task(path: Path) -> Inspection:
     folder = path.parent / task.model.bundle
     manifest = check_bundle(folder, read_allow_list(ops_file()))
     size = (folder / MANIFEST).stat().st_size
-    shards = check_shards(path.parent / task.data.shards, manifest).train
+    folder_of_shards = task.data.shards
+    shards = check_shards(path.parent / folder_of_shards, manifest).train if folder_of_shards else ()
     return inspect(manifest, traffic(manifest, size, shards, task.data.shards_per_client, _program()))
 
 

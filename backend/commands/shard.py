@@ -142,6 +142,8 @@ def _output(args: argparse.Namespace, task: TaskFile | None) -> Path:
         return output
     if task is None:
         raise TaskFileError("Say where the shards go: -o DIR, or --task, whose [data] names the folder.")
+    if task.data.shards is None:
+        raise TaskFileError("This task learns from volunteers' own data; say where the shards go: -o DIR.")
     folder: Path = args.task.parent / task.data.shards
     return folder
 

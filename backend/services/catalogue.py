@@ -165,6 +165,7 @@ class Catalogue:
         return {
             "source": task.file.data.source,
             "preprocess": msgspec.to_builtins(task.shards.preprocess),
+            "volunteer": msgspec.to_builtins(task.file.data.own),
         }
 
     def inspection(self, name: str, dist: Path) -> Inspection:

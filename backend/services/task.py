@@ -58,10 +58,11 @@ class Task:
         """Steps that a client took up to `version`, had it been in every round: a schedule's position."""
         if self.bundle.manifest.optimizer.schedule is None:
             return 0
+        if self.file.training.steps:
+            return version * self.file.training.steps
         shards = self.shards.train
         share = min(self.file.data.shards_per_client, len(shards)) * self.shards.examples / len(shards)
-        steps = self.file.training.steps or self.epochs * math.ceil(share / self.batch_size)
-        return version * steps
+        return version * self.epochs * math.ceil(share / self.batch_size)
 
     def plan(self) -> Plan:
         """What its rounds are like."""
@@ -156,12 +157,18 @@ def _check(task: Task) -> None:
         raise TaskFileError(
             f"{where}: training.learning_rate does not go with a schedule; set the schedule's own."
         )
-    if file.fraction_evaluate > 0.0 and not task.shards.measured:
+    if file.data.own and manifest.optimizer.schedule is not None and not training.steps:
+        raise TaskFileError(
+            f"{where}: a learning-rate schedule needs training.steps here: how many steps volunteers' epochs "
+            "take is not known."
+        )
+    if file.fraction_evaluate > 0.0 and not task.shards.measured and not file.data.own:
         raise TaskFileError(
             f"{where}: coordination.fraction_evaluate needs a held-out shard for clients to measure on. "
             "Cut the data with one, or leave it out."
         )
-    if (stop.target or stop.patience) and not task.shards.holdout:
+    measured = task.shards.holdout or (file.data.own and file.fraction_evaluate > 0.0)
+    if (stop.target or stop.patience) and not measured:
         raise TaskFileError(
             f"{where}: coordination.stop needs evaluations to look at. Cut the data with a held-out "
             "shard, or leave target and patience out."

@@ -106,6 +106,19 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("data.partition", {"kind": "dirichlet", "clients": 4}),
         ("data.partition", {"kind": "iid", "clients": 0}),
         ("data.holdout", 1),
+        ("data.volunteer", {"minimum": 1}),
+        ("data", {"source": "shards"}),
+        ("data", {"source": "volunteer"}),
+        ("data", {"source": "volunteer", "shards": "s", "preprocess": {"kind": "array"}}),
+        ("data", {"source": "volunteer", "preprocess": {"kind": "array"}, "volunteer": {"holdout": 1}}),
+        (
+            "data",
+            {
+                "source": "volunteer",
+                "preprocess": {"kind": "array"},
+                "volunteer": {"minimum": 3, "maximum": 2},
+            },
+        ),
         ("training.epochs", 0),
         ("training.epochs", 1.5),
         ("training.steps", 0),
@@ -140,6 +153,18 @@ def test_what_is_missing_is_named(key: str) -> None:
     del task[key]
     with pytest.raises(TaskFileError, match=f"`{key}`"):
         parse_task(task, "here")
+
+
+def test_what_volunteers_bring_has_its_defaults() -> None:
+    said = example('"volunteer"')["data"]
+    task = parse_task(changed("data", said), "task-file.md")
+    assert task.data.own is not None
+    assert (task.data.own.minimum, task.data.own.maximum, task.data.own.holdout) == (10, 2000, 0.1)
+    del said["volunteer"]
+    left_out = parse_task(changed("data", said), "task-file.md").data.own
+    assert left_out is not None
+    assert (left_out.minimum, left_out.maximum, left_out.holdout) == (1, 100_000, 0.1)
+    assert parse_task(tables(), "here").data.own is None
 
 
 def test_momentum_belongs_to_fedavgm() -> None:

@@ -2,7 +2,7 @@
 
 from backend.services.taskfile.checkpoints import Checkpoints
 from backend.services.taskfile.coordination import Coordination, Stop, Target, Training
-from backend.services.taskfile.data import Data, Partition
+from backend.services.taskfile.data import Data, Partition, VolunteerData
 from backend.services.taskfile.model import Model, Optimizer, Schedule
 from backend.services.taskfile.publication import Licence, Security, Try
 from backend.services.taskfile.read import parse_task, read_task_file
@@ -23,6 +23,7 @@ __all__ = [
     "TaskFile",
     "Training",
     "Try",
+    "VolunteerData",
     "parse_task",
     "read_task_file",
 ]

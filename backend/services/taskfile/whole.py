@@ -30,5 +30,6 @@ class TaskFile(Part, frozen=True):
 
     @property
     def fraction_evaluate(self) -> float:
-        """The part of the clients that measure a version; none where the task file says nothing."""
-        return self.coordination.fraction_evaluate or 0.0
+        """The part of the clients that measure a version: where nothing is said, all on data of their own."""
+        chosen = self.coordination.fraction_evaluate
+        return (1.0 if self.data.own else 0.0) if chosen is None else chosen

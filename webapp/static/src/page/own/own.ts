@@ -182,7 +182,7 @@ function countItem({ name, count }: NonNullable<Report["classes"]>[number]): HTM
   item.className = count > 0 ? "chip" : "chip none";
   const many = document.createElement("strong");
   many.textContent = number(count);
-  item.append(`${name} `, many);
+  item.append(`${name}: `, many);
   return item;
 }
 

@@ -80,14 +80,18 @@ export function trimmed(cell: string): string {
   return cell.slice(from, until);
 }
 
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(", ");
+}
+
 /** Where the named columns are. Throws DataProblem that lists what is missing and what is there. */
 export function findColumns(header: readonly string[], names: readonly string[]): number[] {
   const there = header.map(trimmed);
   const missing = names.filter((name) => !there.includes(name));
   if (missing.length > 0) {
     throw new DataProblem(
-      `The table has no column ${missing.map((name) => `'${name}'`).join(", ")}. Its first row must name the columns; ` +
-        `it names ${there.map((name) => `'${name}'`).join(", ")}`,
+      `The table has no ${missing.length === 1 ? "column" : "columns"} ${quoted(missing)}. ` +
+        `Its first row must name the columns; it names ${quoted(there)}`,
     );
   }
   const twice = names.find((name) => there.indexOf(name) !== there.lastIndexOf(name));
