@@ -74,6 +74,30 @@ class BusyError(MingaError):
     close_code = 4013
 
 
+class TooFastError(MingaError):
+    """More connections, frames or pings than one may send in a time."""
+
+    code = "too-fast"
+    http_status = 429
+    close_code = 4029
+
+
+class TooSlowError(MingaError):
+    """A connection over which less moves than the least that is asked of everybody."""
+
+    code = "too-slow"
+    http_status = 408
+    close_code = 4028
+
+
+class TooLongError(MingaError):
+    """A message over the limit, or in too many fragments."""
+
+    code = "too-long"
+    http_status = 413
+    close_code = 1009
+
+
 class TaskFileError(MingaError):
     """A task.toml that cannot be used; the text names the field and what to write instead."""
 

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import backend
 from backend.errors import SettingsError
@@ -15,17 +16,34 @@ from backend.errors import SettingsError
 HOST = "127.0.0.1"
 PORT = 8000
 
+Network: TypeAlias = IPv4Network | IPv6Network
 LogFormat = Literal["console", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on)."""
+    """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on).
+
+    docs/reference/settings.md gives the reason of every default.
+    """
 
     max_connections: int = 4000
+    max_connections_per_address: int = 512
+    joins_per_minute: int = 240
     max_head_bytes: int = 32 << 10
     request_seconds: int = 20
+    hello_seconds: int = 10
+    idle_seconds: int = 40
+    stall_seconds: int = 20
+    min_bytes_per_second: int = 4096
+    max_queued_bytes: int = 4 << 20
+    frames_per_second: int = 100
+    pings_per_second: int = 5
+
+    def seconds_for(self, size: int) -> float:
+        """How long `size` bytes may take on their way, whoever sends or reads them."""
+        return self.stall_seconds + size / self.min_bytes_per_second
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,7 @@ class Settings:
     metrics_token: str | None = None
     log_format: LogFormat = "console"
     log_level: LogLevel = "info"
+    trusted_proxies: tuple[Network, ...] = ()
     limits: Limits = Limits()
 
     @property
@@ -74,6 +93,7 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         metrics_token=_token(_first(flags, environment, "metrics_token_file")),
         log_format=_one_of(LogFormat, flags, environment, "log_format", "console"),
         log_level=_one_of(LogLevel, flags, environment, "log_level", "info"),
+        trusted_proxies=_networks(environment, "MINGA_TRUSTED_PROXIES"),
         limits=_limits(environment),
     )
 
@@ -137,6 +157,17 @@ def _limits(environment: Mapping[str, str]) -> Limits:
             raise SettingsError(f"{name} is '{text}'; give a whole number above zero.")
         given[field.name] = int(text)
     return Limits(**given)
+
+
+def _networks(environment: Mapping[str, str], name: str) -> tuple[Network, ...]:
+    texts = [text.strip() for text in environment.get(name, "").split(",") if text.strip()]
+    try:
+        return tuple(ip_network(text, strict=False) for text in texts)
+    except ValueError as error:
+        raise SettingsError(
+            f"{name}: {error}. Give addresses or networks with commas between them, such as "
+            "127.0.0.1,10.0.0.0/8."
+        ) from error
 
 
 def _port(text: str | None) -> int:

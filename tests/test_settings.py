@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from backend.errors import SettingsError
 from backend.settings import Limits, assets_folder, read_settings
+
+REFERENCE = Path(__file__).parents[1] / "docs/reference/settings.md"
+UNITS = {"_seconds": "seconds", "_bytes": "bytes", "_bytes_per_second": "bytes a second"}
 
 
 def test_flags_win_over_the_environment_and_that_over_defaults() -> None:
@@ -47,3 +53,55 @@ def test_limits_come_from_the_environment() -> None:
 def test_a_limit_is_a_whole_number_above_zero(value: str) -> None:
     with pytest.raises(SettingsError, match=r"MINGA_MAX_CONNECTIONS is .*; give a whole number"):
         read_settings({}, {"MINGA_MAX_CONNECTIONS": value})
+
+
+@pytest.mark.parametrize("value", ["300.0.0.1", "10.0.0.0/33", "proxy.example"])
+def test_a_proxy_is_an_address_or_a_network(value: str) -> None:
+    with pytest.raises(SettingsError, match=r"MINGA_TRUSTED_PROXIES: .*127\.0\.0\.1,10\.0\.0\.0/8"):
+        read_settings({}, {"MINGA_TRUSTED_PROXIES": f"127.0.0.1,{value}"})
+    assert read_settings({}, {"MINGA_TRUSTED_PROXIES": ""}).trusted_proxies == ()
+
+
+class Noting(dict[str, str]):
+    """An empty environment that notes what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[str] = set()
+
+    def get(self, key: str, default: object = None) -> None:  # type: ignore[override]
+        self.asked.add(key)
+        return default  # type: ignore[return-value]
+
+
+def rows(heading: str) -> Iterator[list[str]]:
+    """Cells of the table under `heading` of the reference."""
+    section = REFERENCE.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    for line in re.findall(r"^\| `MINGA_.*$", section, re.MULTILINE):
+        yield [cell.strip(" `") for cell in line.strip("|").split(" | ")]
+
+
+def test_the_reference_has_every_setting_and_no_other() -> None:
+    environment = Noting()
+    read_settings({}, environment)
+    documented = [row[0] for heading in ("How it runs", "Limits") for row in rows(heading)]
+    assert sorted(documented) == sorted(name for name in environment.asked if name.startswith("MINGA_"))
+
+
+def test_the_reference_has_every_limit_with_its_default_unit_and_reason() -> None:
+    limits = {f"MINGA_{field.name.upper()}": (field.name, field.default) for field in fields(Limits)}
+    for name, default, unit, reason in rows("Limits"):
+        field, value = limits.pop(name)
+        assert default == str(value)
+        for suffix, expected in UNITS.items():
+            if field.endswith(suffix):
+                assert unit == expected
+        assert len(reason) > 30
+    assert not limits
+
+
+def test_the_reference_has_the_defaults_of_how_it_runs() -> None:
+    settings = read_settings({}, {})
+    documented = {row[0].removeprefix("MINGA_").lower(): row[2] for row in rows("How it runs")}
+    for name in ("host", "port", "log_format", "log_level"):
+        assert documented[name] == str(getattr(settings, name))

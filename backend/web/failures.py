@@ -19,6 +19,11 @@ def handlers() -> Mapping[type[Exception], ExceptionHandler]:
     return {MingaError: _known, HTTPException: _http, Exception: _unknown}
 
 
+def refusal(request: Request, error: MingaError) -> Response:
+    """`error` as the answer of a connection that ends with it."""
+    return _answer(request, error.http_status, error.code, str(error), {"Connection": "close"})
+
+
 def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, MingaError)  # noqa: S101 - Starlette looks handlers up by type.
     return _answer(request, error.http_status, error.code, str(error), {})

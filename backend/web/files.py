@@ -10,17 +10,18 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from backend.settings import Limits
+
 EXTENSION = "http.response.zerocopysend"
 # What the system takes at a time, so that one fast reader leaves the loop to others.
 PIECE_BYTES = 1 << 20
-STALL_SECONDS = 30.0
 
 Sender = Callable[[int, int, int, int], int]
 # None on Windows.
 SENDFILE: Sender | None = getattr(os, "sendfile", None)
 
 
-def with_files(app: ASGIApp, cycle: RequestResponseCycle) -> ASGIApp:
+def with_files(app: ASGIApp, cycle: RequestResponseCycle, limits: Limits) -> ASGIApp:
     """`app`, which may answer with `zerocopysend` of part of a file after a start with content-length."""
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -29,7 +30,7 @@ def with_files(app: ASGIApp, cycle: RequestResponseCycle) -> ASGIApp:
                 await send(message)
                 return
             if scope["method"] != "HEAD":
-                await _send_part(cycle, message["file"], message["offset"], message["count"])
+                await _send_part(cycle, limits, message["file"], message["offset"], message["count"])
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
         scope["extensions"] = {**scope.get("extensions", {}), EXTENSION: {}}
@@ -38,10 +39,10 @@ def with_files(app: ASGIApp, cycle: RequestResponseCycle) -> ASGIApp:
     return served
 
 
-async def _send_part(cycle: RequestResponseCycle, file: int, offset: int, count: int) -> None:
+async def _send_part(cycle: RequestResponseCycle, limits: Limits, file: int, offset: int, count: int) -> None:
     """Sends it behind the head of the response; ends the connection of a reader that is gone or stuck."""
     try:
-        await send_file(cycle.transport, file, offset, count)
+        await send_file(cycle.transport, limits, file, offset, count)
     except (OSError, TimeoutError):
         cycle.disconnected = True
         cycle.transport.abort()
@@ -50,6 +51,7 @@ async def _send_part(cycle: RequestResponseCycle, file: int, offset: int, count:
 
 async def send_file(
     transport: asyncio.WriteTransport,
+    limits: Limits,
     file: int,
     offset: int,
     count: int,
@@ -58,13 +60,15 @@ async def send_file(
     """Sends `count` bytes of the open `file` from `offset` on, after all that was written to `transport`.
 
     Where the system has no `sender` (Windows), the bytes go through the transport. Raises OSError when the
-    other side is gone or the file too short, TimeoutError when nothing was taken for STALL_SECONDS.
+    other side is gone or the file too short, TimeoutError when it takes nothing for too long, or too little.
     """
+    now = asyncio.get_running_loop().time
+    first, begun = offset, now()
     with suppress(AttributeError):  # Not everywhere; where it is, the disk is read ahead of us.
         os.posix_fadvise(file, offset, count, os.POSIX_FADV_WILLNEED)
-    await _flushed(transport)
+    await _flushed(transport, limits)
     if sender is None:
-        await _copy(transport, file, offset, count)
+        await _copy(transport, limits, file, offset, count)
         return
     # The event loop keeps the transport's own descriptor to itself.
     out = os.dup(transport.get_extra_info("socket").fileno())
@@ -73,7 +77,8 @@ async def send_file(
             try:
                 sent = sender(out, file, offset, min(count, PIECE_BYTES))
             except BlockingIOError:
-                await _writable(out)
+                left = begun + limits.seconds_for(offset - first) - now()
+                await _writable(out, min(left, limits.stall_seconds))
                 continue
             if not sent:
                 raise OSError("the file is shorter than it was")
@@ -83,20 +88,20 @@ async def send_file(
         os.close(out)
 
 
-async def _writable(descriptor: int) -> None:
+async def _writable(descriptor: int, seconds: float) -> None:
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_writer(descriptor, ready.set)
     try:
-        async with asyncio.timeout(STALL_SECONDS):
+        async with asyncio.timeout(seconds):
             await ready.wait()
     finally:
         loop.remove_writer(descriptor)
 
 
-async def _flushed(transport: asyncio.WriteTransport) -> None:
+async def _flushed(transport: asyncio.WriteTransport, limits: Limits) -> None:
     """Waits until nothing is left of what was written before."""
     pause = 0.0
-    async with asyncio.timeout(STALL_SECONDS):
+    async with asyncio.timeout(limits.seconds_for(transport.get_write_buffer_size())):
         while transport.get_write_buffer_size():
             if transport.is_closing():
                 raise ConnectionResetError
@@ -104,13 +109,15 @@ async def _flushed(transport: asyncio.WriteTransport) -> None:
             pause = min(0.1, 2 * pause + 0.001)
 
 
-async def _copy(transport: asyncio.WriteTransport, file: int, offset: int, count: int) -> None:
+async def _copy(
+    transport: asyncio.WriteTransport, limits: Limits, file: int, offset: int, count: int
+) -> None:
     while count:
         data = await asyncio.to_thread(_read, file, offset, min(count, PIECE_BYTES))
         if not data:
             raise OSError("the file is shorter than it was")
         transport.write(data)
-        await _flushed(transport)
+        await _flushed(transport, limits)
         offset, count = offset + len(data), count - len(data)
 
 

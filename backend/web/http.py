@@ -1,88 +1,71 @@
-"""uvicorn's connections, for clients that send models or wish us ill."""
+"""uvicorn's HTTP connections, for visitors who wish us ill."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.frames import Frame
-from websockets.protocol import State
 
-from backend.settings import Limits
+from backend.errors import MingaError
+from backend.web.addresses import UNKNOWN, read_address
+from backend.web.doors import Doors, Visit
+from backend.web.failures import refusal
 from backend.web.files import with_files
 from backend.web.receiver import Receiver, ReceivingProtocol
+from backend.web.websocket import Sockets
 
-MAX_FRAGMENTS = 64
-# Messages of one connection that wait for the application before no more is read.
-MAX_WAITING = 4
-LINGER_SECONDS = 5.0
-
-
-class Sockets(WebSocketsSansIOProtocol):
-    """A WebSocket.
-
-    A message has few fragments (putting thousands together costs far more than their bytes), and a connection
-    that was closed is gone soon, read or not. Large messages come through a Receiver.
-    """
-
-    @property
-    def between_messages(self) -> bool:
-        """See Parser."""
-        return self.conn.state is State.OPEN and self.conn.current_size is None
-
-    def message_received(self, message: memoryview) -> None:
-        """See Parser."""
-        event: Any = {"type": "websocket.receive", "bytes": message}
-        self.queue.put_nowait(event)
-        if not self.read_paused and self.queue.qsize() >= MAX_WAITING:
-            self.read_paused = True
-            self.transport.pause_reading()
-
-    async def run_asgi(self) -> None:
-        """Runs the application for this connection, then gives its last bytes a little time."""
-        await super().run_asgi()
-        self.loop.call_later(LINGER_SECONDS, self._abort)
-
-    def handle_cont(self, event: Frame) -> None:
-        """Takes one more fragment, or closes with 1009."""
-        if self.close_sent:
-            return
-        if len(self.frames) >= MAX_FRAGMENTS:
-            self.conn.fail(1009, "too many fragments")
-            self.handle_parser_exception()
-            return
-        super().handle_cont(event)
-
-    def _abort(self) -> None:
-        if not self.disconnected:
-            self.transport.abort()
+# Whoever is over a limit is told if its request comes within so many seconds.
+REFUSED_SECONDS = 2
 
 
 class Http(HttpToolsProtocol):
     """One connection that speaks HTTP until it becomes a socket.
 
-    A request, its body included, must be here whole in time, however busily its bytes drip (slowloris).
+    A request, its body included, must be here whole in time, however busily its bytes drip (slowloris), and
+    what is answered must be read in time. Owns its connection's Visit until there is a socket to own it.
     """
 
-    def __init__(self, *args: Any, limits: Limits, **kwargs: Any) -> None:
+    _visit: Visit
+
+    def __init__(self, *args: Any, doors: Doors, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._limits = limits
+        self._doors = doors
+        self._limits = doors.limits
         self._head_bytes: int | None = 0  # None once the head is complete.
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """uvicorn's own; the first request is due from here on."""
         super().connection_made(transport)
+        self._visit = self._doors.enter((self.client and read_address(self.client[0])) or UNKNOWN)
         self._expect()
+        if self._visit.hopeless:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """uvicorn's own."""
         self._relax()
+        self._read()
+        self._visit.end()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """uvicorn's own; what waits is to be read in time."""
+        super().pause_writing()
+        seconds = self._limits.seconds_for(self.transport.get_write_buffer_size())
+        self._unread = self.loop.call_later(seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """uvicorn's own."""
+        self._read()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """uvicorn's own, for heads that are not too long."""
@@ -100,8 +83,10 @@ class Http(HttpToolsProtocol):
         self._expect()
 
     def on_headers_complete(self) -> None:
-        """uvicorn's own."""
+        """uvicorn's own; from here on it is known for whom the request is."""
         self._head_bytes = None
+        forwarded = [value.decode("latin-1") for name, value in self.headers if name == b"x-forwarded-for"]
+        self._visit.speaks_for(forwarded)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -111,12 +96,18 @@ class Http(HttpToolsProtocol):
 
     def _expect(self) -> None:
         if self._deadline is None:
-            self._deadline = self.loop.call_later(self._limits.request_seconds, self._be_late)
+            seconds = REFUSED_SECONDS if self._visit.refusal else self._limits.request_seconds
+            self._deadline = self.loop.call_later(seconds, self._be_late)
 
     def _relax(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _be_late(self) -> None:
         self._deadline = None
@@ -138,9 +129,12 @@ class Http(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """uvicorn's own, then a Receiver is put before the socket."""
         self._relax()
+        self._read()
+        socket: Any = partial(Sockets, visit=self._visit, refusal=self._visit.join())
+        self.ws_protocol_class = socket
         super().handle_websocket_upgrade()
         socket = self.transport.get_protocol()
-        if isinstance(socket, Sockets) and not self.transport.is_closing():
+        if isinstance(socket, Sockets) and not (socket.deaf or self.transport.is_closing()):
             receiver = Receiver(socket, self.config.ws_max_size)
             # How a transport reads is settled when it begins to.
             self.transport.pause_reading()
@@ -148,5 +142,18 @@ class Http(HttpToolsProtocol):
             self.transport.resume_reading()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        served: Any = with_files(app, cycle)
+        error = self._visit.refusal
+        served: Any = (
+            with_files(app, cycle, self._limits) if error is None else _refused(self.config.app, error)
+        )
         super()._start_asgi_task(cycle, served)
+
+
+def _refused(app: Any, error: MingaError) -> ASGIApp:
+    """Answers whatever is asked of `app` with `error`."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = app
+        await refusal(Request(scope), error)(scope, receive, send)
+
+    return answer

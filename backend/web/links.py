@@ -7,21 +7,31 @@ from collections import deque
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from backend.errors import BusyError, MingaError
+from backend.errors import MingaError, TooSlowError
+from backend.settings import Limits
 from backend.wire.codec import encode
 from backend.wire.messages import Closing
 
-MAX_QUEUED_BYTES = 4 << 20
-SEND_SECONDS = 10.0
 # A WebSocket close reason has at most 123 bytes.
 MAX_REASON = 123
+
+
+def last_frame(error: MingaError) -> bytes:
+    """What a connection that ends is told."""
+    return encode(Closing(code=error.code, reason=str(error)[:500]))
+
+
+def close_reason(error: MingaError) -> str:
+    """The same within a close frame, as much of it as has room there."""
+    return str(error).encode()[:MAX_REASON].decode(errors="ignore")
 
 
 class SocketLink:
     """Owns what is queued for one socket. Implements services.links.Link."""
 
-    def __init__(self, websocket: WebSocket) -> None:
+    def __init__(self, websocket: WebSocket, limits: Limits) -> None:
         self._websocket = websocket
+        self._limits = limits
         self._frames: deque[bytes] = deque()
         self._bytes = 0
         self._news = asyncio.Event()
@@ -36,10 +46,10 @@ class SocketLink:
         """See Link."""
         if self._error is not None:
             return
-        if self._bytes + len(frame) > MAX_QUEUED_BYTES:
+        if self._bytes + len(frame) > self._limits.max_queued_bytes:
             self._frames.clear()
             self.close(
-                BusyError("You read too slowly for this task. Connect again with a better connection.")
+                TooSlowError("You read too slowly for this task. Connect again with a better connection.")
             )
             return
         self._frames.append(frame)
@@ -50,7 +60,7 @@ class SocketLink:
         """See Link."""
         if self._error is None:
             self._error = error
-            self._frames.append(encode(Closing(code=error.code, reason=str(error)[:500])))
+            self._frames.append(last_frame(error))
             self._news.set()
 
     async def write(self) -> None:
@@ -62,11 +72,10 @@ class SocketLink:
                 while self._frames:
                     frame = self._frames.popleft()
                     self._bytes = max(0, self._bytes - len(frame))
-                    async with asyncio.timeout(SEND_SECONDS):
+                    async with asyncio.timeout(self._limits.stall_seconds):
                         await self._websocket.send_bytes(frame)
                 if self._error is not None:
-                    reason = str(self._error).encode()[:MAX_REASON].decode(errors="ignore")
-                    await self._websocket.close(self._error.close_code, reason)
+                    await self._websocket.close(self._error.close_code, close_reason(self._error))
                     return
         except (WebSocketDisconnect, TimeoutError):
             return

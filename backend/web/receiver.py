@@ -88,6 +88,13 @@ class Receiver:
         self._filled = 0
         self._mask = b""
 
+    @property
+    def half(self) -> bool:
+        """Whether a frame, or a message of several, is half received."""
+        return bool(
+            self._frame is not None or self._passing or self._kept or not self._parser.between_messages
+        )
+
     def buffer(self) -> memoryview:
         """Where the next bytes are to be written."""
         if self._frame is not None:
@@ -142,10 +149,36 @@ class Receiver:
             self._parser.message_received(frame)
 
 
+class Watching(Parser, Protocol):
+    """An asyncio protocol that watches over what comes; `deaf` to it once it has said its last word."""
+
+    deaf: bool
+
+    def bytes_received(self, half: bool) -> None:
+        """Something came, and after it a message is `half` received or none is."""
+        ...
+
+    def eof_received(self) -> bool | None:
+        """See asyncio."""
+        ...
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        ...
+
+    def pause_writing(self) -> None:
+        """See asyncio."""
+        ...
+
+    def resume_writing(self) -> None:
+        """See asyncio."""
+        ...
+
+
 class ReceivingProtocol(asyncio.BufferedProtocol):
     """Puts a Receiver before an asyncio protocol that was made for small messages."""
 
-    def __init__(self, receiver: Receiver, behind: asyncio.Protocol) -> None:
+    def __init__(self, receiver: Receiver, behind: Watching) -> None:
         self._receiver = receiver
         self._behind = behind
 
@@ -155,7 +188,9 @@ class ReceivingProtocol(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """See asyncio."""
-        self._receiver.filled(nbytes)
+        if not self._behind.deaf:
+            self._receiver.filled(nbytes)
+            self._behind.bytes_received(self._receiver.half)
 
     def eof_received(self) -> bool | None:
         """See asyncio."""

@@ -8,19 +8,27 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from time import monotonic
 from types import FrameType
 
+import structlog
 import uvicorn
 from starlette.applications import Starlette
 
 from backend.errors import SettingsError
-from backend.settings import Limits
-from backend.web.http import Http, Sockets
+from backend.settings import Limits, Settings
+from backend.web.doors import Doors
+from backend.web.http import Http
+from backend.web.websocket import Sockets
 from backend.wire.codec import MAX_CLIENT_FRAME
 
+log = structlog.stdlib.get_logger("minga.server")
+
 BACKLOG = 512
-PING_SECONDS = 20.0
+# A connection that takes a file has that open too, and a copy of its own descriptor; and there are records.
+FILES_EACH, OTHER_FILES = 3, 256
 SHUTDOWN_SECONDS = 5
 
 
@@ -67,6 +75,25 @@ def bind(host: str, port: int) -> socket.socket:
         ) from error
 
 
+def allow_connections(limits: Limits) -> Limits:
+    """Raises the system's limit on open files to what `limits` need; fewer connections where it may not."""
+    try:
+        import resource
+    except ImportError:
+        return limits  # Windows has no such limit.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_EACH * limits.max_connections + OTHER_FILES
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    most = max(1, min(limits.max_connections, allowed - OTHER_FILES))
+    if most < limits.max_connections:
+        log.warning(
+            "The system allows too few open files (ulimit -n) for MINGA_MAX_CONNECTIONS.", let_in=most
+        )
+    return replace(limits, max_connections=most)
+
+
 def address_of(bound: socket.socket) -> str:
     """URL under which a bound socket is reached."""
     host, port = bound.getsockname()[:2]
@@ -78,7 +105,7 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
 
     Raises what the application's start-up raises.
     """
-    server = Server(_config(app, app.state.settings.limits), listening)
+    server = Server(_config(app, app.state.settings), listening)
 
     async def run() -> None:
         async with app.router.lifespan_context(app):
@@ -90,20 +117,25 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
         raise KeyboardInterrupt
 
 
-def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
+def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
+    doors = Doors(allow_connections(settings.limits), settings.trusted_proxies, monotonic)
+    ping_seconds = settings.limits.idle_seconds / 2
     return uvicorn.Config(
         app,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http=partial(Http, limits=limits),  # type: ignore[arg-type]
+        http=partial(Http, doors=doors),  # type: ignore[arg-type]
         ws=Sockets,
         ws_max_size=MAX_CLIENT_FRAME,
+        # What is compressed would have to be inflated before its size is known; and vectors do not shrink.
         ws_per_message_deflate=False,
-        ws_ping_interval=PING_SECONDS,
-        ws_ping_timeout=PING_SECONDS,
+        ws_ping_interval=ping_seconds,
+        ws_ping_timeout=ping_seconds,
         access_log=False,
         log_config=None,
         server_header=False,
-        limit_concurrency=limits.max_connections,
+        # From whom X-Forwarded-Proto is believed.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         # `serve` enters it, so that its errors reach the caller.
         lifespan="off",

@@ -16,7 +16,6 @@ from backend.wire.messages import PROTOCOL, ClientFrame, Hello
 
 log = structlog.stdlib.get_logger("minga.socket")
 
-HELLO_SECONDS = 10.0
 GOODBYE_SECONDS = 5.0
 
 
@@ -28,7 +27,7 @@ async def task_socket(websocket: WebSocket) -> None:
         await websocket.send_denial_response(JSONResponse({"error": error}, 403))
         return
     await websocket.accept(subprotocol=PROTOCOL)
-    link = SocketLink(websocket)
+    link = SocketLink(websocket, websocket.app.state.settings.limits)
     writer = asyncio.create_task(link.write())
     reader = asyncio.create_task(_listen(websocket, link))
     try:
@@ -57,11 +56,12 @@ async def _listen(websocket: WebSocket, link: SocketLink) -> bool:
 
 async def _converse(websocket: WebSocket, link: SocketLink) -> None:
     host = websocket.app.state.services.host(websocket.path_params["name"])
+    seconds = websocket.app.state.settings.limits.hello_seconds
     try:
-        async with asyncio.timeout(HELLO_SECONDS):
+        async with asyncio.timeout(seconds):
             hello = await _receive(websocket)
     except TimeoutError as error:
-        raise IdleError(f"No hello came within {HELLO_SECONDS:.0f} seconds.") from error
+        raise IdleError(f"No hello came within {seconds} seconds.") from error
     if hello is None:
         return
     if not isinstance(hello, Hello):

@@ -32,9 +32,11 @@ BAD_FRAMES = json.loads(PLACE.read_text())["bad_client"]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hostile")
     write_task(folder / "tasks" / "tiny", deadline=60)
-    with running(folder / "tasks", folder / "data") as running_server:
-        yield running_server
-        assert running_server.process.poll() is None, "the server died"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINGA_HELLO_SECONDS", "4")
+        with running(folder / "tasks", folder / "data") as running_server:
+            yield running_server
+            assert running_server.process.poll() is None, "the server died"
 
 
 def address(server: Server, task: str = "tiny") -> str:
@@ -85,7 +87,10 @@ async def test_a_text_frame_is_refused(server: Server) -> None:
 
 
 async def test_a_message_over_the_limit_closes_before_it_is_read(server: Server) -> None:
-    assert await last_words(server, encode(HELLO), bytes(MAX_CLIENT_FRAME + 1)) == (None, 1009)
+    closing, code = await last_words(server, encode(HELLO), bytes(MAX_CLIENT_FRAME + 1))
+    assert closing is not None
+    assert (closing.code, code) == ("too-long", 1009)
+    assert str(MAX_CLIENT_FRAME) in closing.reason
 
 
 async def test_a_message_in_a_few_fragments_is_read_and_in_thousands_refused(server: Server) -> None:
@@ -96,19 +101,7 @@ async def test_a_message_in_a_few_fragments_is_read_and_in_thousands_refused(ser
         with suppress(ConnectionClosed):
             await socket.send([b"x"] * 20_000)
         await socket.wait_closed()
-        # Where the rest was still under way, the system's reset may overtake the close frame.
-        assert socket.close_code in (1009, 1006)
-    assert await asyncio.to_thread(nobody_is_left, server)
-
-
-async def test_who_asks_much_and_reads_nothing_is_dropped(server: Server) -> None:
-    offer = encode(Offer(round=77, version=0, examples=1, steps=1, loss=0.0, sums=[], size=4))
-    async with connect(address(server), subprotocols=["minga.1"]) as socket:  # type: ignore[list-item]
-        await socket.send(encode(HELLO))
-        with suppress(ConnectionClosed):
-            async with asyncio.timeout(60):
-                while True:
-                    await socket.send(offer)
+        assert socket.close_code == 1009
     assert await asyncio.to_thread(nobody_is_left, server)
 
 
@@ -166,9 +159,9 @@ async def test_a_round_completes_amid_garbage(server: Server) -> None:
         assert (await ann.next(Version)).accepted == 2
 
 
-async def test_a_flood_of_offers_and_chunks_costs_refusals_only(server: Server) -> None:
+async def test_offers_and_chunks_of_no_round_cost_refusals_only(server: Server) -> None:
     offer = Offer(round=77, version=0, examples=1, steps=1, loss=0.0, sums=[], size=4)
-    flood = [encode(offer), encode(Chunk(round=77, offset=0, data=memoryview(bytes(1000))))] * 500
+    flood = [encode(offer), encode(Chunk(round=77, offset=0, data=memoryview(bytes(1000))))] * 200
     _, code = await last_words(server, encode(HELLO), *flood, b"end")
     assert code == 4000
     assert server.get("/api/tasks/tiny")["participants"] >= 0

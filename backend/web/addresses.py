@@ -1,0 +1,65 @@
+"""Whose a connection is: the network address by which visitors are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import TypeAlias
+
+from backend.settings import Network
+
+Address: TypeAlias = IPv4Address | IPv6Address
+
+# Where a system does not say where a connection comes from.
+UNKNOWN: Address = IPv4Address(0)
+# One household or phone gets this much of IPv6 (RFC 6177), and may use any address in it.
+IPV6_PREFIX = 64
+# A header longer than this names more proxies than there are.
+MAX_FORWARDED = 20
+
+
+def read_address(text: str) -> Address | None:
+    """An address as a system or a proxy writes it, with or without port and zone; None when it is none."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def visitor(peer: Address, forwarded: Iterable[str], trusted: Sequence[Network]) -> Address:
+    """Who speaks: `peer`, or behind a trusted proxy the last address in `forwarded` that no such proxy has.
+
+    `forwarded` are the values of X-Forwarded-For: each proxy adds to the right where its request came from,
+    and whatever stands left of the last untrusted address could have been written by anybody.
+    """
+    if not is_trusted(peer, trusted):
+        return peer
+    found = peer
+    for text in reversed(",".join(forwarded).rsplit(",", MAX_FORWARDED)):
+        address = read_address(text)
+        if address is None:
+            break
+        found = address
+        if not is_trusted(address, trusted):
+            break
+    return found
+
+
+def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
+    """Whether X-Forwarded-For from `address` is believed."""
+    return any(address in network for network in trusted)
+
+
+def household(address: Address) -> str:
+    """The key under which visitors are counted: an IPv4 address, or a /64 of IPv6."""
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((int(address) >> IPV6_PREFIX << IPV6_PREFIX, IPV6_PREFIX)))
