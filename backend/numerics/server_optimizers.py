@@ -4,6 +4,9 @@ A server optimizer is a pure function of (params, mean_update, state, trainable_
 and new state. `params` is the flat float32 vector [P], `mean_update` float64 [P], `state` float32 and empty
 before the first round. The first `trainable_count` values are optimized; the rest is non-trainable state
 (BatchNormalization's statistics) and takes the plain mean.
+
+Every value is optimized on its own, so the work goes block by block: whole vectors in between would cost more
+than the arithmetic.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backend.numerics.vectors import Vector, Vector64
+from backend.numerics.vectors import Vector, Vector64, blocks
 
+# (mean, slots before) -> (what is added to the params, slots after), for a block of values in float64.
+Rule: TypeAlias = Callable[[Vector64, list[Vector64]], tuple[Vector64, list[Vector64]]]
 ServerOptimizer: TypeAlias = Callable[[Vector, Vector64, Vector, int], tuple[Vector, Vector]]
 
 
@@ -26,10 +31,10 @@ def no_state() -> Vector:
 def fedavg(learning_rate: float = 1.0) -> ServerOptimizer:
     """Averaging; with `learning_rate` 1 exactly McMahan et al. 2017, algorithm 1."""
 
-    def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
-        return _move(params, mean, learning_rate * mean[:trainable], trainable), state
+    def rule(mean: Vector64, _before: list[Vector64]) -> tuple[Vector64, list[Vector64]]:
+        return learning_rate * mean, []
 
-    return step
+    return _by_blocks(rule)
 
 
 def fedavgm(learning_rate: float = 1.0, momentum: float = 0.9) -> ServerOptimizer:
@@ -38,13 +43,11 @@ def fedavgm(learning_rate: float = 1.0, momentum: float = 0.9) -> ServerOptimize
     The state is v, float32 [trainable_count].
     """
 
-    def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
-        velocity = mean[:trainable].copy()
-        if len(state):
-            velocity += momentum * state.astype(np.float64)
-        return _move(params, mean, learning_rate * velocity, trainable), _rounded(velocity)
+    def rule(mean: Vector64, before: list[Vector64]) -> tuple[Vector64, list[Vector64]]:
+        velocity = mean + momentum * before[0]
+        return learning_rate * velocity, [velocity]
 
-    return step
+    return _by_blocks(rule, 0.0)
 
 
 def nesterov(learning_rate: float = 0.7, momentum: float = 0.9) -> ServerOptimizer:
@@ -53,13 +56,11 @@ def nesterov(learning_rate: float = 0.7, momentum: float = 0.9) -> ServerOptimiz
     v = momentum * v + mean, w += rate * (mean + momentum * v). The state is v, float32 [trainable_count].
     """
 
-    def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
-        (before,) = _slots(state, trainable, 0.0)
-        velocity = momentum * before + mean[:trainable]
-        ahead = mean[:trainable] + momentum * velocity
-        return _move(params, mean, learning_rate * ahead, trainable), _rounded(velocity)
+    def rule(mean: Vector64, before: list[Vector64]) -> tuple[Vector64, list[Vector64]]:
+        velocity = momentum * before[0] + mean
+        return learning_rate * (mean + momentum * velocity), [velocity]
 
-    return step
+    return _by_blocks(rule, 0.0)
 
 
 def fedadagrad(eta: float = 0.1, tau: float = 1e-3) -> ServerOptimizer:
@@ -68,13 +69,11 @@ def fedadagrad(eta: float = 0.1, tau: float = 1e-3) -> ServerOptimizer:
     As in the paper v begins with tau^2. The state is v, float32 [trainable_count].
     """
 
-    def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
-        (before,) = _slots(state, trainable, tau**2)
-        second = before + mean[:trainable] ** 2
-        change = eta * mean[:trainable] / (np.sqrt(second) + tau)
-        return _move(params, mean, change, trainable), _rounded(second)
+    def rule(mean: Vector64, before: list[Vector64]) -> tuple[Vector64, list[Vector64]]:
+        second = before[0] + mean**2
+        return eta * mean / (np.sqrt(second) + tau), [second]
 
-    return step
+    return _by_blocks(rule, tau**2)
 
 
 def fedadam(
@@ -108,14 +107,12 @@ def _adaptive(
     As in the paper v begins with tau^2. The state is m and v, float32 [2 * trainable_count].
     """
 
-    def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
-        before_first, before_second = _slots(state, trainable, 0.0, tau**2)
-        first = beta_1 * before_first + (1.0 - beta_1) * mean[:trainable]
-        second = second_moment(before_second, mean[:trainable] ** 2)
-        change = eta * first / (np.sqrt(second) + tau)
-        return _move(params, mean, change, trainable), _rounded(np.concatenate([first, second]))
+    def rule(mean: Vector64, before: list[Vector64]) -> tuple[Vector64, list[Vector64]]:
+        first = beta_1 * before[0] + (1.0 - beta_1) * mean
+        second = second_moment(before[1], mean**2)
+        return eta * first / (np.sqrt(second) + tau), [first, second]
 
-    return step
+    return _by_blocks(rule, 0.0, tau**2)
 
 
 SERVER_OPTIMIZERS: dict[str, Callable[..., ServerOptimizer]] = {
@@ -128,21 +125,30 @@ SERVER_OPTIMIZERS: dict[str, Callable[..., ServerOptimizer]] = {
 }
 
 
-def _slots(state: Vector, length: int, *first: float) -> list[Vector64]:
-    """The state in float64, a vector for each value of `first`, which fills it before the first round."""
-    if not len(state):
-        return [np.full(length, value) for value in first]
-    return np.split(state.astype(np.float64), len(first))
+def _by_blocks(rule: Rule, *first: float) -> ServerOptimizer:
+    """The server optimizer of `rule`; `first` fills each of its slots before the first round.
+
+    What is too large for float32 becomes infinite, which the caller looks for.
+    """
+
+    def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
+        moved = np.empty(len(params), np.float32)
+        slots = np.empty((len(first), trainable), np.float32)
+        past = state.reshape(slots.shape) if len(state) else None
+        with np.errstate(over="ignore"):
+            for part in blocks(trainable):
+                change, after = rule(mean[part], _before(past, part, first))
+                np.add(params[part], change, out=moved[part], casting="same_kind")
+                for slot, values in zip(slots, after, strict=True):
+                    slot[part] = values
+            np.add(params[trainable:], mean[trainable:], out=moved[trainable:], casting="same_kind")
+        return moved, slots.ravel()
+
+    return step
 
 
-def _move(params: Vector, mean: Vector64, change: Vector64, trainable: int) -> Vector:
-    moved = params.astype(np.float64)
-    moved[:trainable] += change
-    moved[trainable:] += mean[trainable:]
-    return _rounded(moved)
-
-
-def _rounded(values: Vector64) -> Vector:
-    """float32; what is too large becomes infinite, which the caller looks for."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32)
+def _before(past: Vector | None, part: slice, first: tuple[float, ...]) -> list[Vector64]:
+    """A block of each slot, in float64."""
+    if past is None:
+        return [np.full(part.stop - part.start, value) for value in first]
+    return [slot[part].astype(np.float64) for slot in past]

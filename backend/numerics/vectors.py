@@ -33,6 +33,6 @@ def from_bytes(data: bytes | bytearray | memoryview, size: int) -> Vector:
     return np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
 
 
-def to_bytes(vector: Vector) -> bytes:
-    """Little-endian float32 bytes of `vector`."""
-    return vector.astype("<f4", copy=False).tobytes()
+def to_bytes(vector: Vector) -> memoryview:
+    """Little-endian float32 bytes of `vector`, which must not change while they are in use."""
+    return np.ascontiguousarray(vector, "<f4").view(np.uint8).data

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 from backend.errors import NotFoundError, StoreError
 from backend.stores.translate import translated
@@ -34,7 +35,7 @@ class FileBlobs:
         with translated(f"The folder {root} cannot be made"):
             root.mkdir(parents=True, exist_ok=True)
 
-    async def put(self, data: bytes) -> str:
+    async def put(self, data: bytes | memoryview) -> str:
         """See Blobs."""
         return await asyncio.to_thread(self._store_bytes, data, None)
 
@@ -83,28 +84,37 @@ class FileBlobs:
     def _place(self, address: str) -> Path:
         return self._root / address[:2] / address
 
-    def _store_bytes(self, data: bytes, held: set[str] | None) -> str:
-        return self._store(hashlib.sha256(data).hexdigest(), (data,), held)
+    def _store_bytes(self, data: bytes | memoryview, held: set[str] | None) -> str:
+        address = hashlib.sha256(data).hexdigest()
+
+        def write(file: BinaryIO) -> str:
+            file.write(data)
+            return address
+
+        return self._store(address, write, held)
 
     def _store_file(self, path: Path) -> str:
-        with translated(f"The file {path} cannot be stored"):
-            return self._store(file_sha256(path), _blocks(path), self._parts)
+        def write(file: BinaryIO) -> str:
+            digest = hashlib.sha256()
+            for block in _blocks(path):
+                digest.update(block)
+                file.write(block)
+            return digest.hexdigest()
 
-    def _store(self, address: str, blocks: Iterable[bytes], held: set[str] | None) -> str:
-        """Writes aside, then moves to the address that the bytes turned out to have."""
+        with translated(f"The file {path} cannot be stored"):
+            return self._store(file_sha256(path), write, self._parts)
+
+    def _store(self, address: str, write: Callable[[BinaryIO], str], held: set[str] | None) -> str:
+        """Writes aside, then moves to the address that the bytes had when they were written."""
         held = set() if held is None else held
         with translated(f"Nothing can be written under {self._root}"):
             if self._is_there(address, held):
                 return address
             with self._aside() as (aside, handle):
-                digest = hashlib.sha256()
                 with os.fdopen(handle, "wb") as file:
-                    for block in blocks:
-                        digest.update(block)
-                        file.write(block)
+                    address = write(file)
                     file.flush()
                     os.fsync(file.fileno())
-                address = digest.hexdigest()
                 self._move(aside, address, held)
         return address
 
@@ -173,11 +183,11 @@ class FileBlobs:
 class FileWriting:
     """Implements Writing."""
 
-    def __init__(self, store: Callable[[bytes, set[str]], str]) -> None:
+    def __init__(self, store: Callable[[bytes | memoryview, set[str]], str]) -> None:
         self._store = store
         self.held: set[str] = set()
 
-    async def put(self, data: bytes) -> str:
+    async def put(self, data: bytes | memoryview) -> str:
         """See Writing."""
         return await asyncio.to_thread(self._store, data, self.held)
 

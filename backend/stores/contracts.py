@@ -156,7 +156,7 @@ class Records(Protocol):
 class Writing(Protocol):
     """Blobs that are about to be recorded."""
 
-    async def put(self, data: bytes) -> str:
+    async def put(self, data: bytes | memoryview) -> str:
         """Address of `data`, stored durably. It is not dropped before the writing ends."""
         ...
 
@@ -164,7 +164,7 @@ class Writing(Protocol):
 class Blobs(Protocol):
     """Immutable bytes under their SHA-256."""
 
-    async def put(self, data: bytes) -> str:
+    async def put(self, data: bytes | memoryview) -> str:
         """Address of `data`, stored durably. Storing the same bytes twice is one blob."""
         ...
 
