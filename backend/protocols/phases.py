@@ -43,7 +43,9 @@ def waits_until(until: float, lost: Iterable[float | None]) -> float:
 
     `lost` says for each of them since when it is lost; None for one that is connected.
     """
-    times = list(lost)
-    if any(at is None for at in times):
-        return until
-    return min(until, max((at for at in times if at is not None), default=0.0) + RETURN_SECONDS)
+    latest = 0.0
+    for at in lost:
+        if at is None:
+            return until
+        latest = max(latest, at)
+    return min(until, latest + RETURN_SECONDS)

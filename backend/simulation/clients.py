@@ -5,110 +5,55 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
-from typing import Literal, Protocol
 
 from backend.protocols import participant as to
 from backend.services.links import client_id
+from backend.simulation.labour import Labour, Turn, Work
 from backend.simulation.network import Connection, Door, Line, dial, download
 from backend.wire.codec import decode_server, encode
-from backend.wire.messages import (
-    CHUNK_BYTES,
-    Accepted,
-    Chunk,
-    ClientFrame,
-    Hello,
-    Kind,
-    Sums,
-    Train,
-)
+from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Train
 
 # How long an attempt takes that nobody answers.
 DIAL_SECONDS = 1.0
-# Share of the time for a round that a client does not plan with.
-MARGIN = 0.1
-
-# How a client drops out: its program dies with the work, only its connection breaks, or it says goodbye.
-Exit = Literal["crash", "loss", "leave"]
+# In so many chunks a short vector is sent that stands for a very long one.
+MOST_PIECES = 64
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a client is like. One training step takes it `step_seconds`."""
+    """What a client is like. One training step takes it `step_seconds`; `device` is for reports.
+
+    `examples` are its own, for training and held out; none where the task deals out shards.
+    """
 
     token: str
+    device: str
     kind: Kind
     backend: str
     step_seconds: float
     line: Line
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What befalls a client while it works on one plan.
-
-    It drops out `after` so many seconds by `exit` (None: it stays), and is back after `away` seconds. The
-    server notices a silent exit only after `unnoticed` seconds. Steps take `slowness` times as long as usual.
-    """
-
-    exit: Exit | None = None
-    after: float = 0.0
-    away: float = 0.0
-    unnoticed: float = 0.0
-    slowness: float = 1.0
-
-
-@dataclass(frozen=True)
-class Update:
-    """What came of some steps: the vector's bytes, and what its offer says of it."""
-
-    vector: bytes
-    examples: int
-    steps: int
-    loss: float
-    sums: Sums
-
-
-class Work(Protocol):
-    """How clients train."""
-
-    def bundle_bytes(self, kind: Kind) -> int:
-        """What a client of this kind downloads before its first round."""
-        ...
-
-    def steps(self, plan: Train) -> int:
-        """Steps that the plan asks for."""
-        ...
-
-    def downloads(self, plan: Train) -> dict[str, int]:
-        """Address and size in bytes of everything that has to be there before the first step."""
-        ...
-
-    def size(self, plan: Train) -> int:
-        """Bytes of an update."""
-        ...
-
-    def train(self, client: str, plan: Train, steps: int) -> Update:
-        """The first `steps` steps of the plan, done."""
-        ...
+    examples: tuple[int, int] = (0, 0)
 
 
 Fate = Callable[[float], Turn]
+
+# A broadcast is read once for all who hear it; messages are immutable.
+_decoded = lru_cache(maxsize=1024)(decode_server)
 
 
 class SimulatedClient:
     """Owns one participant's machine over all its lives, and performs its effects. Implements Caller.
 
-    `fate` is asked for each plan, with the seconds that the work on it will take. `steps` counts all steps
-    that were done, for nothing or not; `accepted` the updates that the server said it counts.
+    `fate` is asked for each plan, with the seconds that the work on it will take.
     """
 
     def __init__(self, traits: Traits, work: Work, door: Door, fate: Fate, random: Random) -> None:
         self.traits = traits
         self.id = client_id(traits.token)
         self.machine = to.Participant()
-        self.steps = 0.0
-        self.accepted = 0
+        self.labour = Labour(self.id, work, traits.step_seconds, traits.line.up.rate, self.handle)
         self._work = work
         self._door = door
         self._fate = fate
@@ -118,9 +63,7 @@ class SimulatedClient:
         self._life = 0
         self._cache: set[str] = set()
         self._offline_until = 0.0
-        self._training: tuple[asyncio.TimerHandle, float, float] | None = None
         self._exit: asyncio.TimerHandle | None = None
-        self._update: tuple[int, bytes] = (0, b"")
 
     def start(self) -> None:
         """Takes part from now on."""
@@ -138,9 +81,10 @@ class SimulatedClient:
 
     def heard(self, frame: bytes) -> None:
         """See Caller."""
-        message = decode_server(frame)
-        self.accepted += isinstance(message, Accepted)
-        self.handle(to.Frame(message))
+        said = _decoded(frame)
+        if isinstance(said, Accepted):
+            self.labour.accepted(said.round)
+        self.handle(to.Frame(said))
 
     def cut_off(self, connection: Connection) -> None:
         """See Caller."""
@@ -150,6 +94,7 @@ class SimulatedClient:
 
     def drop_out(self, turn: Turn) -> None:
         """Leaves its work by the turn's exit, and comes back after a while."""
+        self.labour.broke_off()
         match turn.exit:
             case "crash":
                 self._break_down(turn.unnoticed)
@@ -169,6 +114,7 @@ class SimulatedClient:
         """A new life: only what was downloaded is still there."""
         self._life += 1
         self._stop_training()
+        self.labour.stop_measuring()
         self.machine = to.Participant()
 
     def _break_down(self, unnoticed: float) -> None:
@@ -190,14 +136,19 @@ class SimulatedClient:
                 self._train(plan)
             case to.AbortTraining():
                 self._stop_training()
+            case to.Measure(exam):
+                self.labour.measure(exam, self._fetch(self._work.downloads(exam)))
+            case to.AbortMeasuring():
+                self.labour.stop_measuring()
             case to.SendChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case to.Close():
                 self._close()
 
-    def _say(self, frame: ClientFrame) -> None:
+    def _say(self, frame: ClientFrame, more: int = 0) -> None:
+        """Sends a frame that counts for `more` bytes than it has."""
         if self._connection is not None:
-            self._connection.say(encode(frame))
+            self._connection.say(encode(frame), more)
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -226,55 +177,35 @@ class SimulatedClient:
         self.handle(to.Disconnected(self._random.random()))
 
     def _loaded(self) -> None:
-        self.handle(to.Loaded(self.traits.backend, 1000.0 * self.traits.step_seconds, examples=0))
+        train, _ = self.traits.examples
+        self.handle(to.Loaded(self.traits.backend, 1000.0 * self.traits.step_seconds, examples=train))
 
     def _train(self, plan: Train) -> None:
         self._stop_training()
-        planned, size = self._work.steps(plan), self._work.size(plan)
         fetching = self._fetch(self._work.downloads(plan))
-        turn = self._fate(fetching + planned * self.traits.step_seconds + size / self.traits.line.up.rate)
-        step_seconds = self.traits.step_seconds * turn.slowness
-        seconds = (1 - MARGIN) * (plan.seconds - fetching - size / self.traits.line.up.rate)
-        steps = max(1, min(planned, int(seconds / step_seconds)))
-        begin = self._loop.time() + fetching
-
-        def trained() -> None:
-            self._training = None
-            self.steps += steps
-            update = self._work.train(self.id, plan, steps)
-            self._update = plan.round, update.vector
-            self.handle(
-                to.Trained(
-                    round=plan.round,
-                    size=len(update.vector),
-                    examples=update.examples,
-                    steps=update.steps,
-                    loss=update.loss,
-                    sums=update.sums,
-                )
-            )
-
-        self._training = self._loop.call_at(begin + steps * step_seconds, trained), begin, step_seconds
+        training = self._work.steps(plan) * self.traits.step_seconds
+        turn = self._fate(fetching + training + self._work.size(plan) / self.traits.line.up.rate)
+        self.labour.train(plan, fetching, turn.slowness)
         if turn.exit is not None:
             self._exit = self._loop.call_later(turn.after, self.drop_out, turn)
 
     def _stop_training(self) -> None:
-        """Ends the training in progress; the steps that were done count as done."""
         if self._exit is not None:
             self._exit.cancel()
             self._exit = None
-        if self._training is not None:
-            timer, begin, step_seconds = self._training
-            timer.cancel()
-            self.steps += max(0.0, (self._loop.time() - begin) / step_seconds)
-            self._training = None
+        self.labour.stop_training()
 
     def _send_chunks(self, number: int, start: int, until: int) -> None:
-        if number != self._update[0]:
+        made_in, update = self.labour.update
+        if number != made_in:
             return
-        for offset in range(start, until, CHUNK_BYTES):
-            data = self._update[1][offset : min(offset + CHUNK_BYTES, until)]
-            self._say(Chunk(round=number, offset=offset, data=memoryview(data)))
+        # Where a short vector stands for a long one, its chunks are shorter, and their bytes count for more.
+        vector = memoryview(update)
+        each = max(self.labour.size / len(vector), 1.0)
+        piece = max(int(CHUNK_BYTES / each), len(vector) // MOST_PIECES, 1)
+        for offset in range(start, until, piece):
+            data = vector[offset : min(offset + piece, until)]
+            self._say(Chunk(round=number, offset=offset, data=data), int(len(data) * (each - 1)))
 
     def _fetch(self, wanted: dict[str, int]) -> float:
         """Seconds until everything that is not here yet will be."""

@@ -75,9 +75,9 @@ class Connection:
 
     # The caller's side.
 
-    def say(self, frame: bytes) -> None:
-        """Sends to the server."""
-        self._go_up(len(frame), frame)
+    def say(self, frame: bytes, more: int = 0) -> None:
+        """Sends to the server a frame that counts for `more` bytes than it has."""
+        self._go_up(len(frame) + more, frame)
 
     def hang_up(self) -> None:
         """Closes in good order: the server hears all that was said before."""
@@ -124,13 +124,13 @@ class Connection:
         return self.line.down.send(size, self.server.down.send(size, self.loop.time())) + self.line.latency
 
     def _go_up(self, size: int, frame: bytes | None) -> None:
-        left = self.line.up.send(size + FRAME_OVERHEAD, self.loop.time()) + self.line.latency
-        self.loop.call_at(left, self._at_the_servers_line, frame)
+        size += FRAME_OVERHEAD
+        left = self.line.up.send(size, self.loop.time()) + self.line.latency
+        self.loop.call_at(left, self._at_the_servers_line, size, frame)
 
-    def _at_the_servers_line(self, frame: bytes | None) -> None:
+    def _at_the_servers_line(self, size: int, frame: bytes | None) -> None:
         # Only now, so that a slow line holds up nobody else.
-        arrival = self.server.up.send(len(frame or b"") + FRAME_OVERHEAD, self.loop.time())
-        self.loop.call_at(arrival, self._reach_server, frame)
+        self.loop.call_at(self.server.up.send(size, self.loop.time()), self._reach_server, frame)
 
     def _reach_server(self, frame: bytes | None) -> None:
         if self._up:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
 
-from backend.services.manifest import Manifest
+from backend.services.manifest import Manifest, Parameters
 from backend.services.shards import ShardFile
 from backend.services.traffic import traffic
-from backend.simulation.clients import Update
-from backend.wire.messages import Kind, Train
+from backend.simulation.labour import Findings, Update
+from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 VALUE_BYTES = 4
 # Values of an update are at most this far from 0.
@@ -18,13 +19,27 @@ REACH = 5e-4
 
 
 class Pretended:
-    """Implements clients.Work. What a client sends is decided by `seed`, the client and the round."""
+    """Implements labour.Work. What a client sends is decided by `seed`, the client and the round.
 
-    def __init__(self, manifest: Manifest, shards: tuple[ShardFile, ...], seed: int) -> None:
+    Where the vectors that are really sent are shorter than the model's, `sent` says so: the bytes of each
+    then count for several, and lines take as long as with the model's own.
+    """
+
+    def __init__(
+        self, manifest: Manifest, shards: tuple[ShardFile, ...], seed: int, sent: Parameters | None = None
+    ) -> None:
         self._manifest = manifest
+        self._sent = sent or manifest.parameters
         self._traffic = traffic(manifest, 0)
         self._bytes = {shard.sha256: shard.bytes for shard in shards}
         self._seed = seed
+        self._own = 0, 0
+
+    def bringing(self, examples: int, held_out: int) -> Pretended:
+        """The same for a client that trains on so many examples of its own, and measures on others."""
+        mine = copy.copy(self)
+        mine._own = examples, held_out
+        return mine
 
     def bundle_bytes(self, kind: Kind) -> int:
         """See Work."""
@@ -32,35 +47,50 @@ class Pretended:
 
     def steps(self, plan: Train) -> int:
         """See Work."""
-        return plan.steps or plan.epochs * math.ceil(_epoch(plan) / plan.batch_size)
+        return plan.steps or plan.epochs * math.ceil(self._epoch(plan) / plan.batch_size)
 
-    def downloads(self, plan: Train) -> dict[str, int]:
+    def exam_steps(self, exam: Evaluate) -> int:
+        """See Work."""
+        return math.ceil(self._epoch(exam) / self._manifest.batch_size)
+
+    def downloads(self, order: Train | Evaluate) -> dict[str, int]:
         """See Work."""
         sizes = self._manifest.parameters
-        wanted = {plan.weights: VALUE_BYTES * sizes.total}
-        if plan.control is not None:
-            wanted[plan.control] = VALUE_BYTES * sizes.trainable
-        return wanted | {shard.sha256: self._bytes[shard.sha256] for shard in plan.shards}
+        wanted = {order.weights: VALUE_BYTES * sizes.total}
+        if isinstance(order, Train) and order.control is not None:
+            wanted[order.control] = VALUE_BYTES * sizes.trainable
+        return wanted | {shard.sha256: self._bytes[shard.sha256] for shard in order.shards}
 
     def size(self, plan: Train) -> int:
         """See Work."""
-        return VALUE_BYTES * self._values(plan)
+        sizes = self._manifest.parameters
+        return VALUE_BYTES * (sizes.total + (sizes.trainable if plan.control is not None else 0))
 
     def train(self, client: str, plan: Train, steps: int) -> Update:
         """See Work."""
-        epochs, rest = divmod(steps, math.ceil(_epoch(plan) / plan.batch_size))
-        examples = epochs * _epoch(plan) + min(rest * plan.batch_size, _epoch(plan))
-        random = np.random.Generator(np.random.Philox([self._seed, int(client, 16) + plan.round]))
-        vector = (random.random(self._values(plan), np.float32) * 2 - 1) * np.float32(REACH)
+        epochs, rest = divmod(steps, math.ceil(self._epoch(plan) / plan.batch_size))
+        examples = epochs * self._epoch(plan) + min(rest * plan.batch_size, self._epoch(plan))
+        random = self._random(client, plan.round)
+        values = self._sent.total + (self._sent.trainable if plan.control is not None else 0)
+        vector = (random.random(values, np.float32) * 2 - 1) * np.float32(REACH)
+        loss, sums = self._figures(random, examples)
+        return Update(vector.astype("<f4").tobytes(), examples, steps, loss, sums)
+
+    def measure(self, client: str, exam: Evaluate) -> Findings:
+        """See Work."""
+        examples = self._epoch(exam)
+        return Findings(examples, *self._figures(self._random(client, -exam.round), examples))
+
+    def _random(self, client: str, number: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox([self._seed, int(client, 16) + number]))
+
+    def _figures(self, random: np.random.Generator, examples: int) -> tuple[float, Sums]:
         rows = sum(metric.rows for metric in self._manifest.metrics)
         loss, right = random.uniform(0.5, 1.5), float(random.binomial(examples, 0.5))
-        return Update(vector.astype("<f4").tobytes(), examples, steps, loss, [(right, examples)] * rows)
+        return loss, [(right, examples)] * rows
 
-    def _values(self, plan: Train) -> int:
-        sizes = self._manifest.parameters
-        return sizes.total + (sizes.trainable if plan.control is not None else 0)
-
-
-def _epoch(plan: Train) -> int:
-    """Examples of one epoch."""
-    return sum(shard.examples for shard in plan.shards)
+    def _epoch(self, order: Train | Evaluate) -> int:
+        """Examples of one epoch: the shards', or else the client's own."""
+        if order.shards:
+            return sum(shard.examples for shard in order.shards)
+        return self._own[isinstance(order, Evaluate)]

@@ -9,8 +9,9 @@ from random import Random
 from backend.services.host import TaskHost
 from backend.services.ledger import Ledger
 from backend.services.task import Task
-from backend.simulation.clients import Fate, SimulatedClient, Traits, Work
+from backend.simulation.clients import Fate, SimulatedClient, Traits
 from backend.simulation.door import SimulatedDoor, Tap, no_tap
+from backend.simulation.labour import Work
 from backend.simulation.network import Line, Pipe
 from backend.stores.contracts import Blobs, Records
 

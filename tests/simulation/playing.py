@@ -14,7 +14,8 @@ import msgspec
 from backend.services.task import Task, load_task
 from backend.services.taskfile import TaskFile
 from backend.simulation import clock
-from backend.simulation.clients import Traits, Turn
+from backend.simulation.clients import Traits
+from backend.simulation.labour import Turn
 from backend.simulation.network import Line, Pipe
 from backend.simulation.work import Pretended
 from backend.simulation.world import World
@@ -117,6 +118,7 @@ class _Play:
             random = Random(f"{self._schedule.seed}/{number}")
             traits = Traits(
                 token=f"{self._schedule.seed:08d}-client-{number:06d}",
+                device="laptop",
                 kind="browser",
                 backend="simulated",
                 step_seconds=random.uniform(0.01, 1.0) ** 2,

@@ -8,8 +8,20 @@ from random import Random
 import numpy as np
 
 from backend.protocols import participant as to
-from backend.simulation.clients import SimulatedClient, Update, Work
-from backend.wire.messages import Abandoned, Accepted, Chunk, Credit, Kind, Offer, State, Train, Version
+from backend.simulation.clients import SimulatedClient
+from backend.simulation.labour import Findings, Update, Work
+from backend.wire.messages import (
+    Abandoned,
+    Accepted,
+    Chunk,
+    Credit,
+    Evaluate,
+    Kind,
+    Offer,
+    State,
+    Train,
+    Version,
+)
 from tests.simulation.schedules import Mischief
 
 # The longest vectors stay within the task's bound of the norm.
@@ -18,7 +30,7 @@ GRID, REACH = 2.0**-10, 64
 
 @dataclass
 class Changed:
-    """Another's work, whose outcome is changed. Implements clients.Work."""
+    """Another's work, whose outcome is changed. Implements labour.Work."""
 
     work: Work
 
@@ -30,9 +42,13 @@ class Changed:
         """See Work."""
         return self.work.steps(plan)
 
-    def downloads(self, plan: Train) -> dict[str, int]:
+    def exam_steps(self, exam: Evaluate) -> int:
         """See Work."""
-        return self.work.downloads(plan)
+        return self.work.exam_steps(exam)
+
+    def downloads(self, order: Train | Evaluate) -> dict[str, int]:
+        """See Work."""
+        return self.work.downloads(order)
 
     def size(self, plan: Train) -> int:
         """See Work."""
@@ -41,6 +57,10 @@ class Changed:
     def train(self, client: str, plan: Train, steps: int) -> Update:
         """See Work."""
         return self.change(self.work.train(client, plan, steps))
+
+    def measure(self, client: str, exam: Evaluate) -> Findings:
+        """See Work."""
+        return self.work.measure(client, exam)
 
     def change(self, update: Update) -> Update:
         """What is sent instead of `update`."""

@@ -1,0 +1,101 @@
+"""A simulated plan as text for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from backend.services.figures import size
+from backend.services.taskfile import TaskFile
+from backend.simulation.advice import PLURALS, advice
+from backend.simulation.outcome import Outcome
+from backend.simulation.population import Population
+from backend.web.words import counted
+
+Found = list[tuple[str, Outcome]]
+
+
+def print_forecast(file: TaskFile, population: Population, found: Found, console: Console) -> None:
+    """The plan's own figures, what they say to its owner, and the variants beside it."""
+    (_, plan), *_ = found
+    people = f"{counted(population.clients, 'client')}, {population.churn:.0%} of their work broken off"
+    console.print(f"\n  [bold]{escape(file.title)}[/bold]  {counted(plan.rounds, 'round')} with {people}\n")
+    console.print(Padding(_facts(plan, file), (0, 2, 1, 2)))
+    console.print("  [bold cyan]Devices[/bold cyan]")
+    console.print(Padding(_devices(plan), (0, 2, 1, 2)))
+    for sentence in advice(plan, file):
+        console.print(Padding(f"[yellow]{sentence}[/yellow]", (0, 2, 1, 2)))
+    if len(found) > 1:
+        console.print("  [bold cyan]With one value changed[/bold cyan]")
+        console.print(Padding(_variants(found), (0, 2, 1, 2)))
+
+
+def _facts(plan: Outcome, file: TaskFile) -> Table:
+    chosen = file.coordination
+    updates, examples = _number(plan.updates_per_version), _number(plan.examples_per_version)
+    down, up = _size(plan.client_bytes_down_per_round), _size(plan.client_bytes_up_per_round)
+    sent, received = _size(plan.server_bytes_out_per_round), _size(plan.server_bytes_in_per_round)
+    rows = [
+        ("Rounds", f"{_number(plan.rounds_per_hour)} an hour, {_share(plan.abandoned_share)} abandoned"),
+        ("A round", f"{_seconds(plan.round_seconds_median)}, at most {_seconds(plan.round_seconds_longest)}"),
+        ("", f"{_share(plan.full_length_share)} as long as they may (deadline {chosen.deadline:g} s)"),
+        ("A version", f"{updates} updates, {examples} examples"),
+        ("Wasted work", f"{_share(plan.wasted_work)} of the examples trained on"),
+        (f"To version {chosen.rounds}", _hours(plan.hours_to_all_versions)),
+        ("A client", f"{down} down, {up} up a round, in the mean"),
+        ("The server", f"{sent} out, {received} in a round; {_share(plan.server_line_share)} of its line"),
+    ]
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, text in rows:
+        table.add_row(name, text)
+    return table
+
+
+def _devices(plan: Outcome) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 1, 0, 0))
+    table.add_column("")
+    for heading in ("clients", "plans", "counted", "cut short", "left", "late", "need", "have"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in plan.devices:
+        shares = (_share(share) for share in (one.counted, one.cut_short, one.left, one.late))
+        times = (_seconds(one.seconds_needed), _seconds(one.seconds_given))
+        name = PLURALS[one.device].capitalize()
+        table.add_row(name, f"{one.clients:,}", f"{one.plans:,}", *shares, *times)
+    return table
+
+
+def _variants(found: Found) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for heading in ("rounds an hour", "abandoned", "wasted", "until all versions"):
+        table.add_column(heading, justify="right")
+    for change, one in found:
+        cells = (_number(one.rounds_per_hour), _share(one.abandoned_share), _share(one.wasted_work))
+        table.add_row(escape(change) or "as it is", *cells, _hours(one.hours_to_all_versions))
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "no" if value is None else f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f} s"
+
+
+def _size(value: float | None) -> str:
+    return "-" if value is None else size(value)
+
+
+def _hours(value: float | None) -> str:
+    if value is None:
+        return "never, like this"
+    if value < 1:
+        return f"{60 * value:.0f} minutes"
+    return f"{value:.1f} hours" if value < 48 else f"{value / 24:.1f} days"

@@ -1,0 +1,178 @@
+"""`minga simulate`: what a task's plan would do, before anybody is asked to take part."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from rich.console import Console
+
+from backend.commands.forecast import print_forecast
+from backend.errors import TaskFileError
+from backend.services.allowlist import read_allow_list
+from backend.services.devices import DeviceName
+from backend.services.task import TASK_FILE
+from backend.services.taskfile import TaskFile, read_task_file
+from backend.settings import ops_file
+from backend.simulation.advice import advice
+from backend.simulation.outcome import Outcome
+from backend.simulation.population import Population
+from backend.simulation.trial import Trial, try_task
+from backend.simulation.variants import variants
+
+ROUNDS = 20
+MOST_CLIENTS = 2000
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "simulate", help="try a task's plan with simulated clients before it is launched"
+    )
+    parser.add_argument("task", type=Path, metavar="PATH", help="a task file, or the folder it is in")
+    parser.add_argument("--clients", type=_clients, default=100, metavar="N", help="default 100")
+    parser.add_argument(
+        "--churn",
+        type=_share,
+        default=0.1,
+        metavar="SHARE",
+        help="of the plans, those whose client drops out while it works on them; default 0.1",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the same seed, the same run")
+    parser.add_argument(
+        "--rounds", type=_positive, metavar="N", help=f"default {ROUNDS}, or what the task has if fewer"
+    )
+    parser.add_argument(
+        "--devices",
+        type=_devices,
+        default="phone=40,laptop=50,gpu=10",
+        metavar="MIX",
+        help="shares of phones, laptops and computers with a graphics card; default %(default)s",
+    )
+    parser.add_argument(
+        "--examples",
+        type=_positive,
+        default=200,
+        metavar="N",
+        help="what volunteers bring in the median, where they bring their own data; default 200",
+    )
+    parser.add_argument(
+        "--upload", type=_rate, default=10.0, metavar="MBIT", help="median; default 10 Mbit/s"
+    )
+    parser.add_argument(
+        "--download", type=_rate, default=50.0, metavar="MBIT", help="median; default 50 Mbit/s"
+    )
+    parser.add_argument(
+        "--server", type=_rate, default=1000.0, metavar="MBIT", help="the server's line; default 1000 Mbit/s"
+    )
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUE",
+        help="replaces a value of the task file",
+    )
+    parser.add_argument(
+        "--variants", action="store_true", help="also with half and double the deadline and the quorum"
+    )
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tries the plan and its variants, and reports."""
+    # Abandoned rounds are what is to be counted here, not news.
+    logging.getLogger("minga").setLevel(logging.CRITICAL)
+    path = args.task / TASK_FILE if args.task.is_dir() else args.task
+    if not path.is_file():
+        raise TaskFileError(f"There is no task file at {path}; give one, or a folder that holds {TASK_FILE}.")
+    overrides = tuple(args.overrides)
+    file = read_task_file(path, overrides)
+    population = Population(args.clients, args.churn, args.devices, args.upload, args.download, args.examples)
+    rounds = min(args.rounds or ROUNDS, file.coordination.rounds)
+    trial = Trial(path, overrides, population, rounds, args.server, args.seed)
+    allowed = read_allow_list(ops_file())
+    console = Console(stderr=True)
+    found: list[tuple[str, Outcome]] = []
+    with console.status("Simulating ..."):
+        for change in ("", *(variants(file, population.clients) if args.variants else ())):
+            one = replace(trial, overrides=(*overrides, change)) if change else trial
+            found.append((change, try_task(one, allowed)))
+    _report(args, file, population, found)
+    return 0
+
+
+def _report(
+    args: argparse.Namespace, file: TaskFile, population: Population, found: list[tuple[str, Outcome]]
+) -> None:
+    if args.json:
+        (_, plan), *others = found
+        told = {
+            "task": file.name,
+            "seed": args.seed,
+            "population": asdict(population),
+            "plan": asdict(plan),
+            "advice": advice(plan, file),
+            "variants": [{"change": change, **asdict(outcome)} for change, outcome in others],
+        }
+        json.dump(told, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return
+    print_forecast(file, population, found, Console())
+
+
+def _clients(text: str) -> int:
+    number = _positive(text)
+    if number > MOST_CLIENTS:
+        raise argparse.ArgumentTypeError(f"a task holds at most {MOST_CLIENTS} clients at once")
+    return number
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 1")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    value = _number(text)
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no share; give a number from 0 to 1")
+    return value
+
+
+def _rate(text: str) -> float:
+    value = _number(text)
+    if not 0.01 <= value <= 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is no rate; give Mbit/s from 0.01 to 1000000")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number") from None
+
+
+def _devices(text: str) -> dict[DeviceName, float]:
+    """`phone=40,laptop=60` as shares."""
+    known: tuple[DeviceName, ...] = get_args(DeviceName)
+    shares: dict[DeviceName, float] = {}
+    for part in text.split(","):
+        word, _, amount = part.strip().partition("=")
+        found = [name for name in known if name == word]
+        if not found:
+            raise argparse.ArgumentTypeError(
+                f"'{word}' is no device; write shares of {', '.join(known)}, such as phone=40,laptop=60"
+            )
+        shares[found[0]] = _number(amount or "1")
+    if not all(0.0 <= share < float("inf") for share in shares.values()) or not sum(shares.values()):
+        raise argparse.ArgumentTypeError(f"'{text}' has no shares above 0")
+    return shares

@@ -1,0 +1,125 @@
+"""What an owner should look at after a trial, in sentences that say what to change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from backend.services.taskfile import TaskFile
+from backend.services.taskfile.coordination import Coordination
+from backend.simulation.outcome import DeviceOutcome, Outcome
+
+# Shares from which on something is worth a sentence.
+ABANDONED, TOO_SLOW, FULL_LENGTH, WASTED, LINE = 0.1, 0.25, 0.5, 0.4, 0.7
+# Fewer plans than this say nothing about a class of devices.
+FEW_PLANS = 10
+# A client keeps a tenth of the time free, so that it needs more than its work takes.
+ROOM = 1.25
+LONGEST_DEADLINE = 86_400.0
+
+PLURALS = {"phone": "phones", "laptop": "laptops", "gpu": "computers with a GPU"}
+
+
+def advice(plan: Outcome, file: TaskFile) -> list[str]:
+    """Sentences, the most pressing first; none where nothing is wrong."""
+    if not plan.rounds:
+        return [
+            "No round ended: too few clients were ready at the same time. "
+            "Lower coordination.min_available_clients, or ask more people."
+        ]
+    chosen = file.coordination
+    slow = list(_slow(plan, chosen))
+    found = [*slow, *_abandoned(plan, chosen, bool(slow)), *_waiting(plan, chosen, bool(slow))]
+    return [*found, *_wasted(plan), *_line(plan), *_ended(plan, file)]
+
+
+def longer(seconds: float) -> float:
+    """A round number of seconds that is at least `seconds`."""
+    step = 5 if seconds <= 60 else 30 if seconds <= 600 else 300
+    return min(LONGEST_DEADLINE, float(step * math.ceil(seconds / step)))
+
+
+def _slow(plan: Outcome, chosen: Coordination) -> Iterator[str]:
+    for device in plan.devices:
+        share = _too_slow(device, chosen)
+        if share <= TOO_SLOW or device.seconds_needed is None or device.seconds_given is None:
+            continue
+        deadline = longer(ROOM * device.seconds_needed)
+        if deadline > chosen.deadline:
+            remedy = f"raise coordination.deadline to {deadline:g}"
+        elif chosen.adaptive_deadline:
+            remedy = f"set coordination.min_deadline to {deadline:g}"
+        else:
+            continue
+        yield (
+            f"The time is too short for {PLURALS[device.device]}: {share:.0%} of their work was cut short or "
+            f"came too late. Nine of ten need {device.seconds_needed:.0f} s, and rounds gave them "
+            f"{device.seconds_given:.0f} s: {remedy}, or ask for less work (training, "
+            "data.shards_per_client)."
+        )
+
+
+def _too_slow(device: DeviceOutcome, chosen: Coordination) -> float:
+    """Share of a device's plans that had too little time; where more are chosen than wanted, some must."""
+    if device.plans < FEW_PLANS:
+        return 0.0
+    late = 0.0 if chosen.over_selection else device.late or 0.0
+    return (device.cut_short or 0.0) + late
+
+
+def _abandoned(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]:
+    share = plan.abandoned_share or 0.0
+    if share <= ABANDONED:
+        return
+    remedies = ["lower coordination.quorum"] if chosen.quorum > 1 else []
+    if chosen.fraction_train < 1.0:
+        remedies.append("choose more clients than are wanted with coordination.over_selection")
+    if not slow:
+        remedies.append("raise coordination.min_available_clients, so that a few who drop out do not matter")
+    text = ", or ".join(remedies) if remedies else "give them more time as said above"
+    yield f"{share:.0%} of the rounds came to nothing, for want of {chosen.quorum} updates: {text}."
+
+
+def _waiting(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]:
+    share = plan.full_length_share or 0.0
+    if share <= FULL_LENGTH or slow:
+        return
+    remedy = (
+        "A coordination.fraction_train below 1 with coordination.over_selection = 0.3 ends a round when "
+        "enough updates are there."
+        if not chosen.over_selection
+        else "A larger coordination.over_selection, or a shorter deadline, ends them earlier."
+    )
+    yield (
+        f"{share:.0%} of the rounds lasted as long as they might, for clients who were not heard of again. "
+        f"{remedy}"
+    )
+
+
+def _wasted(plan: Outcome) -> Iterator[str]:
+    share = plan.wasted_work or 0.0
+    if share > WASTED:
+        yield (
+            f"{share:.0%} of what clients trained is in no version. Rounds with less work (fewer epochs, "
+            "steps or shards for each client) lose less when somebody leaves."
+        )
+
+
+def _line(plan: Outcome) -> Iterator[str]:
+    share = plan.server_line_share or 0.0
+    if share > LINE:
+        yield (
+            f"The server's line was in use for {share:.0%} of the time: a cache or a proxy before it, a "
+            "smaller coordination.fraction_train or a faster line (--server) makes rounds shorter."
+        )
+
+
+def _ended(plan: Outcome, file: TaskFile) -> Iterator[str]:
+    """The stop rule about time, if the last version comes after it."""
+    limit, hours = file.coordination.stop.seconds, plan.hours_to_all_versions
+    if limit is not None and hours is not None and 3600 * hours > limit:
+        made = math.floor(file.coordination.rounds * limit / (3600 * hours))
+        yield (
+            f"coordination.stop.seconds ends the task after {limit:g} s of rounds, which is enough for about "
+            f"{made} of its {file.coordination.rounds} versions."
+        )

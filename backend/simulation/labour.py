@@ -1,0 +1,196 @@
+"""What a simulated client works on, and what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from backend.protocols import participant as to
+from backend.wire.messages import Evaluate, Kind, Sums, Train
+
+# Share of the time for a round that a client does not plan with.
+MARGIN = 0.1
+# A step without gradients and optimizer takes so much of one with them.
+FORWARD_SHARE = 1 / 3
+
+# How a client drops out: its program dies with the work, only its connection breaks, or it says goodbye.
+Exit = Literal["crash", "loss", "leave"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What befalls a client while it works on one plan.
+
+    It drops out `after` so many seconds by `exit` (None: it stays), and is back after `away` seconds. The
+    server notices a silent exit only after `unnoticed` seconds. Steps take `slowness` times as long as usual.
+    """
+
+    exit: Exit | None = None
+    after: float = 0.0
+    away: float = 0.0
+    unnoticed: float = 0.0
+    slowness: float = 1.0
+
+
+@dataclass(frozen=True)
+class Update:
+    """What came of some steps: the vector's bytes, and what its offer says of it."""
+
+    vector: bytes
+    examples: int
+    steps: int
+    loss: float
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What came of a measurement."""
+
+    examples: int
+    loss: float
+    sums: Sums
+
+
+class Work(Protocol):
+    """How clients train and measure."""
+
+    def bundle_bytes(self, kind: Kind) -> int:
+        """What a client of this kind downloads before its first round."""
+        ...
+
+    def steps(self, plan: Train) -> int:
+        """Steps that the plan asks for."""
+        ...
+
+    def exam_steps(self, exam: Evaluate) -> int:
+        """Batches of a measurement."""
+        ...
+
+    def downloads(self, order: Train | Evaluate) -> dict[str, int]:
+        """Address and size in bytes of everything that has to be there before the first step."""
+        ...
+
+    def size(self, plan: Train) -> int:
+        """Bytes of an update."""
+        ...
+
+    def train(self, client: str, plan: Train, steps: int) -> Update:
+        """The first `steps` steps of the plan, done."""
+        ...
+
+    def measure(self, client: str, exam: Evaluate) -> Findings:
+        """The measurement, made."""
+        ...
+
+
+@dataclass
+class Attempt:
+    """One plan that one client got, and what became of it.
+
+    It was given `seconds`, and all of its steps would have taken `needed`, from the plan to the update's last
+    byte. `examples` were trained on. It is `cut` when the time was not enough for every step, `broken` when
+    the client dropped out, `counted` when the server accepted the update.
+    """
+
+    round: int
+    seconds: float
+    needed: float
+    cut: bool
+    examples: float = 0.0
+    broken: bool = False
+    counted: bool = False
+
+
+@dataclass
+class Labour:
+    """Owns one client's training and measuring. `report` gets what they come to; `id` is the client's.
+
+    `attempts` are all plans so far. `update` is the last round's with its bytes, `size` what they stand for.
+    """
+
+    id: str
+    work: Work
+    step_seconds: float
+    upload_rate: float
+    report: Callable[[to.Event], None]
+    attempts: list[Attempt] = field(default_factory=list)
+    update: tuple[int, bytes] = (0, b"")
+    size: int = 0
+    _training: tuple[asyncio.TimerHandle, float, float] | None = None
+    _measuring: asyncio.TimerHandle | None = None
+
+    def train(self, plan: Train, fetching: float, slowness: float) -> None:
+        """Works on a plan whose parts will be here after `fetching` seconds."""
+        self.stop_training()
+        loop = asyncio.get_running_loop()
+        planned, size = self.work.steps(plan), self.work.size(plan)
+        each, around = self.step_seconds * slowness, fetching + size / self.upload_rate
+        steps = max(1, min(planned, int((1 - MARGIN) * (plan.seconds - around) / each)))
+        attempt = Attempt(plan.round, plan.seconds, around + planned * each, cut=steps < planned)
+        self.attempts.append(attempt)
+
+        def trained() -> None:
+            self._training = None
+            update = self.work.train(self.id, plan, steps)
+            self.update, self.size = (plan.round, update.vector), size
+            attempt.examples = update.examples
+            self.report(
+                to.Trained(
+                    round=plan.round,
+                    size=len(update.vector),
+                    examples=update.examples,
+                    steps=update.steps,
+                    loss=update.loss,
+                    sums=update.sums,
+                )
+            )
+
+        begin = loop.time() + fetching
+        self._training = loop.call_at(begin + steps * each, trained), begin, plan.batch_size / each
+
+    def stop_training(self) -> None:
+        """Ends the training in progress; what was trained until now was trained for nothing."""
+        if self._training is not None:
+            timer, begin, rate = self._training
+            timer.cancel()
+            self.attempts[-1].examples = rate * max(0.0, asyncio.get_running_loop().time() - begin)
+            self._training = None
+
+    def measure(self, exam: Evaluate, fetching: float) -> None:
+        """Measures a version whose parts will be here after `fetching` seconds."""
+        self.stop_measuring()
+        seconds = fetching + self.work.exam_steps(exam) * FORWARD_SHARE * self.step_seconds
+
+        def measured() -> None:
+            self._measuring = None
+            found = self.work.measure(self.id, exam)
+            self.report(
+                to.Measured(
+                    round=exam.round,
+                    version=exam.version,
+                    examples=found.examples,
+                    loss=found.loss,
+                    sums=found.sums,
+                )
+            )
+
+        self._measuring = asyncio.get_running_loop().call_later(seconds, measured)
+
+    def stop_measuring(self) -> None:
+        """Ends the measurement in progress."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+            self._measuring = None
+
+    def accepted(self, number: int) -> None:
+        """The server took the update of round `number` in."""
+        for attempt in self.attempts[-1:]:
+            attempt.counted = attempt.counted or attempt.round == number
+
+    def broke_off(self) -> None:
+        """The client dropped out of what it works on."""
+        for attempt in self.attempts[-1:]:
+            attempt.broken = True

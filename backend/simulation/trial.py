@@ -1,0 +1,144 @@
+"""A task tried before its launch: so many rounds with so many people, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from backend.errors import SettingsError
+from backend.services.host import TaskHost
+from backend.services.inspection import inspect
+from backend.services.manifest import Parameters
+from backend.services.task import Task, load_task
+from backend.services.taskfile import Stop
+from backend.services.traffic import traffic
+from backend.simulation import clock
+from backend.simulation.labour import Attempt
+from backend.simulation.outcome import Moved, Outcome, summarize
+from backend.simulation.population import Population, people
+from backend.simulation.work import Pretended
+from backend.simulation.world import World
+from backend.stores.contracts import Blobs
+from backend.stores.embedded import Stores, open_stores
+
+# All come at once, more or less, and the first rounds, in which not all are there yet, are left out.
+ARRIVAL_SECONDS = 2.0
+SETTLING = 2
+# A longer vector is stood for by one of so many values; see Pretended.
+MOST_VALUES = 16_384
+# A task in which no round is opened for so much virtual time is given up.
+PATIENCE_HOURS = 6.0
+GLANCE = 1.0
+MOST_ROUNDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is tried: the task file at `path` with `overrides`, and for how many `rounds`."""
+
+    path: Path
+    overrides: tuple[str, ...]
+    population: Population
+    rounds: int
+    server_megabits: float
+    seed: int
+
+
+def try_task(trial: Trial, allowed: frozenset[str]) -> Outcome:
+    """Runs a trial. Raises TaskFileError, BundleError or SettingsError with a sentence."""
+    with tempfile.TemporaryDirectory(prefix="minga-") as folder:
+        return clock.run(_run(trial, allowed, Path(folder)))
+
+
+async def _run(trial: Trial, allowed: frozenset[str], folder: Path) -> Outcome:
+    stores = open_stores(folder)
+    try:
+        task = await load_task(trial.path, trial.overrides, allowed, stores.blobs)
+        return await _play(trial, task, stores)
+    finally:
+        await stores.close()
+
+
+async def _play(trial: Trial, task: Task, stores: Stores) -> Outcome:
+    least = task.file.coordination.min_available_clients
+    if trial.population.clients < least:
+        raise SettingsError(
+            f"{trial.population.clients} clients are fewer than the {least} that this task waits for; "
+            "give more with --clients, or lower coordination.min_available_clients."
+        )
+    short = _endless(await _shortened(task, stores.blobs))
+    run = await stores.records.open_run(task.file.name, task.bundle.address)
+    world = World(short, stores.records, stores.blobs, run, trial.server_megabits)
+    host = await world.open_server()
+    await _let_in(trial, task, short, world)
+    await _until_round(host, SETTLING + 1)
+    before = _moved(world)
+    await _until_round(host, SETTLING + trial.rounds + 1)
+    moved = _moved(world).since(before)
+    await world.kill_server()
+    rounds = [one for one in await stores.records.rounds(run) if one.round > SETTLING]
+    versions = [one for one in await stores.records.versions(run) if one.round > SETTLING]
+    return summarize(rounds, versions, _attempts(world), moved, task.file.coordination.rounds)
+
+
+async def _until_round(host: TaskHost, number: int) -> None:
+    """Lets time pass until round `number` is opened, or all hope is lost."""
+    loop = asyncio.get_running_loop()
+    seen, since = host.round, loop.time()
+    while host.round < number and loop.time() < since + PATIENCE_HOURS * 3600:
+        await asyncio.sleep(GLANCE)
+        if host.round != seen:
+            seen, since = host.round, loop.time()
+
+
+def _moved(world: World) -> Moved:
+    lines = [client.traits.line for client in world.clients]
+    down, up = sum(line.down.carried for line in lines), sum(line.up.carried for line in lines)
+    return Moved(down, up, world.line.down.rate)
+
+
+def _attempts(world: World) -> dict[str, list[list[Attempt]]]:
+    """Those of each client, by its device."""
+    found: dict[str, list[list[Attempt]]] = {}
+    for client in world.clients:
+        found.setdefault(client.traits.device, []).append(client.labour.attempts)
+    return dict(sorted(found.items()))
+
+
+async def _let_in(trial: Trial, task: Task, short: Task, world: World) -> None:
+    manifest = task.bundle.manifest
+    times = inspect(manifest, traffic(manifest, task.bundle.manifest_bytes)).step_times
+    shards = (*task.shards.train, *task.shards.measured)
+    work = Pretended(manifest, shards, trial.seed, short.bundle.manifest.parameters)
+    for traits, fate, random in people(trial.population, times, task.file.data.own, trial.seed):
+        client = world.add_client(traits, work.bringing(*traits.examples), fate, random)
+        asyncio.get_running_loop().call_later(random.uniform(0.0, ARRIVAL_SECONDS), client.start)
+
+
+async def _shortened(task: Task, blobs: Blobs) -> Task:
+    """The task with a vector of at most MOST_VALUES, all zeros where that is fewer than the model has."""
+    manifest = task.bundle.manifest
+    if manifest.parameters.total <= MOST_VALUES:
+        return task
+    parameters = Parameters(trainable=MOST_VALUES, state=0)
+    zeros = np.zeros(MOST_VALUES, "<f4").tobytes()
+    address = await blobs.put(zeros)
+    assert address == hashlib.sha256(zeros).hexdigest()  # noqa: S101 - that is what an address is.
+    weights = msgspec.structs.replace(manifest.files["weights.bin"], sha256=address, bytes=len(zeros))
+    short = msgspec.structs.replace(
+        manifest, parameters=parameters, files={**manifest.files, "weights.bin": weights}
+    )
+    return dataclasses.replace(task, bundle=dataclasses.replace(task.bundle, manifest=short))
+
+
+def _endless(task: Task) -> Task:
+    """The task with more rounds than any trial has, and no other reason to stop."""
+    endless = msgspec.structs.replace(task.file.coordination, rounds=MOST_ROUNDS, stop=Stop())
+    return dataclasses.replace(task, file=msgspec.structs.replace(task.file, coordination=endless))

@@ -1,0 +1,17 @@
+"""Plans that differ from a task's own in one value, to see which of them matters."""
+
+from __future__ import annotations
+
+from backend.services.taskfile import TaskFile
+
+
+def variants(file: TaskFile, clients: int) -> list[str]:
+    """Overrides to try: half and double of the deadline and of the quorum, where the file allows them."""
+    plan = file.coordination
+    most = min(plan.min_available_clients, clients)
+    quorums = {max(1, plan.quorum // 2), min(most, max(2, plan.quorum * 2))} - {plan.quorum}
+    deadlines = {max(1.0, plan.deadline / 2), min(86_400.0, plan.deadline * 2)} - {plan.deadline}
+    return [
+        *(f"coordination.deadline={value:g}" for value in sorted(deadlines)),
+        *(f"coordination.quorum={value}" for value in sorted(quorums)),
+    ]

@@ -1,0 +1,125 @@
+"""`minga simulate`, run as its users run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tiny import write_task
+
+FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
+
+
+def minga(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "backend", "simulate", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+
+def facts(*words: str | Path) -> dict[str, Any]:
+    done = minga(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    return write_task(tmp_path / "tiny", min_available_clients=4, quorum=2)
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_one_others(tiny: Path) -> None:
+    first, again = facts(tiny, *FEW), facts(tiny / "task.toml", *FEW)
+    assert first == again
+    assert facts(tiny, *FEW[:-1], "8")["plan"] != first["plan"]
+
+
+def test_the_figures_agree_with_each_other(tiny: Path) -> None:
+    told = facts(tiny, *FEW, "--churn", "0.4")
+    plan = told["plan"]
+    assert plan["rounds"] == 6
+    assert 0 < plan["versions"] <= 6
+    assert plan["abandoned_share"] == 1 - plan["versions"] / 6
+    assert plan["rounds_per_hour"] == pytest.approx(6 / plan["hours"])
+    assert sum(one["clients"] for one in plan["devices"]) == 12
+    for one in plan["devices"]:
+        if one["plans"]:
+            assert one["counted"] + one["left"] + one["late"] == pytest.approx(1.0)
+            assert one["cut_short"] <= one["counted"]
+    # Everybody gets the version, ten values of four bytes, and sends as much.
+    assert plan["server_bytes_out_per_round"] == pytest.approx(12 * plan["client_bytes_down_per_round"])
+    assert plan["server_bytes_in_per_round"] > plan["updates_per_version"] * plan["versions"] / 6 * 40
+
+
+def test_nobody_who_drops_out_and_nobody_who_wastes_work_without_churn(tiny: Path) -> None:
+    plan = facts(tiny, *FEW, "--churn", "0")["plan"]
+    assert plan["abandoned_share"] == 0
+    assert plan["wasted_work"] == pytest.approx(0.0)
+    assert all(one["left"] in (0, None) for one in plan["devices"])
+
+
+def test_volunteers_bring_data_of_their_own(tiny: Path) -> None:
+    file = tiny / "task.toml"
+    text = file.read_text("utf-8").replace('source = "shards"', 'source = "volunteer"')
+    text = text.replace('shards = "shards"\nshards_per_client = 2', 'preprocess = { kind = "array" }')
+    file.write_text(text + "[data.volunteer]\nminimum = 20\nmaximum = 40\nholdout = 0.5\n", "utf-8")
+    plan = facts(tiny, *FEW, "--churn", "0", "--examples", "30")["plan"]
+    # Half of what each brings is held out.
+    assert 10 <= plan["examples_per_version"] / plan["updates_per_version"] <= 20
+
+
+def test_a_deadline_that_phones_cannot_meet_is_told_with_a_better_one(tiny: Path) -> None:
+    path = tiny / "bundle" / "bundle.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["flops"]["train"] = 200 * 10**9
+    path.write_text(json.dumps(manifest), "utf-8")
+    words = (tiny, "--devices", "phone", "--churn", "0", *FEW)
+    (sentence,) = (one for one in facts(*words)["advice"] if "phones" in one)
+    assert sentence.startswith("The time is too short for phones")
+    better = sentence.partition("raise coordination.deadline to ")[2].partition(",")[0]
+    again = facts(
+        *words, "--set", f"coordination.deadline={better}", "--set", "coordination.adaptive_deadline=false"
+    )
+    assert not [one for one in again["advice"] if "too short" in one]
+
+
+def test_the_report_fits_a_terminal_of_80_columns_and_says_what_is_meant(tiny: Path) -> None:
+    done = minga(tiny, *FEW, "--churn", "0.5", "--variants")
+    assert done.returncode == 0, done.stderr
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert max(len(line) for line in lines) <= 80
+    assert "  Tiny  6 rounds with 12 clients, 50% of their work broken off" in lines
+    for heading in ("  Devices", "  With one value changed"):
+        assert heading in lines
+    assert any("coordination.deadline=10" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--clients", "0"], "'0' is no whole number of at least 1"),
+        (["--clients", "100000"], "a task holds at most"),
+        (["--churn", "2"], "'2' is no share; give a number from 0 to 1"),
+        (["--devices", "toaster=1"], "'toaster' is no device"),
+        (["--devices", "phone=-1"], "has no shares above 0"),
+        (["--upload", "fast"], "'fast' is no number"),
+        (["--clients", "3"], "3 clients are fewer than the 4 that this task waits for"),
+        (["--set", "coordination.deadline=-5"], "coordination.deadline"),
+        (["--set", "coordination.quorum=9"], "quorum is over min_available_clients"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_with_a_sentence(tiny: Path, words: list[str], sentence: str) -> None:
+    done = minga(tiny, *words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_without_a_task_is_told(tmp_path: Path) -> None:
+    done = minga(tmp_path)
+    assert done.returncode == 2
+    assert "There is no task file at" in done.stderr
