@@ -143,6 +143,12 @@ class WrongLengthError(UpdateRefusedError):
     code = "wrong-length"
 
 
+class SlowUploadError(UpdateRefusedError):
+    """An update of which no more comes, or too little."""
+
+    code = "too-slow"
+
+
 class NotFiniteError(UpdateRefusedError):
     """NaN or infinity in the update, its loss or its metrics."""
 

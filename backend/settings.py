@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import backend
 from backend.errors import SettingsError
+from backend.services.limits import TaskLimits
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -22,11 +23,8 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on).
-
-    docs/reference/settings.md gives the reason of every default.
-    """
+class Limits(TaskLimits):
+    """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on)."""
 
     max_connections: int = 4000
     max_connections_per_address: int = 512
@@ -35,15 +33,9 @@ class Limits:
     request_seconds: int = 20
     hello_seconds: int = 10
     idle_seconds: int = 40
-    stall_seconds: int = 20
-    min_bytes_per_second: int = 4096
     max_queued_bytes: int = 4 << 20
     frames_per_second: int = 100
     pings_per_second: int = 5
-
-    def seconds_for(self, size: int) -> float:
-        """How long `size` bytes may take on their way, whoever sends or reads them."""
-        return self.stall_seconds + size / self.min_bytes_per_second
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from backend.services.allowlist import read_allow_list
 from backend.services.evaluation import can_evaluate
 from backend.services.host import TaskHost
 from backend.services.inspection import Inspection, inspect
+from backend.services.limits import USUAL, TaskLimits
 from backend.services.manifest import parse_manifest
 from backend.services.observer import SILENCE, Observer
 from backend.services.opening import Doorway, Opener
@@ -44,9 +45,12 @@ class TaskDetail:
 class Catalogue:
     """Owns the hosts of all tasks, from `start` to `stop`."""
 
-    def __init__(self, stores: Stores, ops_file: Path, observer: Observer = SILENCE) -> None:
+    def __init__(
+        self, stores: Stores, ops_file: Path, observer: Observer = SILENCE, limits: TaskLimits = USUAL
+    ) -> None:
         self._stores = stores
         self._observer = observer
+        self._limits = limits
         self._ops_file = ops_file
         self._hosts: dict[str, TaskHost] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -64,7 +68,7 @@ class Catalogue:
             log.warning(
                 "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
-        opener = Opener(self._stores, allowed, evaluate, overrides, self._observer)
+        opener = Opener(self._stores, allowed, evaluate, overrides, self._observer, self._limits)
         self._doorway = Doorway(opener, find_tasks(folders), self._admit)
         await self._doorway.open_all()
         self._refuse_unknown(overrides)

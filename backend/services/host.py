@@ -14,32 +14,32 @@ from contextlib import suppress
 
 import structlog
 
-from backend.errors import BusyError, WrongLengthError
+from backend.errors import BusyError, SlowUploadError
 from backend.protocols.round import Round
 from backend.services.audience import wire_phase
 from backend.services.hosted import Event, Hosted
 from backend.services.jobs import Jobs
 from backend.services.ledger import Ledger
+from backend.services.limits import USUAL, TaskLimits
 from backend.services.links import Client, Link, client_id
 from backend.services.observer import SILENCE, Observer
 from backend.services.performer import Performer
 from backend.services.reception import Reception
 from backend.services.task import Task
-from backend.services.uploads import STALL_SECONDS
+from backend.services.uploads import Uploads
 from backend.stores.contracts import Blobs
 from backend.wire import messages as say
 
 log = structlog.stdlib.get_logger("minga.host")
 
 INBOX = 1024
-MAX_CLIENTS = 2000
 
 
 class TaskHost:
     """Owns one task's machine, clients, uploads and the aggregate of the open round.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer` is
-    told what happens.
+    told what happens; `limits` bound what clients may ask for.
     """
 
     def __init__(
@@ -50,14 +50,16 @@ class TaskHost:
         evaluate: bool,
         clock: Callable[[], float] = time.time,
         observer: Observer = SILENCE,
+        limits: TaskLimits = USUAL,
     ) -> None:
         self.task = task
+        self._limits = limits
         self.ledger = ledger
         self._inbox: asyncio.Queue[Event] = asyncio.Queue(INBOX)
         plan = task.plan()
         progress = ledger.progress(plan.stop)
         machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
-        self._at = Hosted(task, ledger, machine, observer)
+        self._at = Hosted(task, ledger, machine, observer, Uploads(limits))
         self._reception = Reception(self._at)
         self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)
         self._performer = Performer(self._at, self._jobs)
@@ -67,7 +69,7 @@ class TaskHost:
     async def join(self, hello: say.Hello, link: Link) -> str:
         """Takes a client in; its id. An older connection of the same client gives way. Raises BusyError."""
         client = Client(client_id(hello.token), hello.kind, hello.backend, link)
-        if self.participants >= MAX_CLIENTS and client.id not in self._at.audience.clients:
+        if self.participants >= self._limits.max_clients and client.id not in self._at.audience.clients:
             raise BusyError("This task has as many connections as it can hold. Try again in a minute.")
         await self._inbox.put(lambda now: self._reception.joined(client, now))
         return client.id
@@ -157,9 +159,10 @@ class TaskHost:
             self._performer.perform(self._at.machine.time_passed(now), now)
             self._at.audience.state_changed(now)
         for client, number in self._at.uploads.stalled(now):
-            error = WrongLengthError(
-                f"No chunk came for {STALL_SECONDS:.0f} seconds. Try a better connection."
+            error = SlowUploadError(
+                "Too little of the update came in too long a time. Try a better connection."
             )
             self._at.audience.tell_credits(self._at.uploads.drop(client, now))
             self._performer.perform(self._at.machine.update_failed(client, number, error, now), now)
+        self._at.audience.tell_credits(self._at.uploads.fill(now))
         self._at.audience.tell_state(self._at.machine, self.ledger.accepted, now)

@@ -34,8 +34,8 @@ class Hosted:
     ledger: Ledger
     machine: Round
     observer: Observer
+    uploads: Uploads
     audience: Audience = field(default_factory=Audience)
-    uploads: Uploads = field(default_factory=Uploads)
     tally: Tally = field(default_factory=lambda: Tally(WeightedMean(0)))
     checked: dict[str, Vector] = field(default_factory=dict)
     trouble: str | None = None

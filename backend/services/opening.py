@@ -13,6 +13,7 @@ import structlog
 from backend.errors import MingaError
 from backend.services.host import TaskHost
 from backend.services.ledger import Ledger
+from backend.services.limits import TaskLimits
 from backend.services.observer import Observer
 from backend.services.task import load_task, overrides_of
 from backend.services.taskfile import read_task_file
@@ -33,6 +34,7 @@ class Opener:
     evaluate: bool
     overrides: Sequence[str]
     observer: Observer
+    limits: TaskLimits
 
     async def open(self, path: Path) -> TaskHost:
         """A host of the task in the file at `path`. Raises MingaError when it is not sound."""
@@ -42,7 +44,7 @@ class Opener:
         run = await records.open_run(name, task.bundle.address)
         ledger = Ledger(task, records, blobs, run)
         await ledger.open(time.time())
-        return TaskHost(task, ledger, blobs, self.evaluate, observer=self.observer)
+        return TaskHost(task, ledger, blobs, self.evaluate, observer=self.observer, limits=self.limits)
 
 
 @dataclass

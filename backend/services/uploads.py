@@ -8,22 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.errors import WrongLengthError
+from backend.services.limits import TaskLimits
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 SLOTS = 4
 WINDOW_BYTES = 1 << 20
-STALL_SECONDS = 20.0
+# Who waits longer for a slot gets one more, where memory allows: slow clients hold nobody else up.
+PATIENCE_SECONDS = 5.0
 
 
 @dataclass
 class Upload:
-    """One update being received; `until` is the credit given so far."""
+    """One update being received since `begun`; `until` is the credit given so far."""
 
     client: str
     round: int
     buffer: memoryview
     received: int
     until: int
+    begun: float
     heard: float
 
     @property
@@ -31,23 +34,39 @@ class Upload:
         """Whether every byte is here."""
         return self.received == len(self.buffer)
 
+    def due(self, limits: TaskLimits) -> float:
+        """By when more must come: the next chunk whole, and all so far at the least rate."""
+        slowest = self.begun + limits.seconds_for(self.received + CHUNK_BYTES)
+        return min(slowest, self.heard + limits.seconds_for(CHUNK_BYTES))
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One update that waits for a slot."""
+
+    client: str
+    offer: Offer
+    since: float
+
 
 class Uploads:
-    """Owns the staging buffers of one task: at most SLOTS at a time, the others wait for credit.
+    """Owns the staging buffers of one task: SLOTS of them, the others wait for credit.
 
     A buffer is used again once its update is `done`, so memory does not grow with the number of clients.
+    Who waits for PATIENCE_SECONDS gets a slot beyond these, up to the limit on bytes.
     Methods that open a slot or move a window return the credits to be sent, with their clients.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: TaskLimits) -> None:
+        self._limits = limits
         self._active: dict[str, Upload] = {}
-        self._queue: deque[tuple[str, Offer]] = deque()
+        self._queue: deque[Waiting] = deque()
         self._spare: list[memoryview] = []
 
     def grant(self, client: str, offer: Offer, now: float) -> list[tuple[str, Credit]]:
         """Takes the offered update in, at once or when a slot is free."""
-        self._queue.append((client, offer))
-        return self._fill(now)
+        self._queue.append(Waiting(client, offer, now))
+        return self.fill(now)
 
     def chunk(self, client: str, chunk: Chunk, now: float) -> tuple[bool, list[tuple[str, Credit]]]:
         """Stores a chunk; whether the update is complete now, and credits to be sent.
@@ -79,16 +98,16 @@ class Uploads:
         upload = self._active.get(client)
         if upload is None or upload.round != number:
             return []
-        self._spare.append(upload.buffer)
+        self._spare_one(upload.buffer)
         return self.drop(client, now)
 
     def drop(self, client: str, now: float) -> list[tuple[str, Credit]]:
         """Forgets a client's update, wherever it is; its slot goes to the next in the queue."""
         upload = self._active.pop(client, None)
         if upload is not None and not upload.complete:
-            self._spare.append(upload.buffer)
-        self._queue = deque(entry for entry in self._queue if entry[0] != client)
-        return self._fill(now)
+            self._spare_one(upload.buffer)
+        self._queue = deque(waiting for waiting in self._queue if waiting.client != client)
+        return self.fill(now)
 
     def rest(self) -> None:
         """Gives back the memory that is not in use: no update is expected for a while."""
@@ -100,27 +119,41 @@ class Uploads:
         return upload is None or not upload.complete
 
     def stalled(self, now: float) -> list[tuple[str, int]]:
-        """Clients, with their rounds, that have credit but sent nothing for STALL_SECONDS."""
+        """Clients, with their rounds, that have credit but send nothing, or too little."""
         return [
             (upload.client, upload.round)
             for upload in self._active.values()
-            # The same sum as in `timer`: rounded otherwise, one could be due and the other not yet.
-            if not upload.complete and now >= upload.heard + STALL_SECONDS
+            if not upload.complete and now >= upload.due(self._limits)
         ]
 
-    def timer(self) -> float | None:
-        """When the next upload stalls."""
-        heard = [upload.heard for upload in self._active.values() if not upload.complete]
-        return min(heard) + STALL_SECONDS if heard else None
-
-    def _fill(self, now: float) -> list[tuple[str, Credit]]:
+    def fill(self, now: float) -> list[tuple[str, Credit]]:
+        """Gives slots to those who wait, as far as there are any."""
         credits: list[tuple[str, Credit]] = []
-        while self._queue and len(self._active) < SLOTS:
-            client, offer = self._queue.popleft()
-            upload = Upload(client, offer.round, self._buffer(offer.size), 0, 0, now)
-            self._active[client] = upload
+        while self._queue and (len(self._active) < SLOTS or self._may_widen(now)):
+            first = self._queue.popleft()
+            upload = Upload(first.client, first.offer.round, self._buffer(first.offer.size), 0, 0, now, now)
+            self._active[first.client] = upload
             credits += self._extend(upload)
         return credits
+
+    def timer(self) -> float | None:
+        """When the next upload stalls, or `fill` has one more slot to give."""
+        dues = [upload.due(self._limits) for upload in self._active.values() if not upload.complete]
+        if self._queue and self._has_room():
+            dues.append(self._queue[0].since + PATIENCE_SECONDS)
+        return min(dues, default=None)
+
+    def _may_widen(self, now: float) -> bool:
+        return now >= self._queue[0].since + PATIENCE_SECONDS and self._has_room()
+
+    def _has_room(self) -> bool:
+        """Whether memory allows a slot for the first in the queue."""
+        taken = sum(len(upload.buffer) for upload in self._active.values())
+        return taken + self._queue[0].offer.size <= self._limits.max_upload_bytes
+
+    def _spare_one(self, buffer: memoryview) -> None:
+        if len(self._spare) < SLOTS:
+            self._spare.append(buffer)
 
     def _buffer(self, size: int) -> memoryview:
         while self._spare:

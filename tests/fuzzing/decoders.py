@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import BundleError, FrameError, MingaError, WrongLengthError
+from backend.services.limits import USUAL
 from backend.services.manifest import Manifest, parse_manifest
 from backend.services.shardfile import decode_shard
 from backend.services.uploads import WINDOW_BYTES, Uploads
@@ -108,7 +109,7 @@ def _receives(data: bytes) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WrongLengthError("This is no conversation.") from error
     size %= 4 * WINDOW_BYTES
-    uploads = Uploads()
+    uploads = Uploads(USUAL)
     offer = Offer(round=1, version=0, examples=1, steps=1, loss=0.0, sums=[], size=size)
     until = sum(credit.until for _, credit in uploads.grant("ann", offer, 0.0))
     arrived = 0

@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.errors import WrongLengthError
-from backend.services.uploads import SLOTS, STALL_SECONDS, WINDOW_BYTES, Uploads
+from backend.services.limits import TaskLimits
+from backend.services.uploads import PATIENCE_SECONDS, SLOTS, WINDOW_BYTES, Uploads
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
+
+LIMITS = TaskLimits(max_upload_bytes=100, stall_seconds=20, min_bytes_per_second=CHUNK_BYTES)
+# A whole chunk takes a second at the least rate.
+STALL_SECONDS = 21.0
 
 
 def offer(size: int, number: int = 1) -> Offer:
@@ -21,7 +26,7 @@ def chunk(offset: int, data: bytes, number: int = 1) -> Chunk:
 def test_an_update_of_any_size_arrives_whole_within_its_credit(size: int, step: int) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
     data = data[:size]
-    uploads, sent, complete = Uploads(), 0, False
+    uploads, sent, complete = Uploads(LIMITS), 0, False
     ((_, credit),) = uploads.grant("a", offer(size), 0.0)
     until = credit.until
     while not complete:
@@ -36,7 +41,7 @@ def test_an_update_of_any_size_arrives_whole_within_its_credit(size: int, step: 
 
 
 def test_a_slot_is_needed_to_send() -> None:
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     first = [uploads.grant(str(number), offer(8), 0.0) for number in range(SLOTS + 2)]
     assert [len(credits) for credits in first] == [1] * SLOTS + [0, 0]
     assert uploads.drop("1", 0.0) == [(str(SLOTS), Credit(round=1, until=8))]
@@ -46,7 +51,7 @@ def test_a_slot_is_needed_to_send() -> None:
 
 
 def test_who_gives_up_in_the_queue_gets_no_slot() -> None:
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     for number in range(SLOTS + 2):
         uploads.grant(str(number), offer(8), 0.0)
     assert uploads.drop(str(SLOTS), 0.0) == []
@@ -55,14 +60,14 @@ def test_who_gives_up_in_the_queue_gets_no_slot() -> None:
 
 @pytest.mark.parametrize("bad", [chunk(4, b"1234"), chunk(0, b""), chunk(0, bytes(9)), chunk(2**50, b"1")])
 def test_a_chunk_out_of_place_is_refused(bad: Chunk) -> None:
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     uploads.grant("a", offer(8), 0.0)
     with pytest.raises(WrongLengthError, match="byte 0 was due"):
         uploads.chunk("a", bad, 0.0)
 
 
 def test_a_chunk_beyond_the_credit_is_refused() -> None:
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     uploads.grant("a", offer(4 * WINDOW_BYTES), 0.0)
     for part in range(WINDOW_BYTES // CHUNK_BYTES):
         _, credits = uploads.chunk("a", chunk(part * CHUNK_BYTES, bytes(CHUNK_BYTES)), 0.0)
@@ -72,7 +77,7 @@ def test_a_chunk_beyond_the_credit_is_refused() -> None:
 
 
 def test_chunks_of_an_update_that_is_not_expected_are_dropped() -> None:
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     assert uploads.chunk("a", chunk(0, b"1234"), 0.0) == (False, [])
     uploads.grant("a", offer(4), 0.0)
     assert uploads.chunk("a", chunk(0, b"1234", number=2), 0.0) == (False, [])
@@ -82,7 +87,7 @@ def test_chunks_of_an_update_that_is_not_expected_are_dropped() -> None:
 
 
 def test_an_upload_that_stalls_is_found_in_time() -> None:
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     assert uploads.timer() is None
     uploads.grant("a", offer(8), 10.0)
     uploads.grant("b", offer(8), 10.0)
@@ -95,10 +100,50 @@ def test_an_upload_that_stalls_is_found_in_time() -> None:
     assert uploads.stalled(1000.0) == []
 
 
+def test_an_upload_that_drips_is_found_however_regularly_it_does() -> None:
+    uploads = Uploads(LIMITS)
+    uploads.grant("a", offer(1000), 0.0)
+    for at in range(1000):
+        if uploads.stalled(float(at)):
+            break
+        uploads.chunk("a", chunk(at, b"x"), float(at))
+    assert STALL_SECONDS <= at <= STALL_SECONDS + 1
+
+
+def test_an_upload_at_the_least_rate_may_take_its_time() -> None:
+    uploads = Uploads(LIMITS)
+    uploads.grant("a", offer(100 * CHUNK_BYTES), 0.0)
+    for second in range(100):
+        assert uploads.stalled(float(second)) == []
+        uploads.chunk("a", chunk(second * CHUNK_BYTES, bytes(CHUNK_BYTES)), float(second))
+    assert len(uploads.data("a")) == 100 * CHUNK_BYTES
+
+
+def test_slow_clients_hold_nobody_up_as_far_as_memory_reaches() -> None:
+    uploads = Uploads(LIMITS)
+    for number in range(SLOTS + 9):
+        uploads.grant(str(number), offer(10), 0.0)
+    assert uploads.fill(PATIENCE_SECONDS - 0.1) == []
+    assert uploads.timer() == PATIENCE_SECONDS
+    # Ten buffers of ten bytes are what the limit allows.
+    granted = [client for client, _ in uploads.fill(PATIENCE_SECONDS)]
+    assert granted == [str(number) for number in range(SLOTS, 10)]
+    assert uploads.timer() == STALL_SECONDS
+    uploads.chunk("3", chunk(0, bytes(10)), 6.0)
+    assert uploads.done("3", 1, 6.0) == [("10", Credit(round=1, until=10))]
+
+
+def test_a_model_over_the_limit_on_bytes_has_its_usual_slots() -> None:
+    uploads = Uploads(LIMITS)
+    first = [uploads.grant(str(number), offer(200), 0.0) for number in range(SLOTS + 1)]
+    assert [len(credits) for credits in first] == [1] * SLOTS + [0]
+    assert uploads.fill(1000.0) == []
+
+
 @given(st.floats(0.0, 1e6))
 def test_what_is_due_has_stalled(heard: float) -> None:
     """Rounding must not make the host wake up for something that is not there yet, again and again."""
-    uploads = Uploads()
+    uploads = Uploads(LIMITS)
     uploads.grant("a", offer(8), heard)
     due = uploads.timer()
     assert due is not None
