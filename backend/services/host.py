@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import structlog
 
@@ -55,7 +54,9 @@ class TaskHost:
         self.task = task
         self._limits = limits
         self.ledger = ledger
-        self._inbox: asyncio.Queue[Event] = asyncio.Queue(INBOX)
+        self._inbox: asyncio.Queue[Event | None] = asyncio.Queue(INBOX)
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at: float | None = None
         plan = task.plan()
         progress = ledger.progress(plan.stop)
         machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
@@ -77,6 +78,13 @@ class TaskHost:
     async def hear(self, client: str, link: Link, message: say.ClientFrame) -> None:
         """A client said something after its hello. Waits while the inbox is full."""
         await self._inbox.put(lambda now: self._reception.heard(client, link, message, now))
+
+    def take(self, client: str, link: Link, chunk: say.Chunk) -> bool:
+        """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
+
+        False for any other: it is to be heard.
+        """
+        return self._reception.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
     async def leave(self, client: str, link: Link) -> None:
         """A client's connection ended."""
@@ -128,19 +136,16 @@ class TaskHost:
             while True:
                 await self._turn()
         finally:
+            if self._alarm is not None:
+                self._alarm.cancel()
             await self._jobs.stop()
 
     async def _turn(self) -> None:
-        loop = asyncio.get_running_loop()
-        event: Event | None = None
         if self._inbox.empty():
-            with suppress(TimeoutError):  # A timer is due instead.
-                async with asyncio.timeout_at(self._next_due()):
-                    event = await self._inbox.get()
-        else:
-            event = self._inbox.get_nowait()
+            self._set_alarm()
+        event = await self._inbox.get()
         try:
-            now = loop.time()
+            now = asyncio.get_running_loop().time()
             if event is not None:
                 self._performer.perform(event(now), now)
                 self._at.audience.state_changed(now)
@@ -148,6 +153,21 @@ class TaskHost:
         except Exception:
             # A shell: one event that fails must not end the task for everybody.
             log.exception("an event failed", task=self.task.file.name, round=self.round)
+
+    def _set_alarm(self) -> None:
+        """Sees to it that a turn comes when something is due."""
+        due = self._next_due()
+        if due == self._alarm_at:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = due
+        self._alarm = None if due is None else asyncio.get_running_loop().call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm_at = self._alarm = None
+        if self._inbox.empty():  # Else a turn comes anyway.
+            self._inbox.put_nowait(None)
 
     def _next_due(self) -> float | None:
         times = (self._at.machine.timer(), self._at.uploads.timer(), self._at.audience.timer())

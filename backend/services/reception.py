@@ -91,6 +91,14 @@ class Reception:
         self._at.audience.tell_credits(credits)
         return self._at.machine.update_arrived(client, chunk.round, now) if complete else []
 
+    def chunk_taken(self, client: str, link: Link, chunk: say.Chunk, now: float) -> bool:
+        """Stores a chunk that is due and not an update's last: nothing to the machine. Whether it was one."""
+        credits = self._at.uploads.further(client, chunk, now) if self._is_current(client, link) else None
+        if credits is None:
+            return False
+        self._at.audience.tell_credits(credits)
+        return True
+
     def _is_current(self, client: str, link: Link) -> bool:
         known = self._at.audience.clients.get(client)
         return known is not None and known.link is link

@@ -12,7 +12,7 @@ from backend.services.limits import TaskLimits
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 SLOTS = 4
-WINDOW_BYTES = 1 << 20
+WINDOW_BYTES = 4 << 20
 # Who waits longer for a slot gets one more, where memory allows: slow clients hold nobody else up.
 PATIENCE_SECONDS = 5.0
 
@@ -67,6 +67,16 @@ class Uploads:
         """Takes the offered update in, at once or when a slot is free."""
         self._queue.append(Waiting(client, offer, now))
         return self.fill(now)
+
+    def further(self, client: str, chunk: Chunk, now: float) -> list[tuple[str, Credit]] | None:
+        """Stores a chunk that is due and not an update's last; None for any other, which is left alone."""
+        upload = self._active.get(client)
+        if upload is None or upload.round != chunk.round or chunk.offset != upload.received:
+            return None
+        end = chunk.offset + len(chunk.data)
+        if not 0 < len(chunk.data) <= CHUNK_BYTES or end > upload.until or end >= len(upload.buffer):
+            return None
+        return self.chunk(client, chunk, now)[1]
 
     def chunk(self, client: str, chunk: Chunk, now: float) -> tuple[bool, list[tuple[str, Credit]]]:
         """Stores a chunk; whether the update is complete now, and credits to be sent.

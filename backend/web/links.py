@@ -1,19 +1,43 @@
-"""The outgoing side of one socket: a bounded queue and its writer."""
+"""The outgoing side of one socket: whole frames, written at once."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from backend.errors import MingaError, TooSlowError
-from backend.settings import Limits
 from backend.wire.codec import encode
 from backend.wire.messages import Closing
 
+# In the scope of a socket: {"connection": a Connection}. To send by ASGI, which may wait, each connection
+# would need a queue and a task of its own.
+EXTENSION = "minga.connection"
 # A WebSocket close reason has at most 123 bytes.
 MAX_REASON = 123
+
+# Is offered a large message before everybody else; whether it took it.
+Taker: TypeAlias = Callable[[memoryview], bool]
+
+
+class Connection(Protocol):
+    """A WebSocket as its server sees it. What cannot be sent any more is forgotten."""
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that the system has not taken yet."""
+        ...
+
+    def push(self, frame: bytes) -> None:
+        """Sends a binary message; never waits."""
+        ...
+
+    def refuse(self, error: MingaError) -> None:
+        """Says why, hears no more, and ends the connection."""
+        ...
+
+    def take_by(self, taker: Taker) -> None:
+        """Offers every large message to `taker` from now on."""
+        ...
 
 
 def last_frame(error: MingaError) -> bytes:
@@ -27,55 +51,30 @@ def close_reason(error: MingaError) -> str:
 
 
 class SocketLink:
-    """Owns what is queued for one socket. Implements services.links.Link."""
+    """The task host's side of one connection, on which at most `most` bytes wait. Implements Link."""
 
-    def __init__(self, websocket: WebSocket, limits: Limits) -> None:
-        self._websocket = websocket
-        self._limits = limits
-        self._frames: deque[bytes] = deque()
-        self._bytes = 0
-        self._news = asyncio.Event()
-        self._error: MingaError | None = None
+    def __init__(self, connection: Connection, most: int) -> None:
+        self._connection = connection
+        self._most = most
+        self.closing = False
 
-    @property
-    def closing(self) -> bool:
-        """Whether a goodbye is queued: nothing more is to be heard."""
-        return self._error is not None
+    def take_by(self, taker: Taker) -> None:
+        """See Connection."""
+        self._connection.take_by(taker)
 
     def send(self, frame: bytes) -> None:
         """See Link."""
-        if self._error is not None:
+        if self.closing:
             return
-        if self._bytes + len(frame) > self._limits.max_queued_bytes:
-            self._frames.clear()
+        if self._connection.backlog + len(frame) > self._most:
             self.close(
                 TooSlowError("You read too slowly for this task. Connect again with a better connection.")
             )
             return
-        self._frames.append(frame)
-        self._bytes += len(frame)
-        self._news.set()
+        self._connection.push(frame)
 
     def close(self, error: MingaError) -> None:
         """See Link."""
-        if self._error is None:
-            self._error = error
-            self._frames.append(last_frame(error))
-            self._news.set()
-
-    async def write(self) -> None:
-        """Sends what is queued until `close`, or until the other side is gone or takes nothing any more."""
-        try:
-            while True:
-                await self._news.wait()
-                self._news.clear()
-                while self._frames:
-                    frame = self._frames.popleft()
-                    self._bytes = max(0, self._bytes - len(frame))
-                    async with asyncio.timeout(self._limits.stall_seconds):
-                        await self._websocket.send_bytes(frame)
-                if self._error is not None:
-                    await self._websocket.close(self._error.close_code, close_reason(self._error))
-                    return
-        except (WebSocketDisconnect, TimeoutError):
-            return
+        if not self.closing:
+            self.closing = True
+            self._connection.refuse(error)

@@ -10,13 +10,13 @@ from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
 
 from backend.errors import FrameError, IdleError, MingaError
-from backend.web.links import SocketLink
+from backend.services.host import TaskHost
+from backend.web.links import EXTENSION, SocketLink
 from backend.wire.codec import decode_client
-from backend.wire.messages import PROTOCOL, ClientFrame, Hello
+from backend.wire.messages import PROTOCOL, Chunk, ClientFrame, Hello
 
 log = structlog.stdlib.get_logger("minga.socket")
 
-GOODBYE_SECONDS = 5.0
 
 
 async def task_socket(websocket: WebSocket) -> None:
@@ -27,31 +27,16 @@ async def task_socket(websocket: WebSocket) -> None:
         await websocket.send_denial_response(JSONResponse({"error": error}, 403))
         return
     await websocket.accept(subprotocol=PROTOCOL)
-    link = SocketLink(websocket, websocket.app.state.settings.limits)
-    writer = asyncio.create_task(link.write())
-    reader = asyncio.create_task(_listen(websocket, link))
-    try:
-        await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
-        if reader.done():
-            await asyncio.wait((writer,), timeout=GOODBYE_SECONDS if reader.result() else 0)
-    finally:
-        for job in (reader, writer):
-            job.cancel()
-        await asyncio.gather(reader, writer, return_exceptions=True)
-
-
-async def _listen(websocket: WebSocket, link: SocketLink) -> bool:
-    """Reads until the other side is gone (False) or something is wrong (True: a goodbye is queued)."""
+    connection = websocket.scope["extensions"][EXTENSION]["connection"]
+    link = SocketLink(connection, websocket.app.state.settings.limits.max_queued_bytes)
     try:
         await _converse(websocket, link)
-        return link.closing
     except MingaError as error:
         link.close(error)
     except Exception:
         # A shell: whatever one client's frames brought about ends this connection, not the server.
         log.exception("a connection failed", task=websocket.path_params["name"])
         link.close(MingaError("Something went wrong on the server. Connect again in a minute."))
-    return True
 
 
 async def _converse(websocket: WebSocket, link: SocketLink) -> None:
@@ -67,6 +52,7 @@ async def _converse(websocket: WebSocket, link: SocketLink) -> None:
     if not isinstance(hello, Hello):
         raise FrameError("The first frame must be hello.")
     client = await host.join(hello, link)
+    link.take_by(lambda frame: _taken(host, client, link, frame))
     try:
         while not link.closing and (message := await _receive(websocket)) is not None:
             if isinstance(message, Hello):
@@ -74,6 +60,15 @@ async def _converse(websocket: WebSocket, link: SocketLink) -> None:
             await host.hear(client, link, message)
     finally:
         await host.leave(client, link)
+
+
+def _taken(host: TaskHost, client: str, link: SocketLink, frame: memoryview) -> bool:
+    """Whether a large frame was an update's next chunk, stored at once; others take their turn."""
+    try:
+        message = decode_client(frame)
+    except FrameError:
+        return False
+    return isinstance(message, Chunk) and host.take(client, link, message)
 
 
 async def _receive(websocket: WebSocket) -> ClientFrame | None:

@@ -15,7 +15,7 @@ from websockets.protocol import State
 from backend.errors import FrameError, IdleError, MingaError, TooFastError, TooLongError, TooSlowError
 from backend.protocols.rate import NEVER
 from backend.web.doors import Visit
-from backend.web.links import close_reason, last_frame
+from backend.web.links import EXTENSION, Taker, close_reason, last_frame
 from backend.wire.messages import PROTOCOL
 
 MAX_FRAGMENTS = 64
@@ -46,6 +46,24 @@ class Sockets(WebSocketsSansIOProtocol):
         self._since: float | None = None
         self._watch: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
+        self._taker: Taker | None = None
+
+    # For links: what goes.
+
+    @property
+    def backlog(self) -> int:
+        """See Connection."""
+        return 0 if self.disconnected else self.transport.get_write_buffer_size()
+
+    def push(self, frame: bytes) -> None:
+        """See Connection."""
+        if not self.disconnected and self.conn.state is State.OPEN:
+            self.conn.send_binary(frame)
+            self.transport.write(b"".join(self.conn.data_to_send()))
+
+    def take_by(self, taker: Taker) -> None:
+        """See Connection."""
+        self._taker = taker
 
     # What comes.
 
@@ -63,6 +81,8 @@ class Sockets(WebSocketsSansIOProtocol):
         """See Parser."""
         self._since = None
         if len(message) < SHORT_BYTES and not self._in_pace():
+            return
+        if self._taker is not None and self.queue.empty() and self._taker(message):
             return
         event: Any = {"type": "websocket.receive", "bytes": message}
         self.queue.put_nowait(event)
@@ -246,6 +266,7 @@ class Sockets(WebSocketsSansIOProtocol):
 
     async def run_asgi(self) -> None:
         """Runs the application for this connection, then gives its last bytes a little time."""
+        self.scope["extensions"] = {**(self.scope["extensions"] or {}), EXTENSION: {"connection": self}}
         await super().run_asgi()
         self.loop.call_later(LINGER_SECONDS, self._abort)
 
