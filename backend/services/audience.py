@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from itertools import islice
+
+from msgspec.structs import replace
 
 from backend.protocols.phases import Phase
 from backend.protocols.round import Round
@@ -12,18 +15,29 @@ from backend.wire import messages as say
 from backend.wire.codec import encode
 
 STATE_SECONDS = 0.25
-MAX_LISTED = 256
+# What all states together may cost: to many they are told less often.
+STATE_BYTES_PER_SECOND = 4 << 20
+# Of a crowd beyond MAX_LISTED only SOME are listed.
+MAX_LISTED, SOME = 256, 32
 
 
 class Audience:
-    """Owns the clients of one task, and tells them its state, at most once in STATE_SECONDS."""
+    """Owns the clients of one task, and tells them its state.
+
+    Everybody hears of changes, at most once in STATE_SECONDS and less often in a crowd; a newcomer is told
+    within STATE_SECONDS, and by itself, so that many who come one after the other are not told of each other.
+    """
 
     def __init__(self) -> None:
         self.clients: dict[str, Client] = {}
         # Kind and backend of everybody who was here, for the records.
         self.known: dict[str, tuple[str, str]] = {}
+        self._newcomers: list[str] = []
+        # When the newcomers, and when all are to be told; None while there is nothing to tell.
+        self._greeting: float | None = None
         self._due: float | None = None
-        self._sent = -math.inf
+        self._greeted = self._rested = -math.inf
+        self._told: say.State | None = None
 
     def add(self, client: Client) -> None:
         """Takes a client in."""
@@ -43,30 +57,50 @@ class Audience:
 
     def tell_all(self, message: say.ServerFrame) -> None:
         """Sends to everybody; encoded once."""
-        frame = encode(message)
-        for client in list(self.clients.values()):
-            client.link.send(frame)
+        self._send(encode(message), self.clients)
 
     def tell_credits(self, credits: Iterable[tuple[str, say.Credit]]) -> None:
         """Sends each client the credit that an upload slot gave it."""
         for client, credit in credits:
             self.tell(client, credit)
 
+    def welcome(self, client: str, now: float) -> None:
+        """A client came, and is to be told the state."""
+        self._newcomers.append(client)
+        if self._greeting is None:
+            self._greeting = max(now, self._greeted + STATE_SECONDS)
+
     def state_changed(self, now: float) -> None:
-        """Something happened that a state frame would show."""
+        """Something happened that a state frame may show."""
         if self._due is None:
-            self._due = max(now, self._sent + STATE_SECONDS)
+            self._due = max(now, self._rested)
 
     def timer(self) -> float | None:
         """When the next state frame is due."""
-        return self._due
+        return min((at for at in (self._greeting, self._due) if at is not None), default=None)
 
     def tell_state(self, machine: Round, accepted: dict[str, int], now: float) -> None:
-        """Sends the state if it is due."""
-        if self._due is None or now < self._due:
+        """Sends the state to whom it is due."""
+        if self._due is not None and now >= self._due:
+            self._due = None
+            self._tell_changes(machine, accepted, now)
+        if self._greeting is not None and now >= self._greeting:
+            frame = encode(self._state(machine, accepted, now))
+            self._send(frame, self._newcomers)
+            self._newcomers, self._greeting, self._greeted = [], None, now
+
+    def _tell_changes(self, machine: Round, accepted: dict[str, int], now: float) -> None:
+        state = self._state(machine, accepted, now)
+        if self._told is not None and _same(state, self._told):
             return
-        self._due, self._sent = None, now
-        self.tell_all(self._state(machine, accepted, now))
+        frame = encode(state)
+        self._send(frame, self.clients)
+        self._told, self._newcomers, self._greeting = state, [], None
+        self._rested = now + max(STATE_SECONDS, len(frame) * len(self.clients) / STATE_BYTES_PER_SECOND)
+
+    def _send(self, frame: bytes, clients: Iterable[str]) -> None:
+        for client in [self.clients[one] for one in clients if one in self.clients]:
+            client.link.send(frame)
 
     def _state(self, machine: Round, accepted: dict[str, int], now: float) -> say.State:
         deadline = machine.deadline()
@@ -84,7 +118,8 @@ class Audience:
         )
 
     def _participants(self, machine: Round, accepted: dict[str, int]) -> Iterable[say.Participant]:
-        for client in list(self.clients.values())[:MAX_LISTED]:
+        listed = MAX_LISTED if len(self.clients) <= MAX_LISTED else SOME
+        for client in islice(self.clients.values(), listed):
             yield say.Participant(
                 client=client.id,
                 kind=client.kind,
@@ -92,6 +127,13 @@ class Audience:
                 status=machine.status(client.id),
                 accepted=accepted.get(client.id, 0),
             )
+
+
+def _same(state: say.State, told: say.State) -> bool:
+    """Whether nothing changed but the time that is left."""
+    if (state.seconds is None) is not (told.seconds is None):
+        return False
+    return replace(state, seconds=told.seconds) == told
 
 
 def wire_phase(phase: Phase) -> say.Phase:

@@ -38,6 +38,7 @@ class Reception:
             chunk_bytes=say.CHUNK_BYTES,
         )
         self._at.audience.tell(client.id, welcome)
+        self._at.audience.welcome(client.id, now)
         self._at.notice(happened.ClientJoined(client.id, client.kind, client.backend))
         return effects + self._at.machine.client_joined(client.id)
 

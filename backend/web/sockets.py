@@ -18,7 +18,6 @@ from backend.wire.messages import PROTOCOL, Chunk, ClientFrame, Hello
 log = structlog.stdlib.get_logger("minga.socket")
 
 
-
 async def task_socket(websocket: WebSocket) -> None:
     """`WS /api/tasks/{name}/socket`."""
     objection = _objection(websocket)

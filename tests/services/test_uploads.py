@@ -40,6 +40,30 @@ def test_an_update_of_any_size_arrives_whole_within_its_credit(size: int, step: 
     assert until == size
 
 
+def test_only_a_chunk_that_is_due_and_not_the_last_goes_further() -> None:
+    uploads = Uploads()
+    assert uploads.further("a", chunk(0, b"12"), 0.0) is None
+    uploads.grant("a", offer(4), 0.0)
+    for other in (chunk(0, b""), chunk(1, b"12"), chunk(0, b"1234"), chunk(0, b"12345"), chunk(0, b"1", 2)):
+        assert uploads.further("a", other, 0.0) is None
+    assert uploads.further("b", chunk(0, b"12"), 0.0) is None
+    assert uploads.further("a", chunk(0, b"12"), 5.0) == []
+    assert uploads.timer() == 5.0 + STALL_SECONDS
+    assert uploads.chunk("a", chunk(2, b"34"), 6.0) == (True, [])
+    assert bytes(uploads.data("a")) == b"1234"
+
+
+def test_who_goes_further_is_given_credit() -> None:
+    uploads = Uploads()
+    uploads.grant("a", offer(3 * WINDOW_BYTES), 0.0)
+    sent, credits = 0, list[tuple[str, Credit]]()
+    while not credits:
+        credits = uploads.further("a", chunk(sent, bytes(CHUNK_BYTES)), 0.0) or []
+        sent += CHUNK_BYTES
+    assert credits == [("a", Credit(round=1, until=sent + WINDOW_BYTES))]
+    assert uploads.further("a", chunk(sent, bytes(CHUNK_BYTES + 1)), 0.0) is None
+
+
 def test_a_slot_is_needed_to_send() -> None:
     uploads = Uploads(LIMITS)
     first = [uploads.grant(str(number), offer(8), 0.0) for number in range(SLOTS + 2)]
