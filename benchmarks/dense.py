@@ -48,7 +48,7 @@ shards_per_client = 1
 [coordination]
 scheme = "federated"
 rounds = {rounds}
-min_available_clients = {clients}
+min_available_clients = {available}
 quorum = {clients}
 deadline = 3600
 gather = 0
@@ -66,8 +66,13 @@ def widths(parameters: int) -> tuple[int, int]:
     raise ValueError(f"There is no dense model of {parameters} parameters; try {parameters + 1}.")
 
 
-def write_task(folder: Path, parameters: int, clients: int, rounds: int) -> Path:
-    """A task folder for so many clients and rounds; its bundle is converted when it is wanted first."""
+def write_task(
+    folder: Path, parameters: int, clients: int, rounds: int, min_available_clients: int | None = None
+) -> Path:
+    """A task folder for so many clients and rounds; its bundle is converted when it is wanted first.
+
+    A round opens with `clients`, or `min_available_clients`, of them.
+    """
     kept = KEPT / f"{parameters}-{_digest()}"
     if not (kept / "bundle" / "bundle.json").is_file():
         command = [sys.executable, "-m", "benchmarks.dense", str(parameters), str(kept)]
@@ -76,7 +81,9 @@ def write_task(folder: Path, parameters: int, clients: int, rounds: int) -> Path
     task.mkdir(parents=True)
     (task / "bundle").symlink_to(kept / "bundle")
     _write_shards(task / "shards", widths(parameters)[0], clients)
-    (task / "task.toml").write_text(TASK.format(rounds=rounds, clients=clients), "utf-8")
+    (task / "task.toml").write_text(
+        TASK.format(rounds=rounds, clients=clients, available=min_available_clients or clients), "utf-8"
+    )
     return task
 
 

@@ -12,34 +12,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 
 from benchmarks.dense import KEPT, ROOT, write_task
+from benchmarks.server import MIB, Usage, serving, usage
 
 WARM_UP = 3
 PROCESSES = 2
-MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Of the server's process, at one moment: seconds of its clock and of processors, bytes of memory."""
-
-    at: float
-    user: float
-    system: float
-    resident: int
-    peak: int
 
 
 @dataclass(frozen=True)
@@ -62,44 +50,15 @@ class Report:
     cpu_in_memcpys: float
 
 
-def usage(process: int) -> Usage:
-    """What the system counts for `process`, all its threads included."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    ticks = os.sysconf("SC_CLK_TCK")
-    status = dict(
-        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
-    )
-    resident, peak = (1024 * int(status[name].split()[0]) for name in ("VmRSS", "VmHWM"))
-    return Usage(time.monotonic(), int(fields[11]) / ticks, int(fields[12]) / ticks, resident, peak)
-
-
 def measure(clients: int, parameters: int, rounds: int) -> Report:
     """Runs `rounds` rounds after the warm-up."""
-    with tempfile.TemporaryDirectory(dir=_home()) as folder:
+    KEPT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         versions = WARM_UP + rounds
         write_task(Path(folder, "tasks"), parameters, clients, versions)
-        server = _serve(Path(folder))
-        try:
-            assert server.stdout is not None
-            listening = json.loads(server.stdout.readline())
-            assert not listening["problems"], listening["problems"]
-            address = listening["url"].removeprefix("http://")
-            used, traffic = _take_part(server.pid, address, clients, parameters, versions)
-        finally:
-            server.terminate()
-            server.communicate()
+        with serving(Path(folder)) as (server, address):
+            used, traffic = _take_part(server, address, clients, parameters, versions)
     return _report(clients, parameters, used, traffic)
-
-
-def _home() -> Path:
-    KEPT.mkdir(exist_ok=True)
-    return KEPT
-
-
-def _serve(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
-    command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def _take_part(
@@ -158,12 +117,12 @@ def _copying_seconds(length: int) -> float:
     source, target = np.ones(64 * MIB, np.uint8), np.zeros(64 * MIB, np.uint8)
     seconds: list[float] = []
     for _ in range(5):
-        before, left = time.process_time(), length
+        before, left = process_time(), length
         while left > 0:
             part = min(left, len(source))
             np.copyto(target[:part], source[:part])
             left -= part
-        seconds.append(time.process_time() - before)
+        seconds.append(process_time() - before)
     return statistics.median(seconds)
 
 

@@ -1,0 +1,71 @@
+"""A real server in its own process, and what the system counts for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.dense import ROOT
+
+MIB = 1 << 20
+# All clients come from one address, and all at once.
+NO_LIMITS = dict.fromkeys(
+    (
+        "MINGA_MAX_CLIENTS",
+        "MINGA_MAX_CONNECTIONS",
+        "MINGA_MAX_CONNECTIONS_PER_ADDRESS",
+        "MINGA_JOINS_PER_MINUTE",
+    ),
+    "999999999",
+)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of the server's process, at one moment: seconds of its clock and of processors, bytes of memory."""
+
+    at: float
+    user: float
+    system: float
+    resident: int
+    peak: int
+
+    @property
+    def processor(self) -> float:
+        """Seconds of processors."""
+        return self.user + self.system
+
+
+def usage(process: int) -> Usage:
+    """What the system counts for `process`, all its threads included."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    ticks = os.sysconf("SC_CLK_TCK")
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
+    )
+    resident, peak = (1024 * int(status[name].split()[0]) for name in ("VmRSS", "VmHWM"))
+    return Usage(time.monotonic(), int(fields[11]) / ticks, int(fields[12]) / ticks, resident, peak)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[int, str]]:
+    """Serves `folder`/tasks from `folder`/data: the process, and its address as host:port."""
+    command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
+    command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]
+    environment = {**os.environ, **NO_LIMITS}
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert server.stdout is not None
+        listening = json.loads(server.stdout.readline())
+        assert not listening["problems"], listening["problems"]
+        yield server.pid, listening["url"].removeprefix("http://")
+    finally:
+        server.terminate()
+        server.communicate()
