@@ -23,7 +23,7 @@ NO_LIMITS = dict.fromkeys(
         "MINGA_MAX_CONNECTIONS_PER_ADDRESS",
         "MINGA_JOINS_PER_MINUTE",
     ),
-    "999999999",
+    "15000",
 )
 
 

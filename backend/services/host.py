@@ -71,7 +71,10 @@ class TaskHost:
         """Takes a client in; its id. An older connection of the same client gives way. Raises BusyError."""
         client = Client(client_id(hello.token), hello.kind, hello.backend, link)
         if self.participants >= self._limits.max_clients and client.id not in self._at.audience.clients:
-            raise BusyError("This task has as many connections as it can hold. Try again in a minute.")
+            raise BusyError(
+                f"{self._limits.max_clients} participants are here, as many as this task may have. "
+                "Try again in a minute, or choose another task."
+            )
         await self._inbox.put(lambda now: self._reception.joined(client, now))
         return client.id
 
