@@ -29,7 +29,7 @@ def decode_client(frame: bytes | memoryview) -> ClientFrame:
         message: ClientFrame = _from_client.decode(frame)
         return message
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FrameError(f"The frame is not a message of this protocol: {error}") from error
+        raise FrameError(f"The frame is not a message of this protocol: {error}.") from error
 
 
 def decode_server(frame: bytes) -> ServerFrame:
@@ -40,4 +40,4 @@ def decode_server(frame: bytes) -> ServerFrame:
         message: ServerFrame = _from_server.decode(frame)
         return message
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FrameError(f"The frame is not a message of this protocol: {error}") from error
+        raise FrameError(f"The frame is not a message of this protocol: {error}.") from error

@@ -12,8 +12,8 @@ import msgspec
 from websockets.frames import Close, Frame, Opcode
 
 from backend.errors import FrameError
-from backend.wire.codec import decode_server
-from backend.wire.messages import PROTOCOL, Closing, ServerFrame
+from backend.wire.codec import decode_server, encode
+from backend.wire.messages import PROTOCOL, Closing, Hello, Ready, ServerFrame, Welcome
 
 
 class Raw:
@@ -86,6 +86,12 @@ class Raw:
             assert heard is not None, "the server closed the connection"
             if heard[0] is Opcode.BINARY and isinstance(message := decode_server(heard[1]), kinds):
                 return message
+
+    def join(self, token: str) -> None:
+        """Says hello and that it is ready."""
+        self.send(encode(Hello(token=token, kind="peer", backend="numpy", agent="test")))
+        self.hear_message(Welcome)
+        self.send(encode(Ready(backend="numpy", step_ms=1.0, examples=0)))
 
     def last_words(self) -> tuple[Closing | None, int]:
         """The closing frame, if any, and the close code, once the server closed; pings stay unanswered."""
