@@ -107,10 +107,9 @@ class Jobs:
         self._loaded = _Loaded(address, bundle.manifest, trainer, own)
         return trainer.backend, step_ms, len(own.train) if own else 0
 
-    def update_bytes(self, plan: Train) -> int:
-        """What an update of `plan` will weigh on the wire."""
-        sizes = self._current().manifest.parameters
-        return 4 * (sizes.total + (sizes.trainable if plan.control else 0))
+    def update_bytes(self) -> int:
+        """What an update will weigh on the wire."""
+        return 4 * self._current().manifest.parameters.total
 
     async def train(self, job: Job[Train], name: str, report: Callable[[Progress], None]) -> Result:
         """Runs the plan of `job`; `report` is called from the thread, `name` is the control variate's.

@@ -140,7 +140,7 @@ class Session:
             case Load(bundle):
                 self._spawn(self._load(bundle))
             case StartTraining(plan):
-                seconds = self._pace.training_seconds(plan.seconds, self._jobs.update_bytes(plan))
+                seconds = self._pace.training_seconds(plan.seconds, self._jobs.update_bytes())
                 self._training = Job(plan, time.monotonic() + seconds)
                 self._spawn(self._train(self._training))
             case AbortTraining():

@@ -74,9 +74,8 @@ class Result:
     step_ms: float
 
     def content(self) -> bytes:
-        """What is sent: the update, then the change, little-endian."""
-        parts = [self.update] if self.change is None else [self.update, self.change]
-        return b"".join(part.astype("<f4", copy=False).tobytes() for part in parts)
+        """What is sent: the update, little-endian."""
+        return self.update.astype("<f4", copy=False).tobytes()
 
 
 class Trainer:

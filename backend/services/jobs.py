@@ -86,7 +86,7 @@ class Jobs:
     def add(self, client: str, offer: say.Offer, tally: Tally, update: Vector) -> None:
         """Adds a checked update to the aggregate."""
         # Asked for here and now, so that no aggregate is closed before it.
-        added = self._ask_worker(lambda: tally.mean.add(update, offer.examples))
+        added = self._ask_worker(lambda: tally.add(update, offer))
         self._spawn(self._add(client, offer, added))
 
     def make_version(self, tally: Tally, seconds: float) -> None:
@@ -127,11 +127,12 @@ class Jobs:
         ledger, task = self._at.ledger, self._at.task
         try:
             weights, state = await self._ask_worker(lambda: ledger.next_version(tally.mean))
+            control = await self._ask_worker(lambda: ledger.next_control(tally.changes, tally.accepted))
             loss, metrics = tally.loss(), tally.metrics(task.bundle.manifest.metrics)
             record = tally.record("version", "", seconds, self._clock())
             given = tally.contributions(self._at.audience.known, counted=True)
             version = await self._stored(
-                lambda: ledger.add_version(weights, state, loss, metrics, record, given)
+                lambda: ledger.add_version(weights, state, loss, metrics, record, given, control)
             )
         except MingaError as error:
             reason = str(error)

@@ -12,6 +12,7 @@ import numpy as np
 from backend.errors import NotFiniteError, NotFoundError, StoreError
 from backend.numerics.aggregate import WeightedMean
 from backend.numerics.checks import all_finite
+from backend.numerics.control import ControlChanges
 from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector, from_bytes, to_bytes
 from backend.protocols.stopping import Progress, Source, StopRules
@@ -39,6 +40,8 @@ class Ledger:
         self._optimizer = task.server_optimizer()
         self._params: Vector = no_state()
         self._state: Vector = no_state()
+        self._control: Vector | None = None
+        self.control_at: str | None = None
         self.versions: list[VersionRecord] = []
         self.evaluated: dict[Source, dict[int, EvaluationRecord]] = {"server": {}, "clients": {}}
         self.accepted: dict[str, int] = {}
@@ -64,7 +67,9 @@ class Ledger:
 
     async def open(self, now: float) -> None:
         """Takes up the run where it was left, or begins it with version 0. Raises StoreError."""
-        zero = VersionRecord(0, 0, self._task.bundle.weights, None, 0, 0, None, {}, 0.0, now)
+        zero = VersionRecord(
+            0, 0, self._task.bundle.weights, None, 0, 0, None, {}, 0.0, now, control=self._task.zero_control
+        )
         await self._records.add_first_version(self._run, zero)
         self.versions = await self._records.versions(self._run)
         for one in await self._records.evaluations(self._run):
@@ -81,6 +86,14 @@ class Ledger:
         if self.current.state is not None:
             state = await self._read(self.current.state, "server optimizer's state")
             self._state = np.frombuffer(state, dtype="<f4").astype(np.float32)
+        if self._task.zero_control is not None:
+            kept = [one.control for one in self.versions if one.control and one.let_go is None]
+            self.control_at = kept[-1] if kept else self._task.zero_control
+            self._control = from_bytes(await self._blobs.read(self.control_at, verify=True), size.trainable)
+
+    def control_changes(self) -> ControlChanges | None:
+        """What sums up the changes of the clients' control variates in a round; None without such."""
+        return None if self._control is None else ControlChanges(self._control, self._task.learning_rate)
 
     async def _read(self, address: str, what: str) -> bytes:
         try:
@@ -102,6 +115,19 @@ class Ledger:
             raise NotFiniteError("The new version would hold infinity. Lower the server's learning rate.")
         return params, state
 
+    def next_control(self, changes: ControlChanges | None, clients: Collection[str]) -> Vector | None:
+        """The server's control variate after a round in which updates of `clients` were accepted.
+
+        Its changes count by the number of all clients that ever took part. Raises NotFiniteError.
+        """
+        if changes is None:
+            return None
+        before = {client for client, accepted in self.accepted.items() if accepted}
+        control = changes.next_server(len(before), len(before.union(clients)))
+        if not all_finite(control):
+            raise NotFiniteError("The control variate would hold infinity. Raise the clients' learning rate.")
+        return control
+
     async def add_version(
         self,
         weights: Vector,
@@ -110,11 +136,15 @@ class Ledger:
         metrics: dict[str, float],
         round_record: RoundRecord,
         contributions: Sequence[Contribution],
+        control: Vector | None = None,
     ) -> VersionRecord:
         """Records a version with its round and contributions; from its return on it is the current one."""
         with self._blobs.writing() as writing:
             weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
             state_at = await writing.put(await asyncio.to_thread(to_bytes, state)) if len(state) else None
+            control_at = None
+            if control is not None:
+                control_at = await writing.put(await asyncio.to_thread(to_bytes, control))
             version = VersionRecord(
                 version=self.current.version + 1,
                 round=round_record.round,
@@ -126,9 +156,11 @@ class Ledger:
                 metrics=metrics,
                 seconds=round_record.seconds,
                 created=round_record.ended,
+                control=control_at,
             )
             await self._records.record(self._run, RoundResult(round_record, list(contributions), version))
         self._params, self._state = weights, state
+        self._control, self.control_at = control, control_at
         self.versions.append(version)
         self.round = round_record.round
         for one in contributions:

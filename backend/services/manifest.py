@@ -10,7 +10,7 @@ import re
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from backend.errors import BundleError
 from backend.numerics.metrics import METRICS, Pairs
@@ -110,6 +110,12 @@ class ClientOptimizer(Struct, frozen=True):
     learning_rate: float
     slots: Annotated[int, Meta(ge=0, le=8)]
     schedule: str | None = None
+    hyperparameters: dict[str, float | bool] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether an update is exactly -rate times the sum of the steps' gradients, as SCAFFOLD takes it."""
+        return self.name == "sgd" and self.schedule is None and not any(self.hyperparameters.values())
 
 
 class RandomInput(Struct, frozen=True):

@@ -52,8 +52,10 @@ class Performer:
     def _open_tally(self, opened: do.Opened, now: float) -> None:
         refused, cohort = self._at.tally.later, len(opened.cohort)
         self._at.audience.forget_absent(but=refused.clients)
-        mean = WeightedMean(self._at.size)
-        self._at.tally = Tally(mean, opened.round, opened.version, cohort, now, refused=refused)
+        mean, changes = WeightedMean(self._at.size), self._at.ledger.control_changes()
+        self._at.tally = Tally(
+            mean, opened.round, opened.version, cohort, now, refused=refused, changes=changes
+        )
         self._at.notice(happened.RoundOpened(opened.round, opened.version, cohort))
 
     def _train(self, order: do.SendTrain) -> say.Train:
@@ -70,7 +72,7 @@ class Performer:
             past_steps=task.past_steps(order.version),
             seed=order.seed,
             proximal_mu=task.file.training.proximal_mu,
-            control=None,
+            control=self._at.ledger.control_at,
             shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
             seconds=order.seconds,
         )

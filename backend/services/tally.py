@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.aggregate import WeightedMean
+from backend.numerics.control import ControlChanges
 from backend.numerics.metrics import Metric, metric_values
+from backend.numerics.vectors import Vector
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.messages import Offer
 
@@ -27,8 +29,10 @@ class Refusals:
 
 @dataclass
 class Tally:
-    """Accepted offers and refusals of one round. Owned by the task host; `mean` by its worker thread.
+    """Accepted offers and refusals of one round. Owned by the task host; `mean` and `changes` by its worker
+    thread.
 
+    `changes` are those of the clients' control variates, None without such.
     `refused` begins with what was refused since the round before it was recorded, `later` holds what was
     refused since this one was.
     """
@@ -42,6 +46,13 @@ class Tally:
     refused: Refusals = field(default_factory=Refusals)
     later: Refusals = field(default_factory=Refusals)
     recorded: bool = False
+    changes: ControlChanges | None = None
+
+    def add(self, update: Vector, offer: Offer) -> None:
+        """Counts an update in what the next version is made of."""
+        self.mean.add(update, offer.examples)
+        if self.changes is not None:
+            self.changes.add(update, offer.steps)
 
     def refuse(self, client: str, code: str) -> None:
         """Counts a refusal, if this round is recorded already for the next one."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -33,6 +34,8 @@ class Task:
     bundle: Bundle
     shards: Shards
     readme_html: str
+    # Where SCAFFOLD's control variates begin, as a blob; None without such.
+    zero_control: str | None = None
 
     @property
     def learning_rate(self) -> float:
@@ -139,8 +142,11 @@ async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str
     bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
     measure = file.fraction_evaluate > 0
     shards = await load_data(path.parent, file.data, bundle.manifest, blobs, measure)
-    task = Task(file, bundle, shards, await asyncio.to_thread(_readme, path.with_name("README.md")))
+    readme = await asyncio.to_thread(_readme, path.with_name("README.md"))
+    task = Task(file, bundle, shards, readme)
     _check(task)
+    if file.training.control_variates:
+        task = replace(task, zero_control=await _store_zeros(bundle.manifest.parameters.trainable, blobs))
     return task
 
 
@@ -152,6 +158,12 @@ def _check(task: Task) -> None:
         raise TaskFileError(
             f"{where}: training.batch_size is {training.batch_size}, the bundle's {manifest.batch_size}. "
             "Lower it, or raise model.batch_size and convert again."
+        )
+    if training.control_variates and not manifest.optimizer.plain:
+        raise TaskFileError(
+            f"{where}: training.control_variates needs plain gradient descent. Convert with optimizer = "
+            '{ name = "sgd" } without momentum, schedule, clipping, weight_decay or '
+            "gradient_accumulation_steps, or take proximal_mu, which goes with every optimizer."
         )
     if training.learning_rate is not None and manifest.optimizer.schedule is not None:
         raise TaskFileError(
@@ -179,6 +191,13 @@ def _check(task: Task) -> None:
             f"{where}: coordination.stop.target names '{stop.target.metric}', which this model does not "
             f"measure. It has {', '.join(sorted(names))}."
         )
+
+
+async def _store_zeros(values: int, blobs: Blobs) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        zeros = Path(folder) / "zeros"
+        await asyncio.to_thread(zeros.write_bytes, bytes(4 * values))
+        return await blobs.put_file(zeros)
 
 
 def _readme(path: Path) -> str:

@@ -63,16 +63,15 @@ class Pretended:
 
     def size(self, plan: Train) -> int:
         """See Work."""
-        sizes = self._manifest.parameters
-        return VALUE_BYTES * (sizes.total + (sizes.trainable if plan.control is not None else 0))
+        del plan
+        return VALUE_BYTES * self._manifest.parameters.total
 
     def train(self, client: str, plan: Train, steps: int) -> Update:
         """See Work."""
         epochs, rest = divmod(steps, math.ceil(self._epoch(plan) / plan.batch_size))
         examples = epochs * self._epoch(plan) + min(rest * plan.batch_size, self._epoch(plan))
         random = self._random(client, plan.round)
-        values = self._sent.total + (self._sent.trainable if plan.control is not None else 0)
-        vector = (random.random(values, np.float32) * 2 - 1) * np.float32(REACH)
+        vector = (random.random(self._sent.total, np.float32) * 2 - 1) * np.float32(REACH)
         loss, sums = self._figures(random, examples)
         return Update(vector.astype("<f4").tobytes(), examples, steps, loss, sums)
 

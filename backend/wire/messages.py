@@ -57,8 +57,8 @@ class Ready(Frame, frozen=True, tag="ready"):
 class Offer(Frame, frozen=True, tag="offer"):
     """A finished (or partly finished) update follows in chunks once the server grants credit.
 
-    `examples` counts those processed (its weight in the mean), `loss` is their mean, `size` the vector's
-    length in bytes: the update, and after it the change of the control variate where the plan has one.
+    `examples` counts those processed (its weight in the mean), `loss` is their mean, `size` the update's
+    length in bytes.
     """
 
     round: Count

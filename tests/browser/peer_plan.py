@@ -1,8 +1,9 @@
 """What the TensorFlow peer makes of a plan: `python -m tests.browser.peer_plan BUNDLE PLAN UPDATE SHARD...`.
 
 PLAN is JSON as the worker gets it, but `control` is a list of two files, the server's variate and the
-client's own; `weights` may name a file too. What is sent goes into the file UPDATE, the rest is printed, and
-with it what the weights that the plan begins with make of the same examples.
+client's own; `weights` may name a file too. The update, and after it the change of the client's variate if
+it has one, goes into the file UPDATE, the rest is printed, and with it what the weights that the plan begins
+with make of the same examples.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def main() -> None:
         never,
         lambda _: None,
     )
-    Path(update).write_bytes(result.content())
+    change = b"" if result.change is None else result.change.astype("<f4").tobytes()
+    Path(update).write_bytes(result.content() + change)
     measured = read_totals(Measurer(graphs).totals(weights, examples, never))
     done = {"loss": result.loss, "examples": result.examples, "steps": result.steps, "sums": result.sums}
     print(json.dumps({**done, "measured": measured}))

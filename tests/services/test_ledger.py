@@ -15,7 +15,7 @@ from backend.services.task import Task, load_task
 from backend.stores.contracts import EvaluationRecord, RoundResult
 from backend.stores.embedded import Stores, open_stores
 from tests.stores.contract_records import ANN, ROUND
-from tests.tiny import OPS, SIZE, write_task
+from tests.tiny import OPS, SIZE, TRAINABLE, write_task
 
 MOMENTUM = '{ name = "fedavgm", momentum = 0.5 }'
 
@@ -92,6 +92,35 @@ async def test_weights_that_were_damaged_on_disk_are_told(task: Task, stores: St
     path.write_bytes(bytes(4 * SIZE))
     with pytest.raises(StoreError, match="is damaged"):
         await open_ledger(task, stores)
+
+
+async def test_control_variates_can_be_turned_on_in_the_middle_and_go_on_after_a_restart(
+    task: Task, stores: Stores, tmp_path: Path
+) -> None:
+    before = await open_ledger(task, stores)
+    await advance(before, 1.0)
+    assert (before.control_at, before.control_changes()) == (None, None)
+
+    toml = tmp_path / "tiny" / "task.toml"
+    on = await load_task(toml, ["training.control_variates=true"], frozenset(OPS), stores.blobs)
+    ledger = await open_ledger(on, stores)
+    assert ledger.control_at is not None
+    assert await stores.blobs.read(ledger.control_at) == bytes(4 * TRAINABLE)
+    changes = ledger.control_changes()
+    assert changes is not None
+    changes.add(np.full(SIZE, -2.0, np.float32), 4)
+    # Of the clients one took part before; its variate is zero, that of the other 2 / (4 * 0.5).
+    control = ledger.next_control(changes, ["b" * 16])
+    assert control is not None
+    assert np.array_equal(control, np.full(TRAINABLE, 0.5, np.float32))
+    mean = WeightedMean(SIZE)
+    mean.add(np.ones(SIZE, np.float32), 20)
+    weights, state = ledger.next_version(mean)
+    await ledger.add_version(weights, state, 0.5, {}, replace(ROUND, round=2, accepted=1), [ANN], control)
+
+    again = await open_ledger(on, stores)
+    assert again.control_at == again.current.control == ledger.control_at
+    assert await stores.blobs.read(again.current.control or "") == control.tobytes()
 
 
 async def test_another_bundle_begins_another_history(task: Task, stores: Stores, tmp_path: Path) -> None:

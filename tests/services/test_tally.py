@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.aggregate import WeightedMean
+from backend.numerics.control import ControlChanges
 from backend.services.manifest import MetricSpec
 from backend.services.tally import Tally
 from backend.wire.messages import Offer
@@ -63,3 +64,13 @@ def test_a_refusal_after_the_round_was_recorded_is_the_next_rounds() -> None:
     following = Tally(WeightedMean(1), refused=made.later)
     assert following.record("abandoned", "", 1.0, 2.0).refusals == {"stale-round": 1}
     assert [(one.client, one.refused) for one in following.contributions({}, counted=False)] == [("x", 1)]
+
+
+def test_control_variates_change_by_the_update_and_its_steps_whatever_the_examples() -> None:
+    made = Tally(WeightedMean(3), changes=ControlChanges(np.zeros(2, np.float32), 0.5))
+    for examples, steps in ((1, 4), (99, 1)):
+        one = Offer(round=1, version=0, examples=examples, steps=steps, loss=0.0, sums=[], size=12)
+        made.add(np.array([-1.0, 2.0, 5.0], np.float32), one)
+    assert made.changes is not None
+    assert made.changes.next_server(0, 2).tolist() == [1.25, -2.5]
+    assert made.mean.mean().tolist() == [-1.0, 2.0, 5.0]

@@ -34,13 +34,17 @@ SMALLER_IS_BETTER = (
 
 
 class Training(Part, frozen=True):
-    """What a client does in one round: `epochs` over its examples, or `steps`."""
+    """What a client does in one round: `epochs` over its examples, or `steps`.
+
+    `proximal_mu` is FedProx's, `control_variates` are SCAFFOLD's.
+    """
 
     epochs: Annotated[int, Meta(ge=1, le=1000)] | None = None
     steps: Number | None = None
     batch_size: Number | None = None
     learning_rate: Positive | None = None
     proximal_mu: NotNegative = 0.0
+    control_variates: bool = False
 
     def __post_init__(self) -> None:
         if self.epochs is not None and self.steps is not None:

@@ -66,6 +66,7 @@ interface Update {
   readonly plan: Train;
   readonly control: Control | null;
   readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly change: ArrayBuffer | null;
 }
 
 export class Session {
@@ -181,10 +182,9 @@ export class Session {
   }
 
   /** When the training by `plan` has to end so that its update arrives in time. */
-  #until({ seconds, control }: Train): number {
-    const { parameters = 0, trainable = 0 } = this.#view.loaded ?? {};
-    const size = 4 * (parameters + (control === null ? 0 : trainable));
-    return clock() + 1000 * trainingSeconds(this.#rate, seconds, size);
+  #until({ seconds }: Train): number {
+    const { parameters = 0 } = this.#view.loaded ?? {};
+    return clock() + 1000 * trainingSeconds(this.#rate, seconds, 4 * parameters);
   }
 
   #connect(): void {
@@ -228,10 +228,11 @@ export class Session {
 
   /** Has the worker keep the change of the control variate, or take it back out. */
   #keep(round: number, undo: boolean): void {
-    const { trainable = 0 } = this.#view.loaded ?? {};
     const update = this.#update;
-    if (this.#trainer === null || update?.plan.round !== round || update.control === null) return;
-    this.#trainer.keep(update.control, update.bytes.slice(update.bytes.length - 4 * trainable).buffer, undo);
+    if (this.#trainer === null || update?.plan.round !== round) return;
+    if (update.control !== null && update.change !== null) {
+      this.#trainer.keep(update.control, update.change.slice(0), undo);
+    }
   }
 
   /** The worker ends when the change that it is keeping is kept. */
@@ -265,7 +266,7 @@ export class Session {
     // Without a whole step there is nothing to say.
     if (!trained || trained.steps === 0) return;
     const bytes = new Uint8Array(trained.update);
-    this.#update = { plan, control, bytes };
+    this.#update = { plan, control, bytes, change: trained.change };
     const { examples, steps, planned, loss, sums } = trained;
     const { round } = plan;
     this.#show({ done: [steps, planned] });

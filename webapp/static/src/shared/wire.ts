@@ -61,10 +61,7 @@ const CLIENT = {
    * its own training examples; 0 where the task deals out shards.
    */
   ready: { backend: word, step_ms: real, examples: count },
-  /**
-   * An update of `size` bytes follows in chunks once the server grants credit, and after it the change of the control
-   * variate where the plan has one. `examples` is its weight.
-   */
+  /** An update of `size` bytes follows in chunks once the server grants credit. `examples` is its weight. */
   offer: {
     round: count,
     version: count,

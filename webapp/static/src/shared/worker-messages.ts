@@ -97,7 +97,6 @@ export type FromWorker =
       readonly sliceable: boolean;
       readonly stepMs: number;
       readonly parameters: number;
-      readonly trainable: number;
     }
   | {
       readonly type: "progress";
@@ -110,8 +109,10 @@ export type FromWorker =
   | {
       readonly type: "trained";
       readonly id: number;
-      /** float32, local minus global, then the change of the control variate if the plan has one; transferred. */
+      /** float32, local minus global; transferred. */
       readonly update: ArrayBuffer;
+      /** How the client's control variate changes if the update counts; float32, transferred, null without one. */
+      readonly change: ArrayBuffer | null;
       readonly examples: number;
       /** Fewer than planned where the time was short. */
       readonly steps: number;

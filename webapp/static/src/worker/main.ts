@@ -62,9 +62,8 @@ async function load({ id, origin, bundle, setup }: Message<"load">): Promise<voi
   loaded = { origin, source, step: choice.step };
   const { backend, sliced, stepMs } = choice;
   const sliceable = source.bundle.slice !== null;
-  const { trainable } = source.bundle.parameters;
   const parameters = parameterCount(source);
-  say({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters, trainable });
+  say({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters });
 }
 
 /** Fetches what a plan trains on: its shards, or the volunteer's own examples where it names none. */
@@ -109,7 +108,7 @@ async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: num
     fetchFeed(loaded, plan),
   ]);
   const feed = open();
-  const { update, ...outcome } = await train({
+  const { update, change, ...outcome } = await train({
     bundle: source.bundle,
     step,
     weights: vector,
@@ -119,7 +118,9 @@ async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: num
     onProgress: (progress) => say({ type: "progress", id, ...progress }),
     stopped: ending(stopsBefore, plan.until),
   }).finally(() => feed.close());
-  say({ type: "trained", id, update: update.buffer, ...outcome }, [update.buffer]);
+  const vectors = { update: update.buffer, change: change?.buffer ?? null };
+  const transferred = change ? [update.buffer, change.buffer] : [update.buffer];
+  say({ type: "trained", id, ...vectors, ...outcome }, transferred);
 }
 
 async function measure({ id, weights, exam }: Message<"measure">, stopsBefore: number): Promise<void> {

@@ -25,8 +25,10 @@ export interface Progress {
 }
 
 export interface Outcome {
-  /** Local minus global; then the change of the client's control variate, if it has one. */
+  /** Local minus global. */
   readonly update: Float32Array<ArrayBuffer>;
+  /** Of the client's control variate, if it has one. */
+  readonly change: Float32Array<ArrayBuffer> | null;
   /** Examples processed, each visit counted. */
   readonly examples: number;
   readonly steps: number;
@@ -56,19 +58,16 @@ export interface Training {
   readonly stopped: (steps: number, stepMs: number) => boolean;
 }
 
-/** Local minus global in one readback, in a vector of `length`. Disposes the variables. */
+/** Local minus global in one readback. Disposes the variables. */
 async function readUpdate(
   watch: Watch,
   variables: Variables,
   weights: Float32Array,
-  length: number,
 ): Promise<Float32Array<ArrayBuffer>> {
   const vector = tidy(() => flatVector(variables));
   disposeVariables(variables);
   const local = await take(watch, vector);
-  const update = new Float32Array(length);
-  for (let i = 0; i < local.length; i++) update[i] = (local[i] as number) - (weights[i] as number);
-  return update;
+  return combine(local, weights, -1);
 }
 
 function correctionsOf({ bundle, step, weights, plan, variates }: Training): Promise<Corrections> {
@@ -115,10 +114,9 @@ async function trainWith(training: Training, corrections: Corrections): Promise<
   }
   await reading;
   const { examples, steps, loss, sums } = tally;
-  const update = await readUpdate(watch, variables, weights, weights.length + (variates?.server.length ?? 0));
-  if (variates && steps > 0) {
-    update.set(controlChange(variates.server, update, steps, plan.learningRate), weights.length);
-  }
+  const update = await readUpdate(watch, variables, weights);
   watch.checkNumbers(update);
-  return { update, examples, steps, planned, loss, sums, stepMs: stride.meanMs };
+  const changes = variates !== null && steps > 0;
+  const change = changes ? controlChange(variates.server, update, steps, plan.learningRate) : null;
+  return { update, change, examples, steps, planned, loss, sums, stepMs: stride.meanMs };
 }
