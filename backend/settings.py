@@ -40,7 +40,10 @@ class Limits(TaskLimits):
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server runs. `port` 0 takes a free one; `overrides` are `task.table.key=value`."""
+    """How a server runs. `port` 0 takes a free one; `overrides` are `task.table.key=value`.
+
+    `hooks` lets task files run programs on the server.
+    """
 
     data_dir: Path
     tasks: tuple[Path, ...]
@@ -48,6 +51,7 @@ class Settings:
     port: int = PORT
     overrides: tuple[str, ...] = ()
     json: bool = False
+    hooks: bool = False
     metrics_token: str | None = None
     log_format: LogFormat = "console"
     log_level: LogLevel = "info"
@@ -82,6 +86,7 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         port=_port(_first(flags, environment, "port")),
         overrides=tuple(flags.get("overrides") or ()),
         json=bool(flags.get("json")),
+        hooks=bool(flags.get("hooks")) or environment.get("MINGA_HOOKS") == "1",
         metrics_token=_token(_first(flags, environment, "metrics_token_file")),
         log_format=_one_of(LogFormat, flags, environment, "log_format", "console"),
         log_level=_one_of(LogLevel, flags, environment, "log_level", "info"),

@@ -39,6 +39,9 @@ def register(subparsers: Any) -> None:
         metavar="TASK.TABLE.KEY=VALUE",
         help="change one value of a task file, for example digits.coordination.min_available_clients=3",
     )
+    parser.add_argument(
+        "--hooks", action="store_true", help="let task files run programs on this server (MINGA_HOOKS=1)"
+    )
     parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
     parser.add_argument(
         "--metrics-token-file",

@@ -46,11 +46,17 @@ class Catalogue:
     """Owns the hosts of all tasks, from `start` to `stop`."""
 
     def __init__(
-        self, stores: Stores, ops_file: Path, observer: Observer = SILENCE, limits: TaskLimits = USUAL
+        self,
+        stores: Stores,
+        ops_file: Path,
+        observer: Observer = SILENCE,
+        limits: TaskLimits = USUAL,
+        hooks: bool = False,
     ) -> None:
         self._stores = stores
         self._observer = observer
         self._limits = limits
+        self._may_hook = hooks
         self._ops_file = ops_file
         self._hosts: dict[str, TaskHost] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -68,7 +74,9 @@ class Catalogue:
             log.warning(
                 "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
-        opener = Opener(self._stores, allowed, evaluate, overrides, self._observer, self._limits)
+        opener = Opener(
+            self._stores, allowed, evaluate, overrides, self._observer, self._limits, self._may_hook
+        )
         self._doorway = Doorway(opener, find_tasks(folders), self._admit)
         await self._doorway.open_all()
         self._refuse_unknown(overrides)

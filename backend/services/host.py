@@ -16,12 +16,13 @@ import structlog
 from backend.errors import BusyError, SlowUploadError
 from backend.protocols.round import Round
 from backend.services.audience import wire_phase
+from backend.services.hooks import RoundEndHook
 from backend.services.hosted import Event, Hosted
 from backend.services.jobs import Jobs
 from backend.services.ledger import Ledger
 from backend.services.limits import USUAL, TaskLimits
 from backend.services.links import Client, Link, client_id
-from backend.services.observer import SILENCE, Observer
+from backend.services.observer import SILENCE, Observer, Observers
 from backend.services.performer import Performer
 from backend.services.reception import Reception
 from backend.services.task import Task
@@ -64,6 +65,7 @@ class TaskHost:
         self._reception = Reception(self._at)
         self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)
         self._performer = Performer(self._at, self._jobs)
+        self._hooks: list[RoundEndHook] = []
 
     # For the shell that owns the sockets.
 
@@ -92,6 +94,17 @@ class TaskHost:
     async def leave(self, client: str, link: Link) -> None:
         """A client's connection ended."""
         await self._inbox.put(lambda now: self._reception.left(client, link, now, lost=True))
+
+    # For the owner.
+
+    def add(self, hook: RoundEndHook) -> None:
+        """Has `hook` told what happens, and lets it run as long as the host does. Before `run`."""
+        self._at.observer = Observers([self._at.observer, hook])
+        self._hooks.append(hook)
+
+    async def finish(self, reason: str) -> None:
+        """Ends the task; a round that is open still ends as it would."""
+        await self._inbox.put(lambda _now: self._at.machine.stop_requested(reason))
 
     # For those who ask.
 
@@ -134,7 +147,7 @@ class TaskHost:
 
     async def run(self) -> None:
         """Hosts the task until cancelled."""
-        self._jobs.start()
+        self._jobs.start(*(hook.run() for hook in self._hooks))
         try:
             while True:
                 await self._turn()

@@ -64,8 +64,10 @@ class Jobs:
                 hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated, hosted.task.file.name
             )
 
-    def start(self) -> None:
-        """Begins what goes on as long as the host does."""
+    def start(self, *others: Coroutine[Any, Any, None]) -> None:
+        """Begins what goes on as long as the host does, and `others` with it."""
+        for other in others:
+            self._spawn(other)
         if self._evaluator is not None:
             self._spawn(self._evaluator.run())
             self._spawn(self._submit_unevaluated())

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import structlog
 
-from backend.errors import MingaError
+from backend.errors import MingaError, TaskFileError
+from backend.services.hooks import RoundEndHook
 from backend.services.host import TaskHost
 from backend.services.ledger import Ledger
 from backend.services.limits import TaskLimits
-from backend.services.observer import Observer
+from backend.services.observer import Observer, RoundEnded
 from backend.services.task import load_task, overrides_of
 from backend.services.taskfile import read_task_file
 from backend.stores.embedded import Stores
@@ -27,7 +28,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 
 @dataclass(frozen=True)
 class Opener:
-    """Makes hosts of task files. `overrides` are values that were changed on the command line."""
+    """Makes hosts of task files.
+
+    `overrides` are values that were changed on the command line, `hooks` says whether tasks may run commands.
+    """
 
     stores: Stores
     allowed: frozenset[str]
@@ -35,6 +39,7 @@ class Opener:
     overrides: Sequence[str]
     observer: Observer
     limits: TaskLimits
+    hooks: bool
 
     async def open(self, path: Path) -> TaskHost:
         """A host of the task in the file at `path`. Raises MingaError when it is not sound."""
@@ -44,7 +49,25 @@ class Opener:
         run = await records.open_run(name, task.bundle.address)
         ledger = Ledger(task, records, blobs, run)
         await ledger.open(time.time())
-        return TaskHost(task, ledger, blobs, self.evaluate, observer=self.observer, limits=self.limits)
+        host = TaskHost(task, ledger, blobs, self.evaluate, observer=self.observer, limits=self.limits)
+        if task.file.hooks.on_round_end:
+            await self._add_hook(host, path.parent)
+        return host
+
+    async def _add_hook(self, host: TaskHost, folder: Path) -> None:
+        """Has the task's command run after each round, the last one included: a crash may have lost it."""
+        if not self.hooks:
+            raise TaskFileError(
+                f"{host.name}: [hooks] runs a program on this server. Read it, and start with --hooks if you "
+                "trust it, or take the table out."
+            )
+        ledger = host.ledger
+        evaluated = max(ledger.evaluations.values(), key=lambda one: one.version, default=None)
+        hook = RoundEndHook(host.task.file.hooks, folder, host.finish, evaluated)
+        for last in await ledger.rounds(0, 1):
+            made = ledger.current if last.outcome == "version" else None
+            hook.notice(host.name, RoundEnded(last, made))
+        host.add(hook)
 
 
 @dataclass

@@ -31,7 +31,8 @@ def build_app(settings: Settings) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         figures = Metrics()
         stores = open_stores(settings.data_dir)
-        catalogue = Catalogue(stores, settings.ops_file, Observers([Logbook(), figures]), settings.limits)
+        observers = Observers([Logbook(), figures])
+        catalogue = Catalogue(stores, settings.ops_file, observers, settings.limits, settings.hooks)
         app.state.stores, app.state.services, app.state.metrics = stores, catalogue, figures
         try:
             await catalogue.start(settings.tasks, settings.overrides)

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from backend.__main__ import _parser
 from backend.services.devices import PLACES, Range, Rates
+from backend.services.hooks import RoundEndHook
+from backend.services.observer import RoundEnded, VersionEvaluated
+from backend.services.taskfile.hooks import Hooks
+from backend.stores.contracts import EvaluationRecord
 from tests.services.datasets.making import image_folder
+from tests.stores.contract_records import FIRST, ROUND
 
 ROOT = Path(__file__).parents[2]
 MINGA = Path(sys.executable).with_name("minga")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HOW_TO = ROOT / "docs/how-to/bring-a-model.md"
+HOOKS = ROOT / "docs/how-to/run-a-command-after-each-round.md"
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -56,6 +66,33 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize(("accuracy", "reasons"), [(0.5, []), (0.98, ["Version 1 is good enough."])])
+async def test_the_command_of_the_how_to_ends_a_task_that_is_good_enough(
+    tmp_path: Path, accuracy: float, reasons: list[str]
+) -> None:
+    (table,) = [tomllib.loads(text)["hooks"] for text in blocks(HOOKS, "toml")]
+    hooks = msgspec.convert(table, Hooks)
+    assert hooks.on_round_end == ["python", "after_round.py"]
+    (script,) = blocks(HOOKS, "python")
+    (tmp_path / "after_round.py").write_text(script, "utf-8")
+    given: list[str] = []
+
+    async def stop(reason: str) -> None:
+        given.append(reason)
+
+    hook = RoundEndHook(Hooks([sys.executable, hooks.on_round_end[1]]), tmp_path, stop)
+    with capture_logs() as lines:
+        task = asyncio.create_task(hook.run())
+        hook.notice("digits", VersionEvaluated(EvaluationRecord(1, 0.1, {"accuracy": accuracy})))
+        hook.notice("digits", RoundEnded(ROUND, FIRST))
+        for _ in range(600):
+            await asyncio.sleep(0.1)
+            if lines:
+                break
+        task.cancel()
+    assert given == reasons, lines
 
 
 def test_the_rates_of_every_device_are_documented() -> None:

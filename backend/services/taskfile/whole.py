@@ -7,6 +7,7 @@ from msgspec import field
 from backend.services.taskfile.checkpoints import Checkpoints
 from backend.services.taskfile.coordination import Coordination, Training
 from backend.services.taskfile.data import Data
+from backend.services.taskfile.hooks import Hooks
 from backend.services.taskfile.model import Model
 from backend.services.taskfile.publication import Licence, Security, Try
 from backend.services.taskfile.types import Line, Name, Part
@@ -24,6 +25,7 @@ class TaskFile(Part, frozen=True):
     topics: list[Line] = field(default_factory=list)
     training: Training = Training()
     checkpoints: Checkpoints = Checkpoints()
+    hooks: Hooks = Hooks()
     security: Security = Security()
     trial: Try | None = field(name="try", default=None)
     licence: Licence = Licence()
