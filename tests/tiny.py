@@ -53,7 +53,18 @@ def keep_versions(folder: Path, last: int) -> None:
         file.write(f"\n[checkpoints]\nkeep_last = {last}\nkeep_best = 0\n")
 
 
-def write_task(folder: Path, *, ops: tuple[str, ...] = OPS, more: int = 0, **coordination: Any) -> Path:
+def bring_own(folder: Path, minimum: int, maximum: int, holdout: float) -> None:
+    """Has volunteers bring so many examples of their own to the task in `folder`, instead of shards."""
+    file = folder / "task.toml"
+    text = file.read_text("utf-8").replace('source = "shards"', 'source = "volunteer"')
+    text = text.replace('shards = "shards"\nshards_per_client = 2', 'preprocess = { kind = "array" }')
+    own = f"minimum = {minimum}\nmaximum = {maximum}\nholdout = {holdout}"
+    file.write_text(f"{text}\n[data.volunteer]\n{own}\n", "utf-8")
+
+
+def write_task(
+    folder: Path, *, ops: tuple[str, ...] = OPS, more: int = 0, holdout: int = 0, **coordination: Any
+) -> Path:
     """Writes task.toml, bundle and shards into `folder`, and returns it; `more` adds values of state."""
     bundle, shards = folder / "bundle", folder / "shards"
     weights = np.arange(SIZE + more, dtype="<f4")
@@ -66,7 +77,10 @@ def write_task(folder: Path, *, ops: tuple[str, ...] = OPS, more: int = 0, **coo
         (bundle / name).write_bytes(data)
     (bundle / "bundle.json").write_text(json.dumps(manifest(files, more)))
     shards.mkdir(exist_ok=True)
-    index = {"train": [_shard(shards, f"train-{n}", n) for n in range(SHARDS)], "holdout": []}
+    index = {
+        "train": [_shard(shards, f"train-{n}", n) for n in range(SHARDS)],
+        "holdout": [_shard(shards, f"holdout-{n}", SHARDS + n) for n in range(holdout)],
+    }
     (shards / "shards.json").write_text(json.dumps(index))
     (folder / "README.md").write_text(
         "# Tiny\n\nA line. <script>alert(1)</script> [x](javascript:alert(1))\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from backend.errors import StaleRoundError, UpdateRefusedError
@@ -19,7 +20,8 @@ from backend.wire.messages import Offer
 class Cohort:
     """The members of round `number`, which trains `version`. Owned by the machine of the rounds.
 
-    It ends with `wanted` accepted updates, when nobody is left to wait for, or at `until`.
+    It ends with `wanted` accepted updates, when nobody is left to wait for, or at `until`; then `ended` says
+    when it did.
     """
 
     number: int
@@ -29,6 +31,7 @@ class Cohort:
     opened: float
     until: float
     members: dict[str, Member]
+    ended: float = math.inf
 
     def timer(self) -> float:
         """When it is over at the latest."""
@@ -73,6 +76,7 @@ class Cohort:
 
     def end(self, now: float, roster: Roster, speeds: Speeds) -> list[Effect]:
         """Refuses what is incomplete. Members who were silent until the deadline are noted as such."""
+        self.ended = now
         late = StaleRoundError(f"Round {self.number} ended before your update was complete.")
         refusals: list[Effect] = []
         for client, member in self.members.items():

@@ -230,7 +230,7 @@ class Round:
         if self.phase is not Phase.AGGREGATING or version != self.version + 1:
             raise IllegalEventError(f"Version {version} was not asked for.")
         self.version, self._speeds.failed = version, False
-        seconds = self._close(now)
+        seconds = self._close(self.cohort.ended if self.cohort else now)
         if not self.plan.measures(version) or not self.roster.available:
             return self._go_on(now)
         self._enter(Phase.EVALUATING)
@@ -314,9 +314,9 @@ class Round:
             self._gathered = now + max(RETRY_SECONDS, self.plan.gather)
         return [abandoned]
 
-    def _close(self, now: float) -> float:
-        """Forgets the members; how long the round took."""
-        seconds = now - self.cohort.opened if self.cohort else 0.0
+    def _close(self, ended: float) -> float:
+        """Forgets the members; how long the round took, as it is recorded."""
+        seconds = ended - self.cohort.opened if self.cohort else 0.0
         self.cohort = None
         self._progress.spent += seconds
         return seconds

@@ -184,7 +184,7 @@ class SimulatedClient:
         self._stop_training()
         fetching = self._fetch(self._work.downloads(plan))
         training = self._work.steps(plan) * self.traits.step_seconds
-        turn = self._fate(fetching + training + self._work.size(plan) / self.traits.line.up.rate)
+        turn = self._fate(fetching + training + self._work.size() / self.traits.line.up.rate)
         self.labour.train(plan, fetching, turn.slowness)
         if turn.exit is not None:
             self._exit = self._loop.call_later(turn.after, self.drop_out, turn)

@@ -73,7 +73,7 @@ class Work(Protocol):
         """Address and size in bytes of everything that has to be there before the first step."""
         ...
 
-    def size(self, plan: Train) -> int:
+    def size(self) -> int:
         """Bytes of an update."""
         ...
 
@@ -126,7 +126,7 @@ class Labour:
         """Works on a plan whose parts will be here after `fetching` seconds."""
         self.stop_training()
         loop = asyncio.get_running_loop()
-        planned, size = self.work.steps(plan), self.work.size(plan)
+        planned, size = self.work.steps(plan), self.work.size()
         each, around = self.step_seconds * slowness, fetching + size / self.upload_rate
         steps = max(1, min(planned, int((1 - MARGIN) * (plan.seconds - around) / each)))
         attempt = Attempt(plan.round, plan.seconds, around + planned * each, cut=steps < planned)

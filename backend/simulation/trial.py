@@ -135,7 +135,11 @@ async def _shortened(task: Task, blobs: Blobs) -> Task:
     short = msgspec.structs.replace(
         manifest, parameters=parameters, files={**manifest.files, "weights.bin": weights}
     )
-    return dataclasses.replace(task, bundle=dataclasses.replace(task.bundle, manifest=short))
+    return dataclasses.replace(
+        task,
+        bundle=dataclasses.replace(task.bundle, manifest=short),
+        zero_control=address if task.zero_control else None,
+    )
 
 
 def _endless(task: Task) -> Task:

@@ -61,9 +61,8 @@ class Pretended:
             wanted[order.control] = VALUE_BYTES * sizes.trainable
         return wanted | {shard.sha256: self._bytes[shard.sha256] for shard in order.shards}
 
-    def size(self, plan: Train) -> int:
+    def size(self) -> int:
         """See Work."""
-        del plan
         return VALUE_BYTES * self._manifest.parameters.total
 
     def train(self, client: str, plan: Train, steps: int) -> Update:

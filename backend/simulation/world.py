@@ -8,6 +8,7 @@ from random import Random
 
 from backend.services.host import TaskHost
 from backend.services.ledger import Ledger
+from backend.services.observer import SILENCE, Observer
 from backend.services.task import Task
 from backend.simulation.clients import Fate, SimulatedClient, Traits
 from backend.simulation.door import SimulatedDoor, Tap, no_tap
@@ -26,7 +27,14 @@ class World:
     """Owns the server and the clients of one task. To be made and used on a virtual loop."""
 
     def __init__(
-        self, task: Task, records: Records, blobs: Blobs, run: int, megabits: float, tap: Tap = no_tap
+        self,
+        task: Task,
+        records: Records,
+        blobs: Blobs,
+        run: int,
+        megabits: float,
+        tap: Tap = no_tap,
+        observer: Observer = SILENCE,
     ) -> None:
         self.task = task
         self.clients: list[SimulatedClient] = []
@@ -35,6 +43,7 @@ class World:
         self._records = records
         self._blobs = blobs
         self._run = run
+        self._observer = observer
         self._loop = asyncio.get_running_loop()
 
     def clock(self) -> float:
@@ -45,7 +54,9 @@ class World:
         """Starts a server on what the stores hold."""
         ledger = Ledger(self.task, self._records, self._blobs, self._run)
         await ledger.open(self.clock())
-        host = TaskHost(self.task, ledger, self._blobs, evaluate=False, clock=self.clock)
+        host = TaskHost(
+            self.task, ledger, self._blobs, evaluate=False, clock=self.clock, observer=self._observer
+        )
         self.door.open(host)
         return host
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.tiny import write_task
+from tests.tiny import bring_own, write_task
 
 FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
 
@@ -63,13 +63,27 @@ def test_nobody_who_drops_out_and_nobody_who_wastes_work_without_churn(tiny: Pat
 
 
 def test_volunteers_bring_data_of_their_own(tiny: Path) -> None:
-    file = tiny / "task.toml"
-    text = file.read_text("utf-8").replace('source = "shards"', 'source = "volunteer"')
-    text = text.replace('shards = "shards"\nshards_per_client = 2', 'preprocess = { kind = "array" }')
-    file.write_text(text + "[data.volunteer]\nminimum = 20\nmaximum = 40\nholdout = 0.5\n", "utf-8")
+    bring_own(tiny, minimum=20, maximum=40, holdout=0.5)
     plan = facts(tiny, *FEW, "--churn", "0", "--examples", "30")["plan"]
     # Half of what each brings is held out.
     assert 10 <= plan["examples_per_version"] / plan["updates_per_version"] <= 20
+
+
+def test_a_long_vector_takes_its_time_on_the_lines(tmp_path: Path) -> None:
+    """Only a short one is really sent, which makes no difference to what is told."""
+    task = write_task(tmp_path / "long", more=1_000_000, min_available_clients=4)
+    changes = (
+        "training.control_variates=true",
+        "coordination.deadline=3600",
+        "coordination.min_deadline=3600",
+    )
+    plan = facts(task, *FEW, "--churn", "0", *(word for change in changes for word in ("--set", change)))[
+        "plan"
+    ]
+    update = 4 * 1_000_010
+    assert update < plan["server_bytes_in_per_round"] / plan["updates_per_version"] < 1.05 * update
+    # 4 MB in 10 Mbit/s.
+    assert max(one["seconds_needed"] or 0.0 for one in plan["devices"]) > 3.2
 
 
 def test_a_deadline_that_phones_cannot_meet_is_told_with_a_better_one(tiny: Path) -> None:

@@ -17,12 +17,14 @@ from backend.services.limits import USUAL
 from backend.services.manifest import Manifest, parse_manifest
 from backend.services.shardfile import decode_shard
 from backend.services.uploads import WINDOW_BYTES, Uploads
+from backend.web.receiver import Receiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names
 from backend.wire.messages import CHUNK_BYTES, Chunk, Offer
 from tests import tiny
 from tests.fuzzing.mutate import Mutator
 from tests.vectors.make_frames import PLACE
+from tests.web.streams import MOST, Collecting, receive
 
 GOLDEN = json.loads(PLACE.read_text())
 
@@ -49,6 +51,7 @@ def decoders() -> dict[str, Decoder]:
         "client frames": Decoder(_frames("client"), pack, _reads_canonically(decode_client), FrameError),
         "server frames": Decoder(_frames("server"), pack, _reads_canonically(decode_server), FrameError),
         "chunks": Decoder(_chunks(), pack, _receives, WrongLengthError),
+        "streams": Decoder(STREAMS, _stream, _reads_stream, FrameError),
         "shards": Decoder(
             [msgspec.msgpack.decode(shard) for shard in shards], pack, _reads_shard(manifest), BundleError
         ),
@@ -126,6 +129,55 @@ def _receives(data: bytes) -> None:
         until = max([until, *(credit.until for _, credit in credits)])
         assert arrived <= until <= size
         assert complete == (arrived == size)
+
+
+# Seeds of cuts, and frames: opcode with its flag, whether it is masked, payload.
+STREAMS: list[Any] = [
+    [7, [[0x82, True, b"hello"], [0x82, True, b"m" * 5000], [0x89, True, b"?"], [0x82, True, b"s" * 4095]]],
+    [8, [[0x02, True, b"a" * 4500], [0x8A, True, b""], [0x00, True, b"b" * 300], [0x80, True, b"c" * 4096]]],
+    [
+        9,
+        [
+            [0x81, True, "é".encode()],
+            [0x82, True, b"l" * MOST],
+            [0x82, True, b"x" * 70],
+            [0x88, True, b"\x03\xe8"],
+        ],
+    ],
+    [0, [[0x82, False, b"n" * 4096], [0x82, True, b"o" * (MOST + 1)]]],
+]
+
+
+def _stream(conversation: Any) -> bytes:
+    """A conversation as bytes: first the seed of its cuts."""
+    try:
+        cuts, frames = msgspec.convert(conversation, tuple[int, list[tuple[int, bool, bytes]]])
+    except msgspec.ValidationError as error:
+        raise TypeError("A conversation is a number and frames.") from error
+    return bytes([cuts % 256]) + b"".join(_frame(*frame) for frame in frames)
+
+
+def _frame(first: int, masked: bool, payload: bytes) -> bytes:
+    length, mask = len(payload), b"\x01\x80\xff\x33"
+    form, more = (length, b"") if length < 126 else (126, length.to_bytes(2, "big"))
+    head = bytes([first % 256, form | 0x80 * masked]) + more
+    return head + (mask + payload if masked else payload)
+
+
+def _reads_stream(data: bytes) -> None:
+    """In whatever pieces a stream comes, the receiver hears what websockets' parser hears."""
+    stream = data[1:]
+    random = Random(data[0] if data else 0)
+    cuts = [random.randrange(len(stream) + 1) for _ in range(random.choice([0, 1, 3, 20]))]
+    received, alone = Collecting(), Collecting()
+    receive(Receiver(received, MOST), stream, cuts)
+    alone.data_received(stream)
+    assert received.heard == alone.heard
+    fault = alone.connection.parser_exc
+    if received.connection.parser_exc is not None:
+        assert str(received.connection.parser_exc) == str(fault)
+    if fault is not None:
+        raise FrameError(str(fault))
 
 
 def _reads_shard(manifest: Manifest) -> Callable[[bytes], None]:

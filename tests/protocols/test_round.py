@@ -14,6 +14,7 @@ from backend.protocols import effects as do
 from backend.protocols.phases import RETRY_SECONDS, RETURN_SECONDS, TRANSITIONS, IllegalEventError, Phase
 from backend.protocols.plan import Plan
 from backend.protocols.round import Round
+from backend.protocols.stopping import StopRules
 from backend.services.manifest import MetricSpec
 from backend.wire.messages import Evaluation, Offer
 
@@ -263,6 +264,16 @@ def test_a_version_that_cannot_be_made_abandons_the_round() -> None:
     deliver(machine, "b", 2.0)
     assert machine.aggregation_failed("The disk is full.", 3.0) == [do.Abandon(1, "The disk is full.")]
     assert (machine.version, machine.phase) == (0, Phase.GATHERING)
+
+
+def test_the_time_that_stop_rules_count_is_what_is_recorded_of_rounds() -> None:
+    """Making and recording a version may take long; a server that starts again knows nothing of it."""
+    machine = opened("a", "b", plan=replace(PLAN, stop=StopRules(seconds=30.0)))
+    for client in ("a", "b"):
+        deliver(machine, client, 20.0)
+    machine.aggregated(1, 100.0)
+    assert machine.reason_to_finish() is None
+    assert machine.phase is Phase.TRAINING
 
 
 def test_rounds_go_on_where_an_earlier_run_stopped() -> None:

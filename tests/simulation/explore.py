@@ -34,6 +34,9 @@ class Explored:
     rounds: int = 0
     abandoned: int = 0
     updates: int = 0
+    cut_short: int = 0
+    evaluations: int = 0
+    finished: int = 0
     kills: int = 0
     virtual_seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -44,6 +47,9 @@ class Explored:
         self.rounds += len(evidence.rounds)
         self.abandoned += sum(one.outcome == "abandoned" for one in evidence.rounds)
         self.updates += sum(one.accepted for one in evidence.rounds)
+        self.cut_short += evidence.cut_short
+        self.evaluations += len(evidence.evaluations)
+        self.finished += evidence.finished
         self.kills += evidence.witness.life - 1
         self.virtual_seconds += evidence.seconds
 
@@ -119,7 +125,9 @@ def main() -> int:
         print(f"again: python -m tests.simulation.explore --seeds {seed} {seed + 1}\n", file=sys.stderr)
     print(
         f"{found.schedules} schedules, {len(found.failed)} failed: {found.rounds} rounds "
-        f"({found.abandoned} abandoned), {found.updates} updates counted, server killed {found.kills} times, "
+        f"({found.abandoned} abandoned), {found.updates} updates counted ({found.cut_short} cut short), "
+        f"{found.evaluations} evaluations, {found.finished} tasks finished, server killed "
+        f"{found.kills} times, "
         f"{found.virtual_seconds / 3600:.0f} hours of virtual time, {found.cpu_seconds:.0f} s of CPU."
     )
     return int(bool(found.failed))

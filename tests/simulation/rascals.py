@@ -1,9 +1,8 @@
-"""Clients that do wrong on purpose, and sound ones whose updates can be added up without rounding."""
+"""Clients that do wrong on purpose."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from random import Random
 
 import numpy as np
 
@@ -24,15 +23,13 @@ from backend.wire.messages import (
 )
 from tests.simulation.schedules import Mischief
 
-# The longest vectors stay within the task's bound of the norm.
-GRID, REACH = 2.0**-10, 64
-
 
 @dataclass
-class Changed:
-    """Another's work, whose outcome is changed. Implements labour.Work."""
+class Spoilt:
+    """Another's work, whose updates are bad in one way. Implements labour.Work."""
 
     work: Work
+    how: Mischief
 
     def bundle_bytes(self, kind: Kind) -> int:
         """See Work."""
@@ -50,9 +47,9 @@ class Changed:
         """See Work."""
         return self.work.downloads(order)
 
-    def size(self, plan: Train) -> int:
+    def size(self) -> int:
         """See Work."""
-        return self.work.size(plan)
+        return self.work.size()
 
     def train(self, client: str, plan: Train, steps: int) -> Update:
         """See Work."""
@@ -61,30 +58,6 @@ class Changed:
     def measure(self, client: str, exam: Evaluate) -> Findings:
         """See Work."""
         return self.work.measure(client, exam)
-
-    def change(self, update: Update) -> Update:
-        """What is sent instead of `update`."""
-        raise NotImplementedError
-
-
-@dataclass
-class Exact(Changed):
-    """Updates of whole multiples of 2**-10: their weighted sums are exact in float64, in any order."""
-
-    random: Random
-
-    def change(self, update: Update) -> Update:
-        """Another vector of the same length."""
-        random = np.random.default_rng(self.random.getrandbits(64))
-        values = random.integers(-REACH, REACH, len(update.vector) // 4, endpoint=True) * GRID
-        return replace(update, vector=values.astype("<f4").tobytes())
-
-
-@dataclass
-class Spoilt(Changed):
-    """Updates that are bad in one way."""
-
-    how: Mischief
 
     def change(self, update: Update) -> Update:
         """The update, spoilt; as it was where `how` is about something else."""

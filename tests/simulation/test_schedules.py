@@ -45,36 +45,6 @@ def test_the_same_seed_is_the_same_run() -> None:
     assert first.seconds == second.seconds
 
 
-def test_two_hundred_rounds_survive_the_death_of_half_their_clients(scene: tuple[Tasks, Stores]) -> None:
-    coordination = {
-        "rounds": 1000,
-        "min_available_clients": 6,
-        "quorum": 5,
-        "deadline": 20.0,
-        "gather": 1.0,
-        "server_optimizer": {"name": "fedavgm", "learning_rate": 0.5, "momentum": 0.5},
-    }
-    evidence = play(
-        Schedule(
-            seed=200,
-            coordination=coordination,
-            values=SIZES[0],
-            clients=12,
-            exits=0.5,
-            rascals=(),
-            trouble=2400.0,
-            kills=(),
-            away=0.0,
-            slow_worker=0.01,
-        ),
-        *scene,
-    )
-    assert len(evidence.rounds) >= 200
-    assert any(one.outcome == "abandoned" for one in evidence.rounds)
-    assert any(one.accepted < one.cohort for one in evidence.rounds if one.outcome == "version")
-    check(evidence)
-
-
 @pytest.mark.parametrize("mischief", MISCHIEF)
 def test_a_client_that_does_wrong_stops_nobody(scene: tuple[Tasks, Stores], mischief: str) -> None:
     coordination = {"rounds": 1000, "min_available_clients": 3, "quorum": 2, "deadline": 8.0, "gather": 0.5}

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
-from websockets.protocol import Protocol, Side, State
 
 from backend.web.receiver import LARGE_BYTES, Receiver
-
-MOST = 4 * LARGE_BYTES
-
-
-class Collecting:
-    """websockets' parser, with what the receiver gives besides; every message in its order."""
-
-    def __init__(self) -> None:
-        self.connection = Protocol(Side.SERVER, max_size=MOST)
-        self.heard: list[tuple[Opcode, bool, bytes]] = []
-        self.direct = 0
-
-    @property
-    def between_messages(self) -> bool:
-        return self.connection.state is State.OPEN and self.connection.current_size is None
-
-    def data_received(self, data: bytes) -> None:
-        self.connection.receive_data(data)
-        for event in self.connection.events_received():
-            assert isinstance(event, Frame)
-            self.heard.append((event.opcode, event.fin, bytes(event.data)))
-
-    def message_received(self, message: memoryview) -> None:
-        self.direct += 1
-        self.heard.append((Opcode.BINARY, True, bytes(message)))
-
+from tests.web.streams import MOST, Collecting, receive
 
 SIZES = st.one_of(
     st.integers(0, 130),
@@ -90,15 +64,3 @@ def test_a_large_frame_without_a_mask_or_beyond_the_limit_fails_the_connection()
         receive(Receiver(collecting, MOST), Frame(Opcode.BINARY, bytes(size)).serialize(mask=mask), [])
         assert collecting.connection.parser_exc is not None
         assert collecting.direct == 0
-
-
-def receive(receiver: Receiver, stream: bytes, cuts: list[int]) -> None:
-    """Writes the stream into the receiver's buffers, in pieces that end at the cuts."""
-    ends = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
-    for start, end in pairwise(ends):
-        while start < end:
-            buffer = receiver.buffer()
-            taken = min(len(buffer), end - start)
-            buffer[:taken] = stream[start : start + taken]
-            receiver.filled(taken)
-            start += taken
