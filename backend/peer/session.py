@@ -162,7 +162,8 @@ class Session:
 
     def _connect(self, delay: float) -> None:
         if delay:
-            sentence = f"The server is away ({self._reason}); next attempt in {delay:.1f} s."
+            cause = self.machine.dismissal or f"The server is away ({self._reason})."
+            sentence = f"{cause} Next attempt in {delay:.1f} s."
             self._reporter.tell("offline", sentence, seconds=round(delay, 3))
         self._outbox = asyncio.Queue()
         self._uploading_since = None

@@ -38,6 +38,8 @@ from backend.wire.messages import (
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 30.0
+# Whom the server sent away comes back as if so many attempts had failed: not within its limits' seconds.
+DISMISSED_ATTEMPTS = 4
 
 
 class Phase(StrEnum):
@@ -237,6 +239,8 @@ class Participant:
     refused: int = 0
     examples: int = 0
     reason: str | None = None
+    # Why the server closed the connection, until it is open again.
+    dismissal: str | None = None
 
     @property
     def phase(self) -> Phase:
@@ -278,7 +282,8 @@ class Participant:
     def _start(self, hello: Hello) -> list[Effect]:
         if self.link is not Link.CLOSED:
             return []
-        self.link, self.hello, self.attempts, self.reason, self.finished = Link.OPENING, hello, 0, None, False
+        self.link, self.hello, self.attempts, self.finished = Link.OPENING, hello, 0, False
+        self.reason = self.dismissal = None
         return [Connect(0.0)]
 
     def _connected(self) -> list[Effect]:
@@ -374,7 +379,7 @@ class Participant:
         return []
 
     def _welcome(self, frame: Welcome) -> list[Effect]:
-        self.link, self.attempts = Link.OPEN, 0
+        self.link, self.attempts, self.dismissal = Link.OPEN, 0, None
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.bundle, self.ready, self.counted = frame.bundle, None, None
@@ -387,6 +392,9 @@ class Participant:
     def _closing(self, code: str, reason: str) -> list[Effect]:
         self.reason = reason
         if code != "replaced":
+            self.dismissal = reason
+            if code != "idle":
+                self.attempts = max(self.attempts, DISMISSED_ATTEMPTS)
             return []
         self.link = Link.CLOSED
         return [Close(), *self._forget_all()]

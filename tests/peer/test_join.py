@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from backend.wire.codec import encode
+from backend.wire.messages import Leave
 from tests.peer.joining import joined
+from tests.web.raw import Raw
 from tests.web.running import Server, running
 
 pytestmark = pytest.mark.tensorflow
@@ -89,6 +92,21 @@ def test_after_the_server_was_killed_and_started_again_it_goes_on(
             peer.expect("connected", 60)
             peer.expect("accepted", 60)
             assert peer.stop()[0] == 0
+
+
+def test_who_is_sent_away_says_why_and_comes_back(
+    digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINGA_MAX_CLIENTS", "1")
+    with running(digits, tmp_path / "data", *ALONE) as server, Raw(server.url, task="digits") as other:
+        other.join("another-client-with-its-token")
+        with joined(tmp_path / "home", server.url) as peer:
+            news = peer.expect("offline", 60)
+            assert "as many as this task may have" in news["message"]
+            assert "Next attempt in" in news["message"]
+            assert news["seconds"] >= 4
+            other.send(encode(Leave()))
+            peer.expect("connected", 60)
 
 
 def test_two_peers_of_one_machine_are_two_clients(server: Server, tmp_path: Path) -> None:

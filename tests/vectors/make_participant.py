@@ -208,6 +208,10 @@ STORIES: dict[str, list[Json]] = {
     "replaced by another window": [*TRAINING, closing("replaced"), lost(0.5), trained(1)],
     "replaced before Welcome": [START, CONNECTED, closing("replaced"), lost(0.5)],
     "closed for another reason": [*READY, closing("idle"), lost(0.5), CONNECTED, welcome()],
+    "sent away": [*READY, closing("too-fast"), lost(0.5), CONNECTED, welcome(), lost(0.5)],
+    "sent away at the door, again and again": [
+        START, *[CONNECTED, closing("busy"), lost(0.5)] * 4, CONNECTED, welcome(), lost(0.5),
+    ],
     "the task is finished": [
         *TRAINING, state("finished", 1), trained(1), lost(0.5), CONNECTED, welcome(), state("finished", 1),
     ],

@@ -167,6 +167,20 @@ describe("What the volunteer's device does, in words", () => {
     expect(status.steps).toEqual([12, 36]);
   });
 
+  test("who is sent away reads why, until the next connection is open", () => {
+    const reason = "512 connections come from your network address already.";
+    const lost: Event = { type: "disconnected", random: 0.5 };
+    const events: readonly Event[] = [
+      ...READY,
+      { type: "frame", frame: { type: "closing", code: "busy", reason } },
+      lost,
+    ];
+    const status = statusOf(view(events, { retryAt: 9000 }), 1000);
+    expect(status).toMatchObject({ line: "Offline: trying again in 8 s", hint: reason });
+    const welcomed = [...events, ...READY.filter(({ type }) => type !== "start"), lost];
+    expect(statusOf(view(welcomed), 0).hint).toContain("cannot be reached");
+  });
+
   test("what is spoken does not change with every step and second", () => {
     const spoken = (step: number) =>
       statusOf(view(TRAINING, { progress: { ...progress, step } }), step * 1000).spoken;

@@ -76,7 +76,7 @@ function inviting(own: number | null): string {
 
 function offline({ machine, progress, retryAt }: View, now: number): Words {
   const wait = retryAt === null ? "now" : `in ${seconds((retryAt - now) / 1000)}`;
-  let hint = "The server cannot be reached. Nothing is lost: this goes on by itself.";
+  let hint = machine.dismissal ?? "The server cannot be reached. Nothing is lost: this goes on by itself.";
   if (machine.plan && machine.offer)
     hint = "Your update is ready and goes out as soon as the server is back.";
   else if (machine.plan && progress) {

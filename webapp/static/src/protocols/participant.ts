@@ -9,6 +9,8 @@ import type { ClientFrame, FrameOf, ServerFrame } from "../shared/wire";
 
 const FIRST_DELAY = 0.5;
 const LONGEST_DELAY = 30;
+// Whom the server sent away comes back as if so many attempts had failed: not within its limits' seconds.
+const DISMISSED_ATTEMPTS = 4;
 
 /** What the participant does, in the word that the page explains. */
 export type Phase =
@@ -100,6 +102,8 @@ export interface State {
   readonly examples: number;
   /** The last refusal or closing, for people. */
   readonly reason: string | null;
+  /** Why the server closed the connection, until it is open again. */
+  readonly dismissal: string | null;
 }
 
 export const INITIAL: State = {
@@ -119,6 +123,7 @@ export const INITIAL: State = {
   refused: 0,
   examples: 0,
   reason: null,
+  dismissal: null,
 };
 
 export interface Step {
@@ -183,7 +188,7 @@ function chain(state: State, ...changes: readonly ((state: State) => Step)[]): S
 function start(state: State, hello: Hello): Step {
   if (state.link !== "closed") return step(state);
   return step(
-    { ...state, link: "opening", hello, attempts: 0, reason: null, finished: false },
+    { ...state, link: "opening", hello, attempts: 0, reason: null, dismissal: null, finished: false },
     { type: "connect", delay: 0 },
   );
 }
@@ -281,7 +286,7 @@ function frame(state: State, message: ServerFrame): Step {
 }
 
 function welcome(state: State, bundle: string): Step {
-  const open: State = { ...state, link: "open", attempts: 0 };
+  const open: State = { ...state, link: "open", attempts: 0, dismissal: null };
   if (state.bundle !== bundle) {
     // The first visit, or the task's model was converted again while we were away.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
@@ -294,7 +299,10 @@ function welcome(state: State, bundle: string): Step {
 
 function closing(state: State, { code, reason }: FrameOf<"closing">): Step {
   if (state.link !== "greeted" && state.link !== "open") return step(state);
-  if (code !== "replaced") return step({ ...state, reason });
+  if (code !== "replaced") {
+    const least = code === "idle" ? 0 : DISMISSED_ATTEMPTS;
+    return step({ ...state, reason, dismissal: reason, attempts: Math.max(state.attempts, least) });
+  }
   const forgotten = forgetAll({ ...state, reason, link: "closed" });
   return step(forgotten.state, { type: "close" }, ...forgotten.effects);
 }
