@@ -12,19 +12,28 @@ from backend.services.taskfile import TaskFile
 from backend.simulation.advice import PLURALS, advice
 from backend.simulation.outcome import Outcome
 from backend.simulation.population import Population
+from backend.simulation.trial import Trained, Tried
 from backend.web.words import counted
 
-Found = list[tuple[str, Outcome]]
+Found = list[tuple[str, Tried]]
+# So many versions of a curve are shown.
+POINTS = 10
 
 
 def print_forecast(file: TaskFile, population: Population, found: Found, console: Console) -> None:
     """The plan's own figures, what they say to its owner, and the variants beside it."""
-    (_, plan), *_ = found
+    (_, tried), *_ = found
+    plan = tried.outcome
     people = f"{counted(population.clients, 'client')}, {population.churn:.0%} of their work broken off"
     console.print(f"\n  [bold]{escape(file.title)}[/bold]  {counted(plan.rounds, 'round')} with {people}\n")
     console.print(Padding(_facts(plan, file), (0, 2, 1, 2)))
     console.print("  [bold cyan]Devices[/bold cyan]")
     console.print(Padding(_devices(plan), (0, 2, 1, 2)))
+    if tried.trained is not None:
+        console.print("  [bold cyan]Training[/bold cyan]")
+        console.print(Padding(_curve(tried.trained), (0, 2, 1, 2)))
+        spent = f"{counted(tried.trained.steps, 'step')} took {tried.trained.seconds:.0f} s on this machine."
+        console.print(Padding(spent, (0, 2, 1, 2)))
     for sentence in advice(plan, file):
         console.print(Padding(f"[yellow]{sentence}[/yellow]", (0, 2, 1, 2)))
     if len(found) > 1:
@@ -71,9 +80,25 @@ def _variants(found: Found) -> Table:
     table.add_column("", no_wrap=True)
     for heading in ("rounds an hour", "abandoned", "wasted", "until all versions"):
         table.add_column(heading, justify="right")
-    for change, one in found:
+    for change, tried in found:
+        one = tried.outcome
         cells = (_number(one.rounds_per_hour), _share(one.abandoned_share), _share(one.wasted_work))
         table.add_row(escape(change) or "as it is", *cells, _hours(one.hours_to_all_versions))
+    return table
+
+
+def _curve(trained: Trained) -> Table:
+    """Some versions, the first and the last among them."""
+    names = list(trained.curve[-1].metrics)
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("version", "after", "training loss", "held-out loss", *names):
+        table.add_column(heading, justify="right")
+    last = len(trained.curve) - 1
+    for at in sorted({round(last * share / (POINTS - 1)) for share in range(POINTS)}):
+        one = trained.curve[at]
+        metrics = (f"{one.metrics[name]:.4f}" if name in one.metrics else "-" for name in names)
+        losses = ("-" if loss is None else f"{loss:.4f}" for loss in (one.trained_loss, one.loss))
+        table.add_row(f"{one.version:,}", _hours(one.hours), *losses, *metrics)
     return table
 
 
@@ -96,6 +121,8 @@ def _size(value: float | None) -> str:
 def _hours(value: float | None) -> str:
     if value is None:
         return "never, like this"
+    if value < 1 / 30:
+        return f"{3600 * value:.0f} s"
     if value < 1:
         return f"{60 * value:.0f} minutes"
     return f"{value:.1f} hours" if value < 48 else f"{value / 24:.1f} days"

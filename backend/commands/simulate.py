@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,9 +21,8 @@ from backend.services.task import TASK_FILE
 from backend.services.taskfile import TaskFile, read_task_file
 from backend.settings import ops_file
 from backend.simulation.advice import advice
-from backend.simulation.outcome import Outcome
 from backend.simulation.population import Population
-from backend.simulation.trial import Trial, try_task
+from backend.simulation.trial import Trial, Tried, try_task
 from backend.simulation.variants import variants
 
 ROUNDS = 20
@@ -81,6 +81,11 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--variants", action="store_true", help="also with half and double the deadline and the quorum"
     )
+    parser.add_argument(
+        "--train",
+        action="store_true",
+        help="really train, with TensorFlow on this machine, and show the curve: as slow as that is",
+    )
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
 
@@ -89,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
     """Tries the plan and its variants, and reports."""
     # Abandoned rounds are what is to be counted here, not news.
     logging.getLogger("minga").setLevel(logging.CRITICAL)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     path = args.task / TASK_FILE if args.task.is_dir() else args.task
     if not path.is_file():
         raise TaskFileError(f"There is no task file at {path}; give one, or a folder that holds {TASK_FILE}.")
@@ -96,10 +102,10 @@ def run(args: argparse.Namespace) -> int:
     file = read_task_file(path, overrides)
     population = Population(args.clients, args.churn, args.devices, args.upload, args.download, args.examples)
     rounds = min(args.rounds or ROUNDS, file.coordination.rounds)
-    trial = Trial(path, overrides, population, rounds, args.server, args.seed)
+    trial = Trial(path, overrides, population, rounds, args.server, args.seed, args.train)
     allowed = read_allow_list(ops_file())
     console = Console(stderr=True)
-    found: list[tuple[str, Outcome]] = []
+    found: list[tuple[str, Tried]] = []
     with console.status("Simulating ..."):
         for change in ("", *(variants(file, population.clients) if args.variants else ())):
             one = replace(trial, overrides=(*overrides, change)) if change else trial
@@ -109,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(
-    args: argparse.Namespace, file: TaskFile, population: Population, found: list[tuple[str, Outcome]]
+    args: argparse.Namespace, file: TaskFile, population: Population, found: list[tuple[str, Tried]]
 ) -> None:
     if args.json:
         (_, plan), *others = found
@@ -117,9 +123,10 @@ def _report(
             "task": file.name,
             "seed": args.seed,
             "population": asdict(population),
-            "plan": asdict(plan),
-            "advice": advice(plan, file),
-            "variants": [{"change": change, **asdict(outcome)} for change, outcome in others],
+            "plan": asdict(plan.outcome),
+            "advice": advice(plan.outcome, file),
+            "trained": asdict(plan.trained) if plan.trained else None,
+            "variants": [{"change": change, **asdict(one.outcome)} for change, one in others],
         }
         json.dump(told, sys.stdout, indent=1)
         sys.stdout.write("\n")

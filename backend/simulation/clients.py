@@ -140,6 +140,10 @@ class SimulatedClient:
                 self.labour.measure(exam, self._fetch(self._work.downloads(exam)))
             case to.AbortMeasuring():
                 self.labour.stop_measuring()
+            case to.KeepChange(number):
+                self._work.keep(self.id, number, undo=False)
+            case to.UndoChange(number):
+                self._work.keep(self.id, number, undo=True)
             case to.SendChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case to.Close():

@@ -85,6 +85,10 @@ class Work(Protocol):
         """The measurement, made."""
         ...
 
+    def keep(self, client: str, number: int, *, undo: bool) -> None:
+        """The update of round `number` counts, or (`undo`) does not after all: for the control variate."""
+        ...
+
 
 @dataclass
 class Attempt:

@@ -8,6 +8,7 @@ import hashlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from backend.errors import SettingsError
 from backend.services.host import TaskHost
 from backend.services.inspection import inspect
 from backend.services.manifest import Parameters
+from backend.services.observer import SILENCE
 from backend.services.task import Task, load_task
 from backend.services.taskfile import Stop
 from backend.services.traffic import traffic
@@ -27,6 +29,9 @@ from backend.simulation.work import Pretended
 from backend.simulation.world import World
 from backend.stores.contracts import Blobs
 from backend.stores.embedded import Stores, open_stores
+
+if TYPE_CHECKING:
+    from backend.simulation.native import Native, Point
 
 # All come at once, more or less, and the first rounds, in which not all are there yet, are left out.
 ARRIVAL_SECONDS = 2.0
@@ -49,35 +54,71 @@ class Trial:
     rounds: int
     server_megabits: float
     seed: int
+    train: bool = False
 
 
-def try_task(trial: Trial, allowed: frozenset[str]) -> Outcome:
-    """Runs a trial. Raises TaskFileError, BundleError or SettingsError with a sentence."""
+@dataclass(frozen=True)
+class Trained:
+    """What came of real training: steps and seconds that were spent on it here, and the curve."""
+
+    steps: int
+    seconds: float
+    curve: list[Point]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a trial came to; `trained` is None where training was pretended."""
+
+    outcome: Outcome
+    trained: Trained | None = None
+
+
+def try_task(trial: Trial, allowed: frozenset[str]) -> Tried:
+    """Runs a trial. Raises TaskFileError, BundleError, SettingsError or PeerError with a sentence."""
     with tempfile.TemporaryDirectory(prefix="minga-") as folder:
         return clock.run(_run(trial, allowed, Path(folder)))
 
 
-async def _run(trial: Trial, allowed: frozenset[str], folder: Path) -> Outcome:
+async def _run(trial: Trial, allowed: frozenset[str], folder: Path) -> Tried:
     stores = open_stores(folder)
     try:
         task = await load_task(trial.path, trial.overrides, allowed, stores.blobs)
-        return await _play(trial, task, stores)
+        _check(trial, task)
+        native = await _native(task, stores.blobs, trial.seed) if trial.train else None
+        run = await stores.records.open_run(task.file.name, task.bundle.address)
+        outcome = await _play(trial, task, stores, run, native)
+        if native is None:
+            return Tried(outcome)
+        curve = native.curve(await stores.records.versions(run))
+        return Tried(outcome, Trained(native.steps_trained, native.seconds, curve))
     finally:
         await stores.close()
 
 
-async def _play(trial: Trial, task: Task, stores: Stores) -> Outcome:
+def _check(trial: Trial, task: Task) -> None:
     least = task.file.coordination.min_available_clients
     if trial.population.clients < least:
         raise SettingsError(
             f"{trial.population.clients} clients are fewer than the {least} that this task waits for; "
             "give more with --clients, or lower coordination.min_available_clients."
         )
-    short = _endless(await _shortened(task, stores.blobs))
-    run = await stores.records.open_run(task.file.name, task.bundle.address)
-    world = World(short, stores.records, stores.blobs, run, trial.server_megabits)
+
+
+async def _native(task: Task, blobs: Blobs, seed: int) -> Native:
+    # Only those who ask for it wait for TensorFlow.
+    from backend.simulation.native import open_native
+
+    return await open_native(task, blobs, seed)
+
+
+async def _play(trial: Trial, task: Task, stores: Stores, run: int, native: Native | None) -> Outcome:
+    short = _endless(task if native else await _shortened(task, stores.blobs))
+    manifest, shards = task.bundle.manifest, (*task.shards.train, *task.shards.measured)
+    work = native or Pretended(manifest, shards, trial.seed, short.bundle.manifest.parameters)
+    world = World(short, stores.records, stores.blobs, run, trial.server_megabits, observer=native or SILENCE)
     host = await world.open_server()
-    await _let_in(trial, task, short, world)
+    _let_in(trial, task, work, world)
     await _until_round(host, SETTLING + 1)
     before = _moved(world)
     await _until_round(host, SETTLING + trial.rounds + 1)
@@ -112,11 +153,9 @@ def _attempts(world: World) -> dict[str, list[list[Attempt]]]:
     return dict(sorted(found.items()))
 
 
-async def _let_in(trial: Trial, task: Task, short: Task, world: World) -> None:
+def _let_in(trial: Trial, task: Task, work: Pretended, world: World) -> None:
     manifest = task.bundle.manifest
     times = inspect(manifest, traffic(manifest, task.bundle.manifest_bytes)).step_times
-    shards = (*task.shards.train, *task.shards.measured)
-    work = Pretended(manifest, shards, trial.seed, short.bundle.manifest.parameters)
     for traits, fate, random in people(trial.population, times, task.file.data.own, trial.seed):
         client = world.add_client(traits, work.bringing(*traits.examples), fate, random)
         asyncio.get_running_loop().call_later(random.uniform(0.0, ARRIVAL_SECONDS), client.start)
@@ -143,6 +182,10 @@ async def _shortened(task: Task, blobs: Blobs) -> Task:
 
 
 def _endless(task: Task) -> Task:
-    """The task with more rounds than any trial has, and no other reason to stop."""
-    endless = msgspec.structs.replace(task.file.coordination, rounds=MOST_ROUNDS, stop=Stop())
-    return dataclasses.replace(task, file=msgspec.structs.replace(task.file, coordination=endless))
+    """The task with more rounds than any trial has, no other reason to stop, and all versions kept."""
+    file = task.file
+    endless = msgspec.structs.replace(file.coordination, rounds=MOST_ROUNDS, stop=Stop())
+    keeping = msgspec.structs.replace(file.checkpoints, keep_last=MOST_ROUNDS)
+    return dataclasses.replace(
+        task, file=msgspec.structs.replace(file, coordination=endless, checkpoints=keeping)
+    )

@@ -79,13 +79,16 @@ class Pretended:
         examples = self._epoch(exam)
         return Findings(examples, *self._figures(self._random(client, -exam.round), examples))
 
+    def keep(self, client: str, number: int, *, undo: bool) -> None:
+        """See Work: noise needs no correction."""
+
     def _random(self, client: str, number: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox([self._seed, int(client, 16) + number]))
 
     def _figures(self, random: np.random.Generator, examples: int) -> tuple[float, Sums]:
         rows = sum(metric.rows for metric in self._manifest.metrics)
         loss, right = random.uniform(0.5, 1.5), float(random.binomial(examples, 0.5))
-        return loss, [(right, examples)] * rows
+        return loss, [(right, float(examples))] * rows
 
     def _epoch(self, order: Train | Evaluate) -> int:
         """Examples of one epoch: the shards', or else the client's own."""

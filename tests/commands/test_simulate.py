@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from backend.commands.build import build_task
 from tests.tiny import bring_own, write_task
 
+DIGITS = Path(__file__).parents[2] / "models" / "digits"
 FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
 
 
@@ -67,6 +69,29 @@ def test_volunteers_bring_data_of_their_own(tiny: Path) -> None:
     plan = facts(tiny, *FEW, "--churn", "0", "--examples", "30")["plan"]
     # Half of what each brings is held out.
     assert 10 <= plan["examples_per_version"] / plan["updates_per_version"] <= 20
+
+
+@pytest.mark.tensorflow
+def test_training_for_real_shows_what_becomes_of_the_model_and_changes_nothing_else() -> None:
+    build_task(DIGITS)
+    words = (DIGITS, "--clients", "5", "--rounds", "6", "--churn", "0.2")
+    pretended, real = facts(*words), facts(*words, "--train")
+    assert pretended["trained"] is None
+    assert real["plan"] == pretended["plan"]
+    trained = real["trained"]
+    assert trained["steps"] > 0
+    first, *_, last = trained["curve"]
+    assert (first["version"], first["trained_loss"]) == (0, None)
+    assert last["version"] == len(trained["curve"]) - 1 >= 6
+    assert last["loss"] < first["loss"] / 2
+    assert last["metrics"]["accuracy"] > 0.8 > 0.3 > first["metrics"]["accuracy"]
+
+
+def test_what_volunteers_keep_to_themselves_cannot_be_trained_on(tiny: Path) -> None:
+    bring_own(tiny, minimum=20, maximum=40, holdout=0.5)
+    done = minga(tiny, *FEW, "--train")
+    assert done.returncode == 2
+    assert "--train needs data, and this task's stays with its volunteers" in done.stderr
 
 
 def test_a_long_vector_takes_its_time_on_the_lines(tmp_path: Path) -> None:

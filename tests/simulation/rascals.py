@@ -59,6 +59,10 @@ class Spoilt:
         """See Work."""
         return self.work.measure(client, exam)
 
+    def keep(self, client: str, number: int, *, undo: bool) -> None:
+        """See Work."""
+        self.work.keep(client, number, undo=undo)
+
     def change(self, update: Update) -> Update:
         """The update, spoilt; as it was where `how` is about something else."""
         vector = np.frombuffer(update.vector, "<f4").copy()

@@ -1,0 +1,169 @@
+"""Real training for a trial: the peer's own trainer and graphs, at the clients' virtual pace."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from backend.errors import SettingsError
+from backend.numerics.vectors import Vector
+from backend.peer.evaluator import Evaluator
+from backend.peer.graphs import import_graphs, open_bundle
+from backend.peer.measurer import Measurer
+from backend.peer.shards import Examples, join_shards, read_shard
+from backend.peer.step import never, read_totals
+from backend.peer.trainer import Control, Plan, Trainer
+from backend.services.observer import Event, RoundEnded
+from backend.services.task import Task
+from backend.simulation.labour import Findings, Update
+from backend.simulation.work import Pretended
+from backend.stores.contracts import Blobs, VersionRecord
+from backend.wire.messages import Evaluate, Shard, Train
+
+
+@dataclass(frozen=True)
+class Point:
+    """A version, `hours` of virtual time after the beginning.
+
+    `loss` and `metrics` are those of held-out examples, or None; `trained_loss` is what clients saw while
+    they trained it, None for version 0.
+    """
+
+    version: int
+    hours: float
+    trained_loss: float | None
+    loss: float | None
+    metrics: dict[str, float]
+
+
+class Native(Pretended):
+    """Trains for all clients of a trial, one after the other. Implements labour.Work, and Observer.
+
+    Sizes, numbers of steps and times are those of pretended training. `steps` and `seconds` are what was
+    really done here. Owns the clients' control variates, and the paths of all vectors on offer.
+    """
+
+    def __init__(self, task: Task, blobs: Blobs, seed: int) -> None:
+        super().__init__(task.bundle.manifest, (*task.shards.train, *task.shards.measured), seed)
+        graphs = import_graphs(open_bundle(task.bundle.folder, ["train", "apply", "evaluate"]), "cpu")
+        self.steps_trained = 0
+        self.seconds = 0.0
+        self._blobs = blobs
+        self._graphs = graphs
+        self._trainer = Trainer(graphs)
+        self._measurer = Measurer(graphs)
+        self._sizes = task.bundle.manifest.parameters
+        self._holdout = task.shards.holdout
+        self._paths: dict[str, Path] = {}
+        self._examples: dict[str, Examples] = {}
+        self._variates: dict[str, Vector] = {}
+        self._changes: dict[str, tuple[int, Vector]] = {}
+        self._finding: set[asyncio.Task[None]] = set()
+
+    def bringing(self, examples: int, held_out: int) -> Native:
+        """See Pretended: nobody brings anything here."""
+        del examples, held_out
+        return self
+
+    async def find(self, addresses: Sequence[str | None]) -> None:
+        """Makes blobs known that plans may name."""
+        for address in addresses:
+            if address is not None:
+                self._paths[address] = await self._blobs.path(address)
+
+    def notice(self, _task: str, event: Event) -> None:
+        """See Observer: a new version can be read before anybody hears of it."""
+        if isinstance(event, RoundEnded) and event.version is not None:
+            finding = asyncio.create_task(self.find([event.version.weights, event.version.control]))
+            self._finding.add(finding)
+            finding.add_done_callback(self._finding.discard)
+
+    def train(self, client: str, plan: Train, steps: int) -> Update:
+        """See Work."""
+        began = time.perf_counter()
+        control = None
+        if plan.control is not None:
+            own = self._variates.get(client, np.zeros(self._sizes.trainable, np.float32))
+            control = Control(self._vector(plan.control), own)
+        result = self._trainer.train(
+            self._vector(plan.weights),
+            Plan(
+                epochs=plan.epochs,
+                learning_rate=plan.learning_rate,
+                seed=plan.seed,
+                steps=plan.steps,
+                batch_size=plan.batch_size,
+                past_steps=plan.past_steps,
+                proximal_mu=plan.proximal_mu,
+                control=control,
+            ),
+            self._shards(plan.shards),
+            lambda done, _: done >= steps,
+            lambda _: None,
+        )
+        if result.change is not None:
+            self._changes[client] = plan.round, result.change
+        self.steps_trained += result.steps
+        self.seconds += time.perf_counter() - began
+        return Update(result.content(), result.examples, result.steps, result.loss, result.sums)
+
+    def measure(self, client: str, exam: Evaluate) -> Findings:
+        """See Work."""
+        del client
+        totals = self._measurer.totals(self._vector(exam.weights), self._shards(exam.shards), never)
+        return Findings(*read_totals(totals))
+
+    def keep(self, client: str, number: int, *, undo: bool) -> None:
+        """See Work."""
+        made_in, change = self._changes[client]
+        assert made_in == number  # noqa: S101 - a client has one update at a time.
+        own = self._variates.get(client, np.zeros_like(change))
+        self._variates[client] = own - change if undo else own + change
+
+    def curve(self, versions: Sequence[VersionRecord]) -> list[Point]:
+        """What became of the model, measured on all held-out shards."""
+        evaluator = self._evaluator()
+        return [self._point(one, versions[0].created, evaluator) for one in versions]
+
+    def _point(self, one: VersionRecord, began: float, evaluator: Evaluator | None) -> Point:
+        found = None if evaluator is None else evaluator.evaluate(one.version, self._vector(one.weights))
+        return Point(
+            version=one.version,
+            hours=(one.created - began) / 3600,
+            trained_loss=one.loss,
+            loss=found.loss if found else None,
+            metrics=found.metrics if found else one.metrics,
+        )
+
+    def _evaluator(self) -> Evaluator | None:
+        manifest = self._graphs.manifest
+        shards = [read_shard(path.read_bytes(), manifest) for path in self._holdout]
+        return Evaluator(self._graphs, join_shards(shards)) if shards else None
+
+    def _vector(self, address: str) -> Vector:
+        return np.fromfile(self._paths[address], "<f4")
+
+    def _shards(self, wanted: Sequence[Shard]) -> Examples:
+        for shard in wanted:
+            if shard.sha256 not in self._examples:
+                content = self._paths[shard.sha256].read_bytes()
+                self._examples[shard.sha256] = read_shard(content, self._graphs.manifest)
+        return join_shards([self._examples[shard.sha256] for shard in wanted])
+
+
+async def open_native(task: Task, blobs: Blobs, seed: int) -> Native:
+    """Real training of a task's versions. Raises SettingsError, PeerError without TensorFlow, BundleError."""
+    if task.file.data.own is not None:
+        raise SettingsError(
+            "--train needs data, and this task's stays with its volunteers; leave it out to try the plan "
+            "alone."
+        )
+    native = Native(task, blobs, seed)
+    shards = [shard.sha256 for shard in (*task.shards.train, *task.shards.measured)]
+    await native.find([task.bundle.weights, task.zero_control, *shards])
+    return native
