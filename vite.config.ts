@@ -2,7 +2,7 @@ import { defineConfig, type Plugin } from "vite";
 import { wasmKernels } from "./vite.kernels";
 
 /** One entry a page; templates find the hashed names in manifest.json. */
-const PAGES = ["gallery", "task", "train"];
+const PAGES = ["gallery", "rounds", "task", "train"];
 
 const THREAD_SCRIPT =
   /new Blob\(\[`var WasmBackendModuleThreadedSimd = ` \+\s*\w+\.toString\(\)\], \{[^}]*\}\)/;

@@ -23,8 +23,9 @@ from backend.services.observer import SILENCE, Observer
 from backend.services.opening import Doorway, Opener
 from backend.services.task import find_tasks
 from backend.services.taskfile import TaskFile
+from backend.services.timeline import rounds_told, version_told
 from backend.services.traffic import program_bytes, traffic
-from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
+from backend.stores.contracts import EvaluationRecord
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
@@ -121,9 +122,11 @@ class Catalogue:
             "left_out": self.problems,
         }
 
-    async def rounds(self, name: str, after: int, last: int) -> list[dict[str, Any]]:
+    async def rounds(
+        self, name: str, after: int, last: int, before: int | None = None
+    ) -> list[dict[str, Any]]:
         """The newest `last` rounds after `after`, oldest first (docs/reference/http.md). NotFoundError."""
-        return [_round(one) for one in await self.host(name).ledger.rounds(after, last)]
+        return await rounds_told(self.host(name).ledger, after, last, before)
 
     def host(self, name: str) -> TaskHost:
         """The host of the task. Raises NotFoundError."""
@@ -193,7 +196,7 @@ class Catalogue:
     async def versions(self, name: str) -> list[dict[str, Any]]:
         """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
         ledger = self.host(name).ledger
-        return [_version(one, ledger.evaluations.get(one.version)) for one in ledger.versions]
+        return [version_told(one, ledger.evaluations.get(one.version)) for one in ledger.versions]
 
     async def contributions(self, name: str) -> list[dict[str, Any]]:
         """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
@@ -238,23 +241,3 @@ class Catalogue:
 
 def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:
     return evaluations[max(evaluations)].metrics.get("accuracy") if evaluations else None
-
-
-def _round(record: RoundRecord) -> dict[str, Any]:
-    return {**asdict(record), "opened": record.ended - record.seconds}
-
-
-def _version(record: VersionRecord, evaluation: EvaluationRecord | None) -> dict[str, Any]:
-    return {
-        "version": record.version,
-        "round": record.round,
-        "weights": record.weights,
-        "accepted": record.accepted,
-        "examples": record.examples,
-        "loss": record.loss,
-        "metrics": record.metrics,
-        "evaluation": evaluation and {"loss": evaluation.loss, "metrics": evaluation.metrics},
-        "seconds": record.seconds,
-        "created": record.created,
-        "let_go": record.let_go,
-    }

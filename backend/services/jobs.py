@@ -97,7 +97,7 @@ class Jobs:
 
     def record_abandoned(self, tally: Tally, reason: str, seconds: float) -> None:
         """Records a round that made no version."""
-        record = tally.record("abandoned", reason, seconds, self._clock())
+        record = tally.record("abandoned", reason, seconds, self._clock(), self._at.audience.known)
         given = tally.contributions(self._at.audience.known, counted=False)
         self._spawn(self._record_abandoned(record, given))
 
@@ -131,7 +131,7 @@ class Jobs:
             weights, state = await self._ask_worker(lambda: ledger.next_version(tally.mean))
             control = await self._ask_worker(lambda: ledger.next_control(tally.changes, tally.accepted))
             loss, metrics = tally.loss(), tally.metrics(task.bundle.manifest.metrics)
-            record = tally.record("version", "", seconds, self._clock())
+            record = tally.record("version", "", seconds, self._clock(), self._at.audience.known)
             given = tally.contributions(self._at.audience.known, counted=True)
             version = await self._stored(
                 lambda: ledger.add_version(weights, state, loss, metrics, record, given, control)

@@ -190,9 +190,9 @@ class Ledger:
             await self._blobs.drop(freed)
         return going
 
-    async def rounds(self, after: int, last: int) -> list[RoundRecord]:
-        """The newest `last` of the rounds after number `after`, oldest first."""
-        return await self._records.rounds(self._run, after, last)
+    async def rounds(self, after: int, last: int, before: int | None = None) -> list[RoundRecord]:
+        """The newest `last` of the rounds after number `after` and before `before`, oldest first."""
+        return await self._records.rounds(self._run, after, last, before)
 
     async def contributions(self) -> list[Contribution]:
         """Sums for each client."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from backend.numerics.aggregate import WeightedMean
 from backend.numerics.control import ControlChanges
@@ -12,6 +13,12 @@ from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.vectors import Vector
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.messages import Offer
+
+# Kind and backend of each client.
+About: TypeAlias = Mapping[str, tuple[str, str]]
+STRANGER = ("browser", "")
+# Clients choose the words: a round remembers no more of them than this.
+MOST_KINDS = 16
 
 
 @dataclass
@@ -66,7 +73,7 @@ class Tally:
         """The model's metrics over all examples of the accepted updates, from their sums."""
         return metric_values(specs, [offer.sums for offer in self.accepted.values()])
 
-    def record(self, outcome: str, reason: str, seconds: float, ended: float) -> RoundRecord:
+    def record(self, outcome: str, reason: str, seconds: float, ended: float, about: About) -> RoundRecord:
         """The round as it will be remembered; what is refused from now on is the next one's."""
         self.recorded = True
         return RoundRecord(
@@ -80,13 +87,14 @@ class Tally:
             seconds=seconds,
             ended=ended,
             refusals=dict(self.refused.codes),
+            accepted_by=_kinds(about.get(client, STRANGER) for client in self.accepted),
         )
 
-    def contributions(self, about: dict[str, tuple[str, str]], counted: bool) -> list[Contribution]:
+    def contributions(self, about: About, counted: bool) -> list[Contribution]:
         """Who gave what; `about` has kind and backend of each. A round that was not `counted` got nothing."""
         given: list[Contribution] = []
         for client in self.accepted.keys() | self.refused.clients.keys():
-            kind, backend = about.get(client, ("browser", ""))
+            kind, backend = about.get(client, STRANGER)
             offer = self.accepted.get(client) if counted else None
             given.append(
                 Contribution(
@@ -103,3 +111,11 @@ class Tally:
     @staticmethod
     def _average(pairs: list[tuple[float, int]]) -> float:
         return sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs)
+
+
+def _kinds(clients: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """How many clients have each kind and backend; the rarest together."""
+    counts = Counter(" ".join(client).strip() for client in clients)
+    kinds = dict(counts.most_common(MOST_KINDS))
+    rest = counts.total() - sum(kinds.values())
+    return kinds | ({"other": rest} if rest else {})

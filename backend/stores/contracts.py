@@ -51,6 +51,7 @@ class RoundRecord:
     """A round that is over. `outcome` is `version` or `abandoned`, `reason` says why it was abandoned.
 
     `refused` counts the updates refused since the round before it was recorded, `refusals` by their code.
+    `accepted_by` counts the accepted ones by kind and backend of their clients, such as `browser webgpu`.
     """
 
     round: int
@@ -63,6 +64,7 @@ class RoundRecord:
     seconds: float
     ended: float
     refusals: dict[str, int] = field(default_factory=dict)
+    accepted_by: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,12 @@ class Records(Protocol):
         """Sums over the rounds for each client, the largest number of accepted updates first."""
         ...
 
-    async def rounds(self, run: int, after: int = 0, last: int | None = None) -> list[RoundRecord]:
-        """Rounds after number `after`, oldest first; of these only the `last` newest where that is given."""
+    async def rounds(
+        self, run: int, after: int = 0, last: int | None = None, before: int | None = None
+    ) -> list[RoundRecord]:
+        """Rounds after number `after`, oldest first. Given `before`, only those before that number; given
+        `last`, only so many, the newest.
+        """
         ...
 
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:

@@ -105,10 +105,14 @@ class SqlRecords:
         """See Records."""
         return await self._all(tables.evaluations, EvaluationRecord, run, "version", "source")
 
-    async def rounds(self, run: int, after: int = 0, last: int | None = None) -> list[RoundRecord]:
+    async def rounds(
+        self, run: int, after: int = 0, last: int | None = None, before: int | None = None
+    ) -> list[RoundRecord]:
         """See Records."""
         table = tables.rounds
         query = select(*_columns(table, RoundRecord)).where(table.c.run == run, table.c.round > after)
+        if before is not None:
+            query = query.where(table.c.round < before)
         newest = query.order_by(table.c.round.desc()).limit(last)
         return await self._do(lambda c: [RoundRecord(*row) for row in reversed(c.execute(newest).all())])
 

@@ -34,6 +34,7 @@ rounds = Table(
     Column("seconds", Float, nullable=False),
     Column("ended", Float, nullable=False),
     Column("refusals", JSON, nullable=False, server_default="{}"),
+    Column("accepted_by", JSON, nullable=False, server_default="{}"),
 )
 
 versions = Table(

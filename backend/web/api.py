@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from backend.errors import BadRequestError
 from backend.services.catalogue import Catalogue
 from backend.web.blobs import blob
 from backend.web.metrics import metrics
+from backend.web.queries import number_asked
 from backend.web.sockets import task_socket
 
 USUAL_ROUNDS, MOST_ROUNDS = 100, 1000
@@ -70,9 +70,11 @@ async def contributions(request: Request) -> Response:
 
 async def rounds(request: Request) -> Response:
     """How the rounds of a task went."""
-    after, last = _number(request, "after", 0), _number(request, "last", USUAL_ROUNDS)
+    after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
+    before = number_asked(request, "before", None)
     name = request.path_params["name"]
-    return _fresh({"rounds": await _catalogue(request).rounds(name, after, min(last, MOST_ROUNDS))})
+    found = await _catalogue(request).rounds(name, after, min(last, MOST_ROUNDS), before)
+    return _fresh({"rounds": found})
 
 
 async def readyz(request: Request) -> Response:
@@ -89,13 +91,6 @@ async def healthz(_request: Request) -> Response:
 def _catalogue(request: Request) -> Catalogue:
     catalogue: Catalogue = request.app.state.services
     return catalogue
-
-
-def _number(request: Request, name: str, usual: int) -> int:
-    text = request.query_params.get(name, str(usual))
-    if not text.isdecimal() or len(text) > 9:
-        raise BadRequestError(f"'{name}' is a whole number from 0; '{text[:20]}' is not.")
-    return int(text)
 
 
 def _fresh(content: dict[str, Any], status: int = 200) -> Response:

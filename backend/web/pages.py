@@ -17,18 +17,21 @@ from starlette.routing import BaseRoute, Route
 from backend.services.catalogue import Catalogue
 from backend.services.devices import DEVICES
 from backend.services.inspection import fastest
-from backend.web.words import FILTERS
+from backend.web.queries import number_asked
+from backend.web.words import FILTERS, kept
 
 SOURCES = "webapp/static/src/page"
+FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
 
 
 def routes() -> list[BaseRoute]:
-    """Gallery, the three pages of a task, and the logo as the pages' icon."""
+    """Gallery, the four pages of a task, and the logo as the pages' icon."""
     return [
         Route("/", gallery, name="gallery"),
         Route("/favicon.svg", favicon, name="favicon"),
         Route("/tasks/{name}", task, name="task"),
         Route("/tasks/{name}/model", model, name="model"),
+        Route("/tasks/{name}/rounds", rounds, name="rounds"),
         Route("/tasks/{name}/train", train, name="train"),
     ]
 
@@ -46,7 +49,26 @@ async def task(request: Request) -> Response:
     context = _task_context(request, name)
     context["versions"] = await services.versions(name)
     context["contributions"] = await services.contributions(name)
+    context["rounds"] = await services.rounds(name, 0, FEW_ROUNDS)
     return render(request, "task.html", context)
+
+
+async def rounds(request: Request) -> Response:
+    services, name = _services(request), request.path_params["name"]
+    before = number_asked(request, "before", None)
+    context = _task_context(request, name)
+    shown = await services.rounds(name, 0, PAGE_OF_ROUNDS, before)
+    oldest, newest = (shown[0]["round"], shown[-1]["round"]) if shown else (0, before or 0)
+    following = newest + PAGE_OF_ROUNDS + 1
+    newer = following if following <= services.host(name).round else "newest"
+    context |= {
+        "rounds": shown,
+        "newest": before is None,
+        "older": oldest if oldest > 1 else None,
+        "newer": None if before is None else newer,
+        "kept": kept(context["plan"].checkpoints),
+    }
+    return render(request, "rounds.html", context)
 
 
 async def model(request: Request) -> Response:

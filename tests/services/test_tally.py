@@ -58,11 +58,11 @@ def test_a_refusal_after_the_round_was_recorded_is_the_next_rounds() -> None:
     made = tally(offer(examples=2))
     made.refuse("x", "not-finite")
     made.refuse("y", "stale-round")
-    record = made.record("version", "", 1.0, 2.0)
+    record = made.record("version", "", 1.0, 2.0, {})
     made.refuse("x", "stale-round")
     assert (record.refused, record.refusals) == (2, {"not-finite": 1, "stale-round": 1})
     following = Tally(WeightedMean(1), refused=made.later)
-    assert following.record("abandoned", "", 1.0, 2.0).refusals == {"stale-round": 1}
+    assert following.record("abandoned", "", 1.0, 2.0, {}).refusals == {"stale-round": 1}
     assert [(one.client, one.refused) for one in following.contributions({}, counted=False)] == [("x", 1)]
 
 
@@ -74,3 +74,17 @@ def test_control_variates_change_by_the_update_and_its_steps_whatever_the_exampl
     assert made.changes is not None
     assert made.changes.next_server(0, 2).tolist() == [1.25, -2.5]
     assert made.mean.mean().tolist() == [-1.0, 2.0, 5.0]
+
+
+def test_a_round_remembers_what_kinds_of_clients_its_updates_came_from() -> None:
+    made = tally(offer(), offer(), offer())
+    about = dict(zip(made.accepted, [("browser", "webgpu"), ("peer", "tensorflow-cpu")], strict=False))
+    record = made.record("version", "", 1.0, 2.0, about)
+    assert record.accepted_by == {"browser webgpu": 1, "peer tensorflow-cpu": 1, "browser": 1}
+
+
+def test_clients_with_words_of_their_own_do_not_fill_the_records() -> None:
+    made = tally(*(offer() for _ in range(100)))
+    about = {client: ("peer", f"mine-{number}") for number, client in enumerate(made.accepted)}
+    record = made.record("version", "", 1.0, 2.0, about)
+    assert (len(record.accepted_by), record.accepted_by["other"]) == (17, 84)

@@ -110,6 +110,9 @@ class RecordsContract:
         assert await records.rounds(run, last=3) == rounds[4:]
         assert await records.rounds(run, after=5, last=10) == rounds[5:]
         assert await records.rounds(run, after=7) == []
+        assert await records.rounds(run, before=4) == rounds[:3]
+        assert await records.rounds(run, last=2, before=6) == rounds[3:5]
+        assert await records.rounds(run, after=3, before=3) == []
 
     async def test_a_version_let_go_names_its_blobs_no_more(self, records: Records) -> None:
         run = await records.open_run("digits", "b" * 64)

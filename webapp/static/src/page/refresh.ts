@@ -13,7 +13,9 @@ export function keepFresh(seconds: number, changed: Changed = () => undefined): 
     if (!response?.ok) return;
     const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
     const olds = new Map(liveParts(document).map((part) => [name(part), part]));
-    const news = liveParts(fresh).filter((part) => known.get(name(part)) !== part.outerHTML);
+    // What somebody is in with the keyboard stays until they leave: replacing it would throw them out.
+    const busy = (part: HTMLElement) => olds.get(name(part))?.contains(document.activeElement) ?? false;
+    const news = liveParts(fresh).filter((part) => known.get(name(part)) !== part.outerHTML && !busy(part));
     for (const part of news) {
       known.set(name(part), part.outerHTML);
       olds.get(name(part))?.replaceWith(document.adoptNode(part));

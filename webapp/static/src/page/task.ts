@@ -3,8 +3,13 @@
 import { bindTry } from "./draw";
 import "./minga.css";
 import { keepFresh } from "./refresh";
+import { tellRounds } from "./timeline";
 import { showVersions } from "./versions";
 
 const draw = showVersions();
-keepFresh(5, draw);
+const tell = tellRounds();
+keepFresh(5, () => {
+  draw();
+  tell();
+});
 for (const widget of document.querySelectorAll<HTMLElement>("[data-try]")) bindTry(widget);
