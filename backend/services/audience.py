@@ -36,6 +36,8 @@ class Audience:
         # When the newcomers, and when all are to be told; None while there is nothing to tell.
         self._greeting: float | None = None
         self._due: float | None = None
+        # Bytes of all frames since the start.
+        self.sent = 0
         self._greeted = self._rested = -math.inf
         self._told: say.State | None = None
 
@@ -53,7 +55,7 @@ class Audience:
     def tell(self, client: str, message: say.ServerFrame) -> None:
         """Sends to one client, if it is still here."""
         if client in self.clients:
-            self.clients[client].link.send(encode(message))
+            self._send(encode(message), [client])
 
     def tell_all(self, message: say.ServerFrame) -> None:
         """Sends to everybody; encoded once."""
@@ -100,6 +102,7 @@ class Audience:
 
     def _send(self, frame: bytes, clients: Iterable[str]) -> None:
         for client in [self.clients[one] for one in clients if one in self.clients]:
+            self.sent += len(frame)
             client.link.send(frame)
 
     def _state(self, machine: Round, accepted: dict[str, int], now: float) -> say.State:

@@ -128,6 +128,10 @@ class Catalogue:
         """The newest `last` rounds after `after`, oldest first (docs/reference/http.md). NotFoundError."""
         return await rounds_told(self.host(name).ledger, after, last, before)
 
+    def fetched(self, address: str, count: int) -> None:
+        """Somebody fetches so many bytes of a blob: counted for the first task that it belongs to."""
+        any(host.fetched(address, count) for host in self._hosts.values())
+
     def host(self, name: str) -> TaskHost:
         """The host of the task. Raises NotFoundError."""
         if name not in self._hosts:

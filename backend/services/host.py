@@ -55,6 +55,8 @@ class TaskHost:
         self.task = task
         self._limits = limits
         self.ledger = ledger
+        self._parts = task.addresses()
+        self._blob_bytes = 0
         self._inbox: asyncio.Queue[Event | None] = asyncio.Queue(INBOX)
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at: float | None = None
@@ -137,6 +139,23 @@ class TaskHost:
     def waiting(self) -> int:
         """Number of events that wait in the inbox."""
         return self._inbox.qsize()
+
+    @property
+    def received(self) -> int:
+        """Bytes of updates received since the start."""
+        return self._at.uploads.received
+
+    @property
+    def sent(self) -> int:
+        """Bytes sent since the start: frames, and blobs by HTTP."""
+        return self._at.audience.sent + self._blob_bytes
+
+    def fetched(self, address: str, count: int) -> bool:
+        """Somebody fetches so many bytes of a blob; whether it belongs to this task."""
+        mine = address in self._parts or address in self.ledger.addresses
+        if mine:
+            self._blob_bytes += count
+        return mine
 
     @property
     def trouble(self) -> str | None:

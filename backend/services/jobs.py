@@ -127,6 +127,8 @@ class Jobs:
 
     async def _make_version(self, tally: Tally, seconds: float) -> None:
         ledger, task = self._at.ledger, self._at.task
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             weights, state = await self._ask_worker(lambda: ledger.next_version(tally.mean))
             control = await self._ask_worker(lambda: ledger.next_control(tally.changes, tally.accepted))
@@ -141,6 +143,7 @@ class Jobs:
             log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
             await self._post(lambda now: self._tell.version_failed(reason, now))
             return
+        self._at.notice(happened.VersionMade(version.version, loop.time() - began))
         self._at.notice(happened.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         await self._submit(version)

@@ -30,7 +30,10 @@ from backend.stores.contracts import (
 
 
 class Ledger:
-    """Owns the current version of one task, in memory and in the stores. Use by its host alone."""
+    """Owns the current version of one task, in memory and in the stores. Use by its host alone.
+
+    `addresses` are those of all versions' blobs that clients fetch.
+    """
 
     def __init__(self, task: Task, records: Records, blobs: Blobs, run: int) -> None:
         self._task = task
@@ -44,6 +47,7 @@ class Ledger:
         self.control_at: str | None = None
         self.versions: list[VersionRecord] = []
         self.evaluated: dict[Source, dict[int, EvaluationRecord]] = {"server": {}, "clients": {}}
+        self.addresses: set[str] = set()
         self.accepted: dict[str, int] = {}
         self.round = 0
         self._seconds = 0.0
@@ -72,6 +76,7 @@ class Ledger:
         )
         await self._records.add_first_version(self._run, zero)
         self.versions = await self._records.versions(self._run)
+        self.addresses = set().union(*map(fetched_of, self.versions))
         for one in await self._records.evaluations(self._run):
             self.evaluated[one.source][one.version] = one
         self.accepted = {one.client: one.accepted for one in await self.contributions()}
@@ -162,6 +167,7 @@ class Ledger:
         self._params, self._state = weights, state
         self._control, self.control_at = control, control_at
         self.versions.append(version)
+        self.addresses |= fetched_of(version)
         self.round = round_record.round
         for one in contributions:
             self.accepted[one.client] = self.accepted.get(one.client, 0) + one.accepted
@@ -197,3 +203,8 @@ class Ledger:
     async def contributions(self) -> list[Contribution]:
         """Sums for each client."""
         return await self._records.contributions(self._run)
+
+
+def fetched_of(version: VersionRecord) -> set[str]:
+    """Addresses of the blobs of a version that clients fetch."""
+    return {version.weights} | ({version.control} if version.control else set())

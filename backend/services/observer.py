@@ -67,6 +67,14 @@ class RoundEnded:
 
 
 @dataclass(frozen=True)
+class VersionMade:
+    """A version was made of a round's updates and recorded, in so many seconds."""
+
+    version: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class VersionEvaluated:
     """A version was measured on held-out examples."""
 
@@ -100,6 +108,7 @@ Event: TypeAlias = (
     | UpdateAccepted
     | UpdateRefused
     | RoundEnded
+    | VersionMade
     | VersionEvaluated
     | TaskFinished
     | StoreFailed

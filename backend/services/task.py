@@ -67,6 +67,12 @@ class Task:
         share = min(self.file.data.shards_per_client, len(shards)) * self.shards.examples / len(shards)
         return version * self.epochs * math.ceil(share / self.batch_size)
 
+    def addresses(self) -> frozenset[str]:
+        """Of all blobs that clients may fetch, but for those of versions."""
+        bundle, shards = self.bundle, self.shards
+        files = (file.sha256 for file in bundle.manifest.files.values())
+        return frozenset([bundle.address, *files, *(one.sha256 for one in shards.train + shards.measured)])
+
     def plan(self) -> Plan:
         """What its rounds are like."""
         chosen, manifest = self.file.coordination, self.bundle.manifest

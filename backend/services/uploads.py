@@ -54,6 +54,7 @@ class Uploads:
 
     A buffer is used again once its update is `done`, so memory does not grow with the number of clients.
     Who waits for PATIENCE_SECONDS gets a slot beyond these, up to the limit on bytes.
+    `received` counts the bytes of all updates since the start.
     Methods that open a slot or move a window return the credits to be sent, with their clients.
     """
 
@@ -62,6 +63,7 @@ class Uploads:
         self._active: dict[str, Upload] = {}
         self._queue: deque[Waiting] = deque()
         self._spare: list[memoryview] = []
+        self.received = 0
 
     def grant(self, client: str, offer: Offer, now: float) -> list[tuple[str, Credit]]:
         """Takes the offered update in, at once or when a slot is free."""
@@ -95,6 +97,7 @@ class Uploads:
             )
         upload.buffer[upload.received : end] = chunk.data
         upload.received, upload.heard = end, now
+        self.received += len(chunk.data)
         if upload.complete or upload.until - end > WINDOW_BYTES // 2:
             return upload.complete, []
         return False, self._extend(upload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.requests import Request
@@ -28,7 +29,8 @@ async def blob(request: Request) -> Response:
     asked = request.headers.get("range", "")
     if request.headers.get("if-range", f'"{address}"') != f'"{address}"':
         asked = ""
-    return FilePart(path, asked, headers)
+    catalogue = request.app.state.services
+    return FilePart(path, asked, headers, lambda count: catalogue.fetched(address, count))
 
 
 async def _path(stores: Stores, address: str) -> Path:
@@ -65,15 +67,16 @@ def part_of(asked: str, size: int) -> range | None:
 
 
 class FilePart(Response):
-    """A file, or the part of it that was asked for, given to the system to send."""
+    """A file, or the part of it that was asked for, given to the system to send; `sent` is told how much."""
 
-    def __init__(self, path: Path, asked: str, headers: dict[str, str]) -> None:
+    def __init__(self, path: Path, asked: str, headers: dict[str, str], sent: Callable[[int], None]) -> None:
         super().__init__(headers=headers, media_type="application/octet-stream")
         del self.headers["content-length"]  # Known when the file is open.
         self._path = path
         self._asked = asked
+        self._sent = sent
 
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         try:
             # Opening a file is faster than asking a thread to.
             file = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -85,6 +88,8 @@ class FilePart(Response):
                 {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             )
             await send({"type": EXTENSION, "file": file, "offset": part.start, "count": len(part)})
+            if scope["method"] != "HEAD":
+                self._sent(len(part))
         finally:
             os.close(file)
 

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -19,6 +19,7 @@ from backend.services import observer as happened
 from backend.web.words import BACKENDS, KINDS
 
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
+AGGREGATE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Set by proxies: the connection comes from this machine, but not from somebody at it.
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
@@ -35,6 +36,10 @@ class Host(Protocol):
     def waiting(self) -> int: ...
     @property
     def trouble(self) -> str | None: ...
+    @property
+    def received(self) -> int: ...
+    @property
+    def sent(self) -> int: ...
 
 
 class Metrics:
@@ -52,6 +57,13 @@ class Metrics:
         self._store_failures = self._count("store_failures", "Attempts to record that failed")
         self._seconds = Histogram(
             "minga_round_seconds", "Seconds of a round", task, registry=self.registry, buckets=SECONDS
+        )
+        self._making = Histogram(
+            "minga_aggregate_seconds",
+            "Seconds from a round's last update to its recorded version",
+            task,
+            registry=self.registry,
+            buckets=AGGREGATE_SECONDS,
         )
         self._version = Gauge(
             "minga_version", "Newest version made since the start", task, registry=self.registry
@@ -73,6 +85,8 @@ class Metrics:
                 self._seconds.labels(task).observe(ended.seconds)
                 if version is not None:
                     self._version.labels(task).set(version.version)
+            case happened.VersionMade():
+                self._making.labels(task).observe(event.seconds)
             case happened.VersionEvaluated(found):
                 self._evaluations.labels(task, found.source).inc()
             case happened.StoreFailed():
@@ -91,12 +105,16 @@ class _Standing(Collector):
         clients = GaugeMetricFamily("minga_clients", "Clients connected", labels=["task", "kind", "backend"])
         waiting = GaugeMetricFamily("minga_inbox", "Events that wait for a task's host", labels=["task"])
         trouble = GaugeMetricFamily("minga_paused", "1 while a task waits for its stores", labels=["task"])
+        received = CounterMetricFamily("minga_received_bytes", "Bytes of updates received", labels=["task"])
+        sent = CounterMetricFamily("minga_sent_bytes", "Bytes of frames and blobs sent", labels=["task"])
         for host in self._hosts():
+            received.add_metric([host.name], host.received)
+            sent.add_metric([host.name], host.sent)
             for (kind, backend), count in Counts(map(_known, host.clients)).items():
                 clients.add_metric([host.name, kind, backend], count)
             waiting.add_metric([host.name], host.waiting)
             trouble.add_metric([host.name], float(host.trouble is not None))
-        return [clients, waiting, trouble]
+        return [clients, waiting, trouble, received, sent]
 
 
 def _known(client: tuple[str, str]) -> tuple[str, str]:

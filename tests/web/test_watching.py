@@ -74,9 +74,32 @@ async def test_rounds_are_told_with_their_refusals_and_counted(tmp_path: Path) -
         assert found['minga_updates_refused_total{code="stale-round",task="tiny"}'] == 1
         assert found['minga_version{task="tiny"}'] == 1
         assert found['minga_round_seconds_count{task="tiny"}'] >= 2
+        assert found['minga_aggregate_seconds_count{task="tiny"}'] >= 1
+        assert found['minga_received_bytes_total{task="tiny"}'] == 2 * 4 * SIZE
         assert found['minga_inbox{task="tiny"}'] == 0
         assert found["process_resident_memory_bytes"] > 1e7
         assert found["process_cpu_seconds_total"] > 0
+
+
+def test_bytes_of_blobs_are_counted_for_the_task_that_they_belong_to(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny")
+    write_task(tmp_path / "tasks" / "other", more=100)
+
+    def sent() -> tuple[float, float]:
+        found = figures(ask(server, "/metrics")[1])
+        return tuple(found[f'minga_sent_bytes_total{{task="{name}"}}'] for name in ("tiny", "other"))  # type: ignore[return-value]
+
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        weights = server.get("/api/tasks/tiny")["weights"]
+        assert sent() == (0, 0)
+        with urlopen(f"{server.url}/blobs/{weights}") as answer:
+            assert len(answer.read()) == 4 * SIZE
+        assert sent() == (4 * SIZE, 0)
+        with urlopen(Request(f"{server.url}/blobs/{weights}", headers={"Range": "bytes=0-9"})) as answer:
+            assert len(answer.read()) == 10
+        with urlopen(Request(f"{server.url}/blobs/{weights}", method="HEAD")) as answer:
+            assert answer.status == 200
+        assert sent() == (4 * SIZE + 10, 0)
 
 
 @pytest.mark.parametrize(
