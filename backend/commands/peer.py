@@ -12,9 +12,11 @@ import sys
 from collections.abc import Coroutine
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from backend.errors import PeerError
+
+T = TypeVar("T")
 
 CACHE = Path("~/.cache/minga/blobs")
 
@@ -33,6 +35,9 @@ def register(subparsers: Any) -> None:
     )
     join.add_argument(
         "--cache-dir", type=Path, default=CACHE, metavar="DIR", help=f"for downloads, default {CACHE}"
+    )
+    join.add_argument(
+        "--data", type=Path, metavar="PATH", help="your own examples, where the task needs them: never sent"
     )
     join.add_argument("--json", action="store_true", help="report in JSON, a line each")
     join.set_defaults(run=run)
@@ -58,11 +63,12 @@ async def _join(args: argparse.Namespace) -> bool:
     import httpx
 
     from backend.peer.blobs import Blobs
+    from backend.peer.bringing import bring
     from backend.peer.identity import STATE, machine_token
     from backend.peer.jobs import Jobs
     from backend.peer.progress import make_reporter
     from backend.peer.session import Session
-    from backend.peer.site import choose_task_patiently, parse_address
+    from backend.peer.site import choose_task, parse_address, patiently, task_data
     from backend.peer.variates import Variates
     from backend.wire.messages import Hello
 
@@ -70,19 +76,26 @@ async def _join(args: argparse.Namespace) -> bool:
     stop = _stop_on_signals()
     async with httpx.AsyncClient(timeout=30.0) as client:
         with make_reporter(args.json) as reporter, machine_token(STATE.expanduser()) as token:
-            task = await _unless(stop, choose_task_patiently(client, site, args.task, reporter))
+            choosing = patiently(lambda: choose_task(client, site, args.task), reporter)
+            task = await _unless(stop, choosing)
             if task is None:
+                return False
+            asking = patiently(lambda: task_data(client, site, task), reporter)
+            data = await _unless(stop, asking)
+            own = await _unless(stop, bring(data, args.data, reporter, stop.is_set)) if data else None
+            if stop.is_set():
                 return False
             reporter.tell("joining", f"Joining {task} at {site.root}.", task=task)
             agent = f"minga-peer {_version()}"
             hello = Hello(token=token, kind="peer", backend="tensorflow", agent=agent)
             blobs = Blobs(client, site.root, args.cache_dir.expanduser())
-            jobs = Jobs(blobs, args.device, Variates(STATE.expanduser() / "variates"))
+            variates = Variates(STATE.expanduser() / "variates")
+            jobs = Jobs(blobs, args.device, variates, own.for_bundle if own else None)
             await Session(site.socket(task), hello, jobs, reporter, random.random).run(stop)
             return jobs.busy
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, str]) -> str | None:
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
     """The result of `work`, or None when `stop` is set before."""
     working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
     await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -16,6 +16,7 @@ from backend.errors import PeerError
 from backend.peer.blobs import Blobs
 from backend.peer.graphs import CheckedBundle, Device, check_bundle, import_graphs
 from backend.peer.measurer import Measurer
+from backend.peer.own import Own
 from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import Sums, Vector, read_totals, totals_size
 from backend.peer.trainer import Control, Plan, Progress, Result, Trainer
@@ -27,14 +28,6 @@ T = TypeVar("T")
 Order = TypeVar("Order", Train, Evaluate)
 
 MAX_MANIFEST = 16 << 20
-
-
-@dataclass(frozen=True)
-class Own:
-    """A client's own examples: to train on, and held out to measure on."""
-
-    train: Examples
-    holdout: Examples
 
 
 @dataclass

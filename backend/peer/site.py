@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -11,7 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import PeerError, UnreachableError
+from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.progress import Reporter
+from backend.services.taskfile import VolunteerData
+
+T = TypeVar("T")
 
 LONGEST_PAUSE = 30.0
 
@@ -34,6 +40,14 @@ class _Summary(Struct, frozen=True):
 
 class _Tasks(Struct, frozen=True):
     tasks: list[_Summary]
+
+
+class TaskData(Struct, frozen=True):
+    """Where a task's examples come from; with `volunteer`, how each brings its own."""
+
+    source: Literal["shards", "volunteer"]
+    preprocess: Fitted | None
+    volunteer: VolunteerData | None
 
 
 def parse_address(address: str) -> Site:
@@ -72,14 +86,12 @@ async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None)
     return task
 
 
-async def choose_task_patiently(
-    client: httpx.AsyncClient, site: Site, wanted: str | None, reporter: Reporter
-) -> str:
-    """Like `choose_task`, but waits for a server that is away, and says so."""
+async def patiently(ask: Callable[[], Awaitable[T]], reporter: Reporter) -> T:
+    """What `ask` gives; waits for a server that is away, and says so."""
     pause = 1.0
     while True:
         try:
-            return await choose_task(client, site, wanted)
+            return await ask()
         except UnreachableError as error:
             advice = f"Trying again in {pause:.0f} s; check the address if this goes on."
             reporter.tell("offline", f"{error} {advice}", seconds=pause)
@@ -87,17 +99,37 @@ async def choose_task_patiently(
             pause = min(LONGEST_PAUSE, 2 * pause)
 
 
-async def _task_names(client: httpx.AsyncClient, site: Site) -> list[str]:
+async def task_data(client: httpx.AsyncClient, site: Site, task: str) -> TaskData:
+    """Where the task's examples come from, and what volunteers' own have to be like.
+
+    Raises PeerError when the server says nothing that can be understood, and UnreachableError when nobody
+    answers.
+    """
+    content = await _get(client, site, f"/api/tasks/{task}/data")
     try:
-        response = await client.get(f"{site.root}/api/tasks")
+        return msgspec.json.decode(content, type=TaskData)
+    except msgspec.DecodeError as error:
+        raise PeerError(
+            f"{site.root} does not say what data {task} takes ({error}); is Minga as new here as there?"
+        ) from error
+
+
+async def _task_names(client: httpx.AsyncClient, site: Site) -> list[str]:
+    content = await _get(client, site, "/api/tasks")
+    try:
+        return [task.name for task in msgspec.json.decode(content, type=_Tasks).tasks]
+    except msgspec.DecodeError as error:
+        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+
+
+async def _get(client: httpx.AsyncClient, site: Site, path: str) -> bytes:
+    try:
+        response = await client.get(f"{site.root}{path}")
     except httpx.TransportError as error:
         raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
     if response.status_code >= 500:
         raise UnreachableError(f"{site.root} answers {response.status_code}.")
-    try:
-        return [task.name for task in msgspec.json.decode(response.content, type=_Tasks).tasks]
-    except msgspec.DecodeError as error:
-        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+    return response.content
 
 
 def _listed(names: list[str]) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +9,17 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 from playwright.async_api import Browser, Page, Request, WebSocket, expect
 
 from backend.numerics.preprocess.fitted import Image as FittedImage
 from backend.numerics.preprocess.image import image_values
 from tests.pages.conftest import listen
+from tests.shapes import build_shapes, draw_shapes
 from tests.web.running import Server, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
-HOW_TO = Path(__file__).parents[2] / "docs/how-to/volunteers-own-data.md"
 SOON = 60_000
 PNG = b"\x89PNG"
 
@@ -30,14 +27,7 @@ PNG = b"\x89PNG"
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The task of the how-to, built as it says."""
-    folder = tmp_path_factory.mktemp("tasks") / "shapes"
-    folder.mkdir()
-    text = HOW_TO.read_text("utf-8")
-    for language, name in (("toml", "task.toml"), ("python", "build.py")):
-        [block, *_] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        (folder / name).write_text(block, "utf-8")
-    subprocess.run([sys.executable, "-m", "backend", "build", str(folder)], check=True)
-    return folder
+    return build_shapes(tmp_path_factory.mktemp("tasks") / "shapes")
 
 
 @pytest.fixture(scope="module")
@@ -50,23 +40,9 @@ def server(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """20 circles, 20 squares, a broken picture, and two of a class that there is not."""
     folder = tmp_path_factory.mktemp("pictures")
-    random = np.random.default_rng(3)
-    for name, count in (("circle", 20), ("square", 20), ("triangle", 2)):
-        (folder / name).mkdir()
-        for number in range(count):
-            draw_shape(name, random).save(folder / name / f"mine-{number}.png")
+    draw_shapes(folder, 3, {"circle": 20, "square": 20, "triangle": 2})
     (folder / "circle" / "broken.png").write_bytes(PNG + b"and nothing more")
     return folder
-
-
-def draw_shape(name: str, random: np.random.Generator) -> Image.Image:
-    """A dark shape on a light ground, 40 by 30 pixels."""
-    light, dark = (tuple(int(v) for v in random.integers(*bounds, 3)) for bounds in ((170, 255), (0, 120)))
-    picture = Image.new("RGB", (40, 30), light)
-    x, y = (int(v) for v in random.integers(1, 9, 2))
-    pen = ImageDraw.Draw(picture)
-    (pen.rectangle if name == "square" else pen.ellipse)((x + 5, y, x + 23, y + 18), fill=dark)
-    return picture
 
 
 async def open_training(page: Page, server: Server) -> None:

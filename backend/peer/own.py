@@ -1,0 +1,96 @@
+"""A volunteer's own data: read and checked by the task's preprocessing, never sent anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.errors import DataError
+from backend.numerics.philox import MAX_EXAMPLES, permutation
+from backend.numerics.preprocess.fitted import Fitted
+from backend.peer.shards import Examples, load_examples
+from backend.services.datasets.counts import count_classes
+from backend.services.datasets.fits import check_fits
+from backend.services.datasets.opening import chunks
+from backend.services.datasets.source import Split
+from backend.services.manifest import Manifest
+from backend.services.taskfile import VolunteerData
+
+
+@dataclass(frozen=True)
+class Own:
+    """A client's own examples: to train on, and held out to measure on."""
+
+    train: Examples
+    holdout: Examples
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """Stored arrays [n, ...] and which examples are held out [n]; `broken` says what was left out and why."""
+
+    fitted: Fitted
+    x: list[NDArray[Any]]
+    y: list[NDArray[Any]]
+    held: NDArray[np.bool_]
+    classes: dict[str, int]
+    broken: list[str]
+
+    def for_bundle(self, manifest: Manifest) -> Own:
+        """The examples as the graphs take them. Raises DataError when the model takes others."""
+        check_fits(self.fitted, manifest)
+        return Own(self._part(manifest, ~self.held), self._part(manifest, self.held))
+
+    def _part(self, manifest: Manifest, rows: NDArray[np.bool_]) -> Examples:
+        weights = np.ones(np.count_nonzero(rows), np.float32)
+        return load_examples([one[rows] for one in self.x], [one[rows] for one in self.y], weights, manifest)
+
+
+def read_own(
+    path: Path, fitted: Fitted, wanted: VolunteerData, halted: Callable[[], bool] = lambda: False
+) -> OwnData:
+    """The data at `path`; the share `wanted.holdout` is kept for measuring, always the same examples.
+
+    Files and rows that are broken are left out. Raises DataError when fewer examples than wanted, or more,
+    are left, and when `halted` says that nobody waits for them any more.
+    """
+    broken: list[str] = []
+
+    def note(error: DataError) -> None:
+        broken.append(str(error))
+
+    split = Split(wanted.holdout, lambda n: permutation(0, 0, _bounded(path, n, wanted.maximum)))
+    made = []
+    for chunk in chunks(fitted, path, split, note):
+        if halted():
+            raise DataError(f"{path} was not read to its end.")
+        made.append(chunk)
+    count = sum(len(chunk.held) for chunk in made)
+    if count < wanted.minimum:
+        raise DataError(_too_few(path, count, wanted.minimum, broken))
+    _bounded(path, count, wanted.maximum)
+    x = [np.concatenate(parts) for parts in zip(*(chunk.x for chunk in made), strict=True)]
+    y = [np.concatenate(parts) for parts in zip(*(chunk.y for chunk in made), strict=True)]
+    held = np.concatenate([chunk.held for chunk in made])
+    if held.all():
+        raise DataError(f"{path} leaves no example to train on once some are held out; bring more.")
+    return OwnData(fitted, x, y, held, count_classes(fitted, y), broken)
+
+
+def _too_few(path: Path, count: int, minimum: int, broken: list[str]) -> str:
+    text = f"{path} gives {count:,} examples; this task takes at least {minimum:,}. Bring more."
+    if broken:
+        text += f" {len(broken):,} were left out, the first because: {broken[0]}"
+    return text
+
+
+def _bounded(path: Path, n: int, maximum: int) -> int:
+    most = min(maximum, MAX_EXAMPLES)
+    if n > most:
+        raise DataError(f"{path} gives {n:,} examples; this task takes at most {most:,}. Bring fewer.")
+    return n

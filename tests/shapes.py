@@ -1,0 +1,45 @@
+"""The task of docs/how-to/volunteers-own-data.md, which tells circles from squares, and pictures for it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+HOW_TO = Path(__file__).parents[1] / "docs/how-to/volunteers-own-data.md"
+
+
+def build_shapes(folder: Path) -> Path:
+    """Writes the task's files as the how-to says, builds it with real Keras, and returns `folder`."""
+    folder.mkdir()
+    text = HOW_TO.read_text("utf-8")
+    for language, name in (("toml", "task.toml"), ("python", "build.py")):
+        [block, *_] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        (folder / name).write_text(block, "utf-8")
+    subprocess.run([sys.executable, "-m", "backend", "build", str(folder)], check=True)
+    return folder
+
+
+def draw_shapes(folder: Path, seed: int, counts: Mapping[str, int]) -> Path:
+    """So many pictures of each class, in folders of their names; returns `folder`."""
+    random = np.random.default_rng(seed)
+    for name, count in counts.items():
+        (folder / name).mkdir(parents=True)
+        for number in range(count):
+            _draw(name, random).save(folder / name / f"mine-{number}.png")
+    return folder
+
+
+def _draw(name: str, random: np.random.Generator) -> Image.Image:
+    """A dark shape on a light ground, 40 by 30 pixels."""
+    light, dark = (tuple(int(v) for v in random.integers(*bounds, 3)) for bounds in ((170, 255), (0, 120)))
+    picture = Image.new("RGB", (40, 30), light)
+    x, y = (int(v) for v in random.integers(1, 9, 2))
+    pen = ImageDraw.Draw(picture)
+    (pen.rectangle if name == "square" else pen.ellipse)((x + 5, y, x + 23, y + 18), fill=dark)
+    return picture
