@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +19,52 @@ BITS = 20
 ONE = float(1 << BITS)
 
 
+class Taps(NamedTuple):
+    """`weights` [m, taps] of the source pixels from `first` [m] on; those past the last weigh nothing."""
+
+    first: NDArray[np.int64]
+    weights: Floats
+
+
 def resize(
     pixels: Pixels, height: tuple[float, float, int], width: tuple[float, float, int], method: Resize
 ) -> Pixels:
-    """[h, w, channels] to [m_y, m_x, channels]; each axis has (start, length, target pixels)."""
-    rows = axis_weights(pixels.shape[0], *height, method)
-    columns = axis_weights(pixels.shape[1], *width, method)
-    values = pixels.transpose(2, 0, 1).astype(np.float64)
-    sums = np.matmul(np.matmul(rows, values), columns.T)
+    """[h, w, channels] to [m_y, m_x, channels]; each axis has (start, length, target pixels).
+
+    Memory goes with the target: a photo is never in float64 as a whole.
+    """
+    rows = _weighted(pixels, axis_taps(pixels.shape[0], *height, method))
+    sums = _weighted(rows.swapaxes(0, 1), axis_taps(pixels.shape[1], *width, method))
     levels = np.floor((sums + ONE * ONE / 2) / (ONE * ONE)).clip(0, 255)
-    return np.ascontiguousarray(levels.astype(np.uint8).transpose(1, 2, 0))
+    return np.ascontiguousarray(levels.astype(np.uint8).swapaxes(0, 1))
+
+
+def _weighted(values: NDArray[np.uint8] | Floats, taps: Taps) -> Floats:
+    """[n, other, channels] to [m, other, channels]: the weighted sums along the first axis."""
+    sums = np.empty((len(taps.first), *values.shape[1:]))
+    for target, first, weights in zip(sums, taps.first.tolist(), taps.weights, strict=True):
+        some = values[first : first + len(weights)].astype(np.float64)
+        np.einsum("k,kwc->wc", weights[: len(some)], some, out=target)
+    return sums
 
 
 @lru_cache(maxsize=64)
-def axis_weights(n: int, start: float, length: float, m: int, method: Resize) -> Floats:
-    """Whole numbers [m, n], how much each source pixel gives to a target pixel; rows add up to 2**20."""
+def axis_taps(n: int, start: float, length: float, m: int, method: Resize) -> Taps:
+    """How much each source pixel gives to a target pixel: whole numbers that add up to 2**20."""
     step = length / m
     target = np.arange(m, dtype=np.float64)[:, None]
-    source = np.arange(n, dtype=np.float64)[None, :]
-    weights = _WEIGHTS[method](source, start, step, target, n)
+    reach = _REACH[method] * max(step, 1.0)
+    # One pixel more on each side than can weigh: rounding never cuts a weight off.
+    first = np.clip(np.floor(_centre(start, step, target) - reach) - 1, 0, n - 1)
+    source = first + np.arange(min(n, int(2 * reach) + 5))
+    weights = np.where(source < n, _WEIGHTS[method](source, start, step, target, n), 0.0)
     # Rising order of i, one addition at a time: the sum of numpy would add by pairs.
     total = np.cumsum(weights, axis=1)[:, -1:]
     whole: Floats = np.floor(weights / total * ONE + 0.5)
     largest = whole.argmax(axis=1)
     whole[np.arange(m), largest] += ONE - whole.sum(axis=1)
     whole.flags.writeable = False
-    return whole
+    return Taps(first[:, 0].astype(np.int64), whole)
 
 
 def _centre(start: float, step: float, target: Floats) -> Floats:
@@ -76,6 +97,8 @@ def _area(source: Floats, start: float, step: float, target: Floats, _n: int) ->
     return np.clip(overlap, 0.0, None)
 
 
+# How far from a target pixel's centre source pixels weigh, in steps of at least one pixel.
+_REACH: dict[Resize, float] = {"nearest": 1.0, "bilinear": 1.0, "bicubic": 2.0, "area": 1.0}
 _WEIGHTS: dict[Resize, Callable[[Floats, float, float, Floats, int], Floats]] = {
     "nearest": _nearest,
     "bilinear": _bilinear,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from backend.numerics.preprocess.fitted import Resize
 from backend.numerics.preprocess.image import orient
-from backend.numerics.preprocess.resample import ONE, axis_weights, resize
+from backend.numerics.preprocess.resample import ONE, axis_taps, resize
 
 WAYS: tuple[Resize, ...] = ("nearest", "bilinear", "bicubic", "area")
 PICTURE: NDArray[np.uint8] = np.random.default_rng(2).integers(0, 256, (12, 8, 3), np.uint8)
@@ -29,7 +31,7 @@ def test_one_colour_stays_that_colour(way: Resize, size: tuple[int, int]) -> Non
 @pytest.mark.parametrize("way", WAYS)
 def test_weights_of_every_target_pixel_add_up_to_one(way: Resize) -> None:
     for n, start, length, m in ((7, 0.0, 7, 3), (300, 40.5, 199.25, 32), (3, 0, 3, 50)):
-        assert (axis_weights(n, start, length, m, way).sum(axis=1) == ONE).all()
+        assert (axis_taps(n, start, length, m, way).weights.sum(axis=1) == ONE).all()
 
 
 def test_area_is_the_mean_of_whole_blocks() -> None:
@@ -58,3 +60,15 @@ def test_orientations_are_those_of_exif() -> None:
         7: [[6, 3], [5, 2], [4, 1]],
         8: [[3, 6], [2, 5], [1, 4]],
     }
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_photo_of_twelve_million_pixels_takes_little_memory(way: Resize) -> None:
+    photo = np.random.default_rng(4).integers(0, 256, (3000, 4000, 3), np.uint8)
+    tracemalloc.start()
+    small = resize(photo, (0, 3000, 224), (0, 4000, 224), way)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert small.shape == (224, 224, 3)
+    # One row of targets at a time: less than the photo itself.
+    assert most < photo.nbytes

@@ -116,8 +116,8 @@ function rgba(values: Uint8Array, channels: number): Uint8ClampedArray<ArrayBuff
   return out;
 }
 
-/** A picture of more pixels needs more memory than a phone gives. */
-const MOST_PIXELS = 2 ** 27;
+/** As many as peers take; more need more memory than devices give. */
+const MOST_PIXELS = 64_000_000;
 
 /** The browser's own decoder. */
 export async function decodeImage(file: Blob): Promise<Pixels> {
