@@ -1,77 +1,107 @@
-"""Which data shards each member of a cohort trains on.
-
-The answer depends on its arguments alone: the same cohort gets the same parts again after a restart, and a
-client keeps most of its part when others come and go, so browsers find their shards in the cache.
-"""
+"""Which data shards each member of a cohort trains on: those that it had before, as far as that is fair."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
 
 
-def assign(
-    clients: Collection[str], shards: int, per_client: int, round_number: int, seed: int
-) -> dict[str, tuple[int, ...]]:
-    """Shard numbers (0 <= number < `shards`) for each client, at least one and at most `per_client`.
+@dataclass
+class Dealer:
+    """Deals a task's shards out, round after round. Owned by the machine of the rounds.
 
-    All shards are shared out first: the clients take turns, each picking what it likes best of what is left.
-    A client then works through its part, `per_client` shards a round, so every shard is used over the rounds
-    of a lasting cohort. Parts are disjoint; only when there are more clients than shards, those left
-    without take their favourite. Raises ValueError when a number is below one.
+    Clients keep shards in a cache, so each gets those again that it had, and takes new ones only until it has
+    its share of all, or while others of the cohort train on its own. What is new to a client is the shard
+    that was used least; among several, each client has favourites by its name, which a restart leaves alone.
+
+    Where the data were dealt out beforehand, shard s belongs to part `parts[s]`: each client takes one part,
+    first of all one that nobody has, and stays with it for good.
+
+    `uses` counts how often each shard was dealt, `takers` the clients of each part; `held` are the shards
+    that each client had. Raises ValueError when there is no shard, or none for each client.
     """
-    if shards < 1 or per_client < 1:
-        raise ValueError("A round needs at least one shard, and one for each client.")
-    order = sorted(clients, key=lambda client: _key(client, seed))
-    likes = {client: _preferences(client, shards, seed) for client in order}
-    parts = _share_out(order, likes, shards)
-    return {client: _window(part, per_client, round_number) for client, part in parts.items()}
+
+    shards: int
+    per_client: int
+    seed: int
+    parts: Sequence[int] = ()
+    uses: list[int] = field(init=False)
+    takers: dict[int, int] = field(init=False)
+    held: dict[str, list[int]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.shards < 1 or self.per_client < 1:
+            raise ValueError("A round needs at least one shard, and one for each client.")
+        self.uses = [0] * self.shards
+        self.takers = dict.fromkeys(sorted(set(self.parts)), 0)
+
+    def deal(self, clients: Collection[str], available: int) -> dict[str, tuple[int, ...]]:
+        """Shard numbers for each client of a cohort, at least one and at most `per_client`.
+
+        `available` is how many clients there are to share all of them. No two get the same shard, except
+        where there are more clients than shards, or where they have the same part.
+        """
+        order = sorted(clients, key=lambda client: _key(client, self.seed))
+        if self.parts:
+            return {client: self._of_part(client) for client in order}
+        dealt = self._apart(order, math.ceil(self.shards / max(available, len(order), 1)))
+        for client in order:
+            held = self.held[client]
+            if not dealt[client]:
+                self._use(dealt[client], held or [self._newest(client, range(self.shards))])
+            held.extend(shard for shard in dealt[client] if shard not in held)
+        return {client: tuple(shards) for client, shards in dealt.items()}
+
+    def _apart(self, order: Sequence[str], share: int) -> dict[str, list[int]]:
+        """Shards of which no two clients have the same, as far as they go; the clients take turns."""
+        free = set(range(self.shards))
+        dealt: dict[str, list[int]] = {client: [] for client in order}
+        for turn in range(self.per_client):
+            # What clients have comes first, so that nobody who looks for something new takes it from them.
+            for client in order:
+                held = self.held.setdefault(client, [])
+                if len(held) >= max(share, self.per_client):
+                    free -= self._use(dealt[client], (shard for shard in held if shard in free))
+            for client in order:
+                if len(dealt[client]) <= turn and free:
+                    free -= self._use(dealt[client], [self._newest(client, free)])
+        return dealt
+
+    def _of_part(self, client: str) -> tuple[int, ...]:
+        """The shards of its part that were used least."""
+        if client not in self.held:
+            least = min(self.takers.values())
+            part = _favourite(client, self.seed, [one for one, n in self.takers.items() if n == least])
+            self.takers[part] += 1
+            self.held[client] = [shard for shard, one in enumerate(self.parts) if one == part]
+        dealt: list[int] = []
+        for _ in range(min(self.per_client, len(self.held[client]))):
+            self._use(dealt, (shard for shard in self.held[client] if shard not in dealt))
+        return tuple(dealt)
+
+    def _use(self, dealt: list[int], choice: Iterable[int]) -> set[int]:
+        """Deals the one of `choice` that was used least, if there is any, and returns it."""
+        shard = min(choice, key=lambda shard: self.uses[shard], default=None)
+        if shard is None:
+            return set()
+        dealt.append(shard)
+        self.uses[shard] += 1
+        return {shard}
+
+    def _newest(self, client: str, choice: Collection[int]) -> int:
+        """What the client likes best of those shards that were used least."""
+        least = min(self.uses[shard] for shard in choice)
+        return _favourite(client, self.seed, [shard for shard in choice if self.uses[shard] == least])
 
 
-def assign_parts(
-    clients: Collection[str], shard_parts: Sequence[int], per_client: int, round_number: int, seed: int
-) -> dict[str, tuple[int, ...]]:
-    """Shard numbers for each client where data were dealt out: shard s belongs to part `shard_parts[s]`.
-
-    Each client has one part of its own, as far as there are parts, and works through its shards alone.
-    Raises ValueError when there is no shard or `per_client` is below one.
-    """
-    numbers = sorted(set(shard_parts))
-    chosen = assign(clients, len(numbers), 1, 0, seed)
-    shards = {part: [s for s, one in enumerate(shard_parts) if one == part] for part in numbers}
-    return {
-        client: _window(shards[numbers[part]], per_client, round_number) for client, (part,) in chosen.items()
-    }
-
-
-def _share_out(order: list[str], likes: dict[str, list[int]], shards: int) -> dict[str, list[int]]:
-    parts: dict[str, list[int]] = {client: [] for client in order}
-    free = [True] * shards
-    next_wish = dict.fromkeys(order, 0)
-    for turn in range(shards if order else 0):
-        client = order[turn % len(order)]
-        wishes, at = likes[client], next_wish[client]
-        while not free[wishes[at]]:
-            at += 1
-        parts[client].append(wishes[at])
-        free[wishes[at]] = False
-        next_wish[client] = at + 1
-    for client in order[shards:]:
-        parts[client].append(likes[client][0])
-    return parts
-
-
-def _window(part: list[int], per_client: int, round_number: int) -> tuple[int, ...]:
-    count = min(per_client, len(part))
-    start = round_number * count % len(part)
-    return tuple(part[(start + step) % len(part)] for step in range(count))
-
-
-def _preferences(client: str, shards: int, seed: int) -> list[int]:
-    order: list[int] = np.random.Generator(np.random.Philox(_key(client, seed))).permutation(shards).tolist()
-    return order
+def _favourite(client: str, seed: int, numbers: Sequence[int]) -> int:
+    """What the client likes best of `numbers`, whatever else there is."""
+    likes = np.random.Generator(np.random.Philox(_key(client, seed))).random(max(numbers) + 1)
+    return numbers[int(likes[list(numbers)].argmax())]
 
 
 def _key(client: str, seed: int) -> int:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from backend.errors import StaleRoundError, UpdateRefusedError
-from backend.protocols.assignment import assign, assign_parts, training_seed
+from backend.protocols.assignment import Dealer, training_seed
 from backend.protocols.deadline import Speeds, Work
 from backend.protocols.effects import Effect, Opened, Refuse, SendTrain
 from backend.protocols.member import Member, Standing, objection
@@ -91,15 +91,26 @@ class Cohort:
         return refusals
 
 
-def open_cohort(plan: Plan, roster: Roster, speeds: Speeds, number: int, version: int, now: float) -> Cohort:
-    """Chooses who is in round `number`, what each does, and how long it may last."""
+def open_cohort(
+    plan: Plan,
+    roster: Roster,
+    speeds: Speeds,
+    dealer: Dealer | None,
+    number: int,
+    version: int,
+    now: float,
+) -> Cohort:
+    """Chooses who is in round `number`, what each does, and how long it may last.
+
+    Without a `dealer` clients train on their own examples.
+    """
     available = roster.available
     goal = wanted(available, plan.fraction_train, plan.min_train_clients)
     count = with_reserve(goal, available, plan.over_selection)
     clients = roster.choose(count, f"{plan.seed}/train/{number}")
     for client in clients:
         roster.took_part(client)
-    members = _members(clients, plan, roster, number)
+    members = _members(clients, plan, roster, dealer, number)
     seconds = plan.deadline
     if plan.adaptive_deadline:
         works = {client: member.work for client, member in members.items()}
@@ -107,18 +118,11 @@ def open_cohort(plan: Plan, roster: Roster, speeds: Speeds, number: int, version
     return Cohort(number, version, available, goal, now, now + seconds, members)
 
 
-def _parts(clients: tuple[str, ...], plan: Plan, number: int) -> dict[str, tuple[int, ...]]:
-    """The shards of each client; none where clients train on their own examples."""
-    if plan.own_data:
-        return {}
-    if plan.shard_parts:
-        return assign_parts(clients, plan.shard_parts, plan.shards_per_client, number, plan.seed)
-    return assign(clients, len(plan.shard_examples), plan.shards_per_client, number, plan.seed)
-
-
-def _members(clients: tuple[str, ...], plan: Plan, roster: Roster, number: int) -> dict[str, Member]:
+def _members(
+    clients: tuple[str, ...], plan: Plan, roster: Roster, dealer: Dealer | None, number: int
+) -> dict[str, Member]:
     sizes, members = plan.shard_examples, dict[str, Member]()
-    parts = _parts(clients, plan, number)
+    parts = dealer.deal(clients, roster.available) if dealer else {}
     for client in clients:
         present, shards = roster[client], parts.get(client, ())
         examples = sum(sizes[shard] for shard in shards) if sizes else present.examples

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.errors import StaleRoundError, UpdateRefusedError
+from backend.protocols.assignment import Dealer
 from backend.protocols.cohort import Cohort, open_cohort
 from backend.protocols.deadline import Speeds
 from backend.protocols.effects import (
@@ -61,6 +62,7 @@ class Round:
         self.measuring: Measuring | None = None
         self._progress = progress or Progress(plan.stop)
         self._speeds = Speeds()
+        self._dealer = _dealer(plan)
         self._gathered = 0.0
         self._stop: str | None = None
         self.phase = Phase.FINISHED if self.reason_to_finish() else Phase.WAITING
@@ -279,7 +281,9 @@ class Round:
     def _open(self, now: float) -> list[Effect]:
         self._enter(Phase.TRAINING)
         self.round += 1
-        self.cohort = open_cohort(self.plan, self.roster, self._speeds, self.round, self.version, now)
+        self.cohort = open_cohort(
+            self.plan, self.roster, self._speeds, self._dealer, self.round, self.version, now
+        )
         return self.cohort.orders()
 
     def _settle(self, now: float) -> list[Effect]:
@@ -345,3 +349,10 @@ class Round:
             return []
         self._enter(Phase.FINISHED)
         return [Finished(self.version, reason)]
+
+
+def _dealer(plan: Plan) -> Dealer | None:
+    """Who deals out the task's shards; nobody where clients train on their own examples."""
+    if plan.own_data:
+        return None
+    return Dealer(len(plan.shard_examples), plan.shards_per_client, plan.seed, plan.shard_parts)

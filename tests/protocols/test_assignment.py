@@ -1,70 +1,124 @@
 from __future__ import annotations
 
+import random
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.protocols.assignment import assign, assign_parts, training_seed
+from backend.protocols.assignment import Dealer, training_seed
 
-CLIENTS = st.sets(st.text("0123456789abcdef", min_size=16, max_size=16), min_size=1, max_size=12)
+NAMES = st.text("0123456789abcdef", min_size=16, max_size=16)
+CLIENTS = st.sets(NAMES, min_size=1, max_size=12)
+COHORTS = st.lists(CLIENTS, min_size=1, max_size=8)
 SHARDS, PER_CLIENT = st.integers(1, 40), st.integers(1, 8)
 
 
-@given(CLIENTS, SHARDS, PER_CLIENT, st.integers(0, 1000), st.integers(0, 2**31))
+def downloads(
+    clients: int, cohort: int, dealer: Dealer, rounds: int = 200
+) -> tuple[dict[str, set[int]], list[int]]:
+    """The shards that each client ever gets in cohorts drawn by lot, and how often each shard is dealt."""
+    lots = random.Random(1)
+    everybody = [f"client-{number}" for number in range(clients)]
+    had: dict[str, set[int]] = {client: set() for client in everybody}
+    uses: dict[int, int] = {}
+    for _ in range(rounds):
+        for client, shards in dealer.deal(lots.sample(everybody, cohort), clients).items():
+            had[client].update(shards)
+            for shard in shards:
+                uses[shard] = uses.get(shard, 0) + 1
+    return had, list(uses.values())
+
+
+@settings(deadline=None)
+@given(COHORTS, SHARDS, PER_CLIENT, st.integers(0, 2**31))
 def test_everybody_gets_something_and_nobody_too_much(
-    clients: set[str], shards: int, most: int, number: int, seed: int
+    cohorts: list[set[str]], shards: int, most: int, seed: int
 ) -> None:
-    parts = assign(clients, shards, most, number, seed)
-    assert parts.keys() == clients
-    for part in parts.values():
-        assert 1 <= len(part) <= most
-        assert len(set(part)) == len(part)
-        assert all(0 <= shard < shards for shard in part)
+    dealer = Dealer(shards, most, seed)
+    for clients in cohorts:
+        dealt = dealer.deal(clients, len(clients))
+        assert dealt.keys() == clients
+        for part in dealt.values():
+            assert 1 <= len(part) <= most
+            assert len(set(part)) == len(part)
+            assert all(0 <= shard < shards for shard in part)
 
 
-@given(CLIENTS, SHARDS, PER_CLIENT, st.integers(0, 1000))
+@settings(deadline=None)
+@given(COHORTS, SHARDS, PER_CLIENT, st.integers(0, 30))
 def test_parts_are_disjoint_while_there_are_enough_shards(
-    clients: set[str], shards: int, most: int, number: int
+    cohorts: list[set[str]], shards: int, most: int, others: int
 ) -> None:
-    handed_out = [shard for part in assign(clients, shards, most, number, 0).values() for shard in part]
-    if len(clients) <= shards:
-        assert len(set(handed_out)) == len(handed_out)
-    else:
-        assert set(handed_out) == set(range(shards))
+    dealer = Dealer(shards, most, 0)
+    for clients in cohorts:
+        handed_out = [s for part in dealer.deal(clients, len(clients) + others).values() for s in part]
+        if len(clients) <= shards:
+            assert len(set(handed_out)) == len(handed_out)
+        else:
+            assert set(handed_out) == set(range(shards))
 
 
+@settings(deadline=None)
 @given(CLIENTS, SHARDS, PER_CLIENT)
 def test_a_lasting_cohort_uses_every_shard(clients: set[str], shards: int, most: int) -> None:
+    dealer = Dealer(shards, most, 7)
     used = {
         shard
-        for number in range(1, shards + 2)
-        for part in assign(clients, shards, most, number, 7).values()
+        for _ in range(shards + 1)
+        for part in dealer.deal(clients, len(clients)).values()
         for shard in part
     }
     assert used == set(range(shards))
 
 
-@given(CLIENTS, SHARDS, PER_CLIENT, st.integers(0, 100), st.randoms(use_true_random=False))
+@settings(deadline=None)
+@given(COHORTS, SHARDS, PER_CLIENT, st.randoms(use_true_random=False))
 def test_the_order_of_clients_does_not_matter(
-    clients: set[str], shards: int, most: int, number: int, random: object
+    cohorts: list[set[str]], shards: int, most: int, lots: random.Random
 ) -> None:
-    shuffled = sorted(clients)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert assign(shuffled, shards, most, number, 1) == assign(clients, shards, most, number, 1)
+    one, other = Dealer(shards, most, 1), Dealer(shards, most, 1)
+    for clients in cohorts:
+        shuffled = sorted(clients)
+        lots.shuffle(shuffled)
+        assert one.deal(shuffled, 9) == other.deal(clients, 9)
 
 
-def test_a_client_keeps_most_of_its_part_when_another_joins() -> None:
-    clients = [f"{number:016x}" for number in range(4)]
-    before = assign(clients, 40, 10, 1, 0)
-    after = assign([*clients, f"{99:016x}"], 40, 8, 1, 0)
-    kept = [len(set(before[client]) & set(after[client])) / len(after[client]) for client in clients]
-    assert min(kept) >= 0.5
+def test_clients_get_the_shards_again_that_they_have() -> None:
+    had, uses = downloads(20, 10, Dealer(40, 2, 0))
+    assert [len(shards) for shards in had.values()] == [2] * 20
+    assert set.union(*had.values()) == set(range(40))
+    assert max(uses) < 2 * min(uses)
+
+
+def test_many_clients_for_few_shards_download_few_of_them_and_all_are_used_alike() -> None:
+    had, uses = downloads(100, 10, Dealer(40, 2, 0), rounds=500)
+    assert sum(len(shards) for shards in had.values()) / 100 < 6
+    assert max(uses) - min(uses) <= 10
+
+
+def test_few_clients_work_through_their_share_of_all_shards() -> None:
+    had, uses = downloads(4, 4, Dealer(40, 2, 0))
+    assert [len(shards) for shards in had.values()] == [10] * 4
+    assert set(uses) == {200 * 8 // 40}
+
+
+def test_a_client_keeps_what_it_has_when_others_come_and_go() -> None:
+    dealer = Dealer(12, 2, 0)
+    first = dealer.deal(["anna", "berta"], 6)
+    dealer.deal(["carl", "dora", "emil", "fred"], 6)
+    assert dealer.deal(["anna", "carl", "berta"], 6)["anna"] in (first["anna"], first["anna"][::-1])
+
+
+def test_a_client_has_the_same_favourites_after_a_restart() -> None:
+    assert Dealer(40, 2, 3).deal(["anna"], 20) == Dealer(40, 2, 3).deal(["anna"], 20)
+    assert Dealer(40, 2, 3).deal(["anna"], 20) != Dealer(40, 2, 4).deal(["anna"], 20)
 
 
 @pytest.mark.parametrize(("shards", "most"), [(0, 1), (1, 0)])
 def test_no_shards_is_an_error(shards: int, most: int) -> None:
     with pytest.raises(ValueError, match="at least one shard"):
-        assign(["a"], shards, most, 0, 0)
+        Dealer(shards, most, 0)
 
 
 def test_seeds_differ_between_clients_and_rounds() -> None:
@@ -75,14 +129,11 @@ def test_seeds_differ_between_clients_and_rounds() -> None:
 
 def test_a_client_keeps_one_part_of_data_that_were_dealt_out() -> None:
     parts = (0, 0, 0, 1, 1, 2, 2, 2)
-    rounds = [assign_parts(["anna", "berta", "carl"], parts, 2, number, 7) for number in range(1, 7)]
-    for client in ("anna", "berta", "carl"):
-        seen = {shard for one in rounds for shard in one[client]}
-        assert len({parts[shard] for shard in seen}) == 1
-        assert seen == {shard for shard, part in enumerate(parts) if part == parts[min(seen)]}
-    assert {parts[shards[0]] for shards in rounds[0].values()} == {0, 1, 2}
+    had, _ = downloads(3, 2, Dealer(8, 2, 7, parts))
+    assert sorted(map(sorted, had.values())) == [[0, 1, 2], [3, 4], [5, 6, 7]]
 
 
-def test_more_clients_than_parts_share_them() -> None:
-    given = assign_parts([f"client-{number}" for number in range(9)], (0, 1), 1, 1, 7)
-    assert set(given.values()) == {(0,), (1,)}
+def test_more_clients_than_parts_share_them_alike_and_keep_them() -> None:
+    had, _ = downloads(9, 4, Dealer(3, 1, 7, (0, 1, 2)))
+    taken = [part for (part,) in had.values()]
+    assert sorted(taken) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
