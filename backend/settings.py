@@ -13,9 +13,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import backend
 from backend.errors import SettingsError
 from backend.services.limits import TaskLimits
+from backend.wire.codec import MAX_CLIENT_FRAME
 
 HOST = "127.0.0.1"
 PORT = 8000
+# At most the protocol's own longest message, and so long that chunks do not count as short messages.
+RANGES = {"max_message_bytes": (128 << 10, MAX_CLIENT_FRAME)}
 
 Network: TypeAlias = IPv4Network | IPv6Network
 LogFormat = Literal["console", "json"]
@@ -152,6 +155,9 @@ def _limits(environment: Mapping[str, str]) -> Limits:
             continue
         if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
             raise SettingsError(f"{name} is '{text}'; give a whole number above zero.")
+        least, most = RANGES.get(field.name, (1, 10**9))
+        if not least <= int(text) <= most:
+            raise SettingsError(f"{name} is {text}; give a number from {least} to {most}.")
         given[field.name] = int(text)
     return Limits(**given)
 

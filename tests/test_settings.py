@@ -55,6 +55,12 @@ def test_a_limit_is_a_whole_number_above_zero(value: str) -> None:
         read_settings({}, {"MINGA_MAX_CONNECTIONS": value})
 
 
+@pytest.mark.parametrize("value", ["131071", "263169"])
+def test_messages_are_neither_too_short_for_chunks_nor_too_long_for_the_protocol(value: str) -> None:
+    with pytest.raises(SettingsError, match="from 131072 to 263168"):
+        read_settings({}, {"MINGA_MAX_MESSAGE_BYTES": value})
+
+
 @pytest.mark.parametrize("value", ["300.0.0.1", "10.0.0.0/33", "proxy.example"])
 def test_a_proxy_is_an_address_or_a_network(value: str) -> None:
     with pytest.raises(SettingsError, match=r"MINGA_TRUSTED_PROXIES: .*127\.0\.0\.1,10\.0\.0\.0/8"):

@@ -26,7 +26,6 @@ from backend.services.observer import SILENCE, Observer, Observers
 from backend.services.performer import Performer
 from backend.services.reception import Reception
 from backend.services.task import Task
-from backend.services.uploads import Uploads
 from backend.stores.contracts import Blobs
 from backend.wire import messages as say
 
@@ -53,7 +52,6 @@ class TaskHost:
         limits: TaskLimits = USUAL,
     ) -> None:
         self.task = task
-        self._limits = limits
         self.ledger = ledger
         self._parts = task.addresses()
         self._blob_bytes = 0
@@ -63,7 +61,7 @@ class TaskHost:
         plan = task.plan()
         progress = ledger.progress(plan.stop)
         machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
-        self._at = Hosted(task, ledger, machine, observer, Uploads(limits))
+        self._at = Hosted(task, ledger, machine, observer, limits)
         self._reception = Reception(self._at)
         self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)
         self._performer = Performer(self._at, self._jobs)
@@ -74,9 +72,10 @@ class TaskHost:
     async def join(self, hello: say.Hello, link: Link) -> str:
         """Takes a client in; its id. An older connection of the same client gives way. Raises BusyError."""
         client = Client(client_id(hello.token), hello.kind, hello.backend, link)
-        if self.participants >= self._limits.max_clients and client.id not in self._at.audience.clients:
+        most = self._at.limits.max_clients
+        if self.participants >= most and client.id not in self._at.audience.clients:
             raise BusyError(
-                f"{self._limits.max_clients} participants are here, as many as this task may have. "
+                f"{most} participants are here, as many as this task may have. "
                 "Try again in a minute, or choose another task."
             )
         await self._inbox.put(lambda now: self._reception.joined(client, now))

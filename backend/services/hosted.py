@@ -12,6 +12,7 @@ from backend.protocols.effects import Effect
 from backend.protocols.round import Round
 from backend.services.audience import Audience
 from backend.services.ledger import Ledger
+from backend.services.limits import TaskLimits
 from backend.services.observer import Event as Happening
 from backend.services.observer import Observer
 from backend.services.tally import Tally
@@ -34,11 +35,15 @@ class Hosted:
     ledger: Ledger
     machine: Round
     observer: Observer
-    uploads: Uploads
+    limits: TaskLimits
+    uploads: Uploads = field(init=False)
     audience: Audience = field(default_factory=Audience)
     tally: Tally = field(default_factory=lambda: Tally(WeightedMean(0)))
     checked: dict[str, Vector] = field(default_factory=dict)
     trouble: str | None = None
+
+    def __post_init__(self) -> None:
+        self.uploads = Uploads(self.limits)
 
     def notice(self, event: Happening) -> None:
         """Tells whoever watches."""

@@ -35,7 +35,7 @@ class Reception:
             task=self._at.task.file.name,
             client=client.id,
             bundle=self._at.task.bundle.address,
-            chunk_bytes=say.CHUNK_BYTES,
+            chunk_bytes=self._at.limits.chunk_bytes,
         )
         self._at.audience.tell(client.id, welcome)
         self._at.audience.welcome(client.id, now)

@@ -22,7 +22,6 @@ from backend.settings import Limits, Settings
 from backend.web.doors import Doors
 from backend.web.http import Http
 from backend.web.websocket import Sockets
-from backend.wire.codec import MAX_CLIENT_FRAME
 
 log = structlog.stdlib.get_logger("minga.server")
 
@@ -125,7 +124,7 @@ def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         http=partial(Http, doors=doors),  # type: ignore[arg-type]
         ws=Sockets,
-        ws_max_size=MAX_CLIENT_FRAME,
+        ws_max_size=settings.limits.max_message_bytes,
         # What is compressed would have to be inflated before its size is known; and vectors do not shrink.
         ws_per_message_deflate=False,
         ws_ping_interval=ping_seconds,

@@ -8,7 +8,8 @@ from backend.errors import FrameError
 from backend.wire.messages import CHUNK_BYTES, ClientFrame, ServerFrame
 
 # A chunk and its envelope; every other message is far smaller.
-MAX_CLIENT_FRAME = CHUNK_BYTES + 1024
+ENVELOPE_BYTES = 1024
+MAX_CLIENT_FRAME = CHUNK_BYTES + ENVELOPE_BYTES
 MAX_SERVER_FRAME = 1 << 20
 
 _encoder = msgspec.msgpack.Encoder()

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from websockets.frames import Frame, Opcode
 
-from backend.wire.codec import MAX_CLIENT_FRAME, encode
+from backend.wire.codec import encode
 from backend.wire.messages import Chunk, Hello, Leave, Offer, Welcome
 from tests.tiny import write_task
 from tests.web.raw import Raw
 from tests.web.running import Server, running
 
-SECONDS, HEAD_BYTES = 2, 4096
+SECONDS, HEAD_BYTES, LONGEST = 2, 4096, 200 * 1024
 LIMITS = {
     "MINGA_REQUEST_SECONDS": SECONDS,
     "MINGA_MAX_HEAD_BYTES": HEAD_BYTES,
@@ -28,7 +28,8 @@ LIMITS = {
     "MINGA_IDLE_SECONDS": SECONDS,
     "MINGA_STALL_SECONDS": SECONDS,
     # A whole message may take four seconds more.
-    "MINGA_MIN_BYTES_PER_SECOND": MAX_CLIENT_FRAME // 4,
+    "MINGA_MIN_BYTES_PER_SECOND": LONGEST // 4,
+    "MINGA_MAX_MESSAGE_BYTES": LONGEST,
     "MINGA_MAX_QUEUED_BYTES": 65536,
     "MINGA_FRAMES_PER_SECOND": 20,
     "MINGA_PINGS_PER_SECOND": 5,
@@ -285,7 +286,7 @@ def test_who_is_silent_is_let_go(server: Server) -> None:
 
 def test_a_slow_upload_is_a_sign_of_life(server: Server) -> None:
     with joined(server, "127.0.0.24") as client:
-        chunk = encode(Chunk(round=9, offset=0, data=memoryview(bytes(200_000))))
+        chunk = encode(Chunk(round=9, offset=0, data=memoryview(bytes(190_000))))
         frame = Frame(Opcode.BINARY, chunk).serialize(mask=True)
         assert client.drip(frame[:80], seconds=20, pause=2 * SECONDS / 80)
         client.socket.sendall(frame[80:])
@@ -305,6 +306,19 @@ def test_who_makes_the_server_talk_and_does_not_listen_is_let_go(proxied: Server
         time.sleep(0.1)
     else:
         pytest.fail("the client is still there")
+
+
+def test_the_longest_message_is_the_operators_choice(server: Server) -> None:
+    with Raw(server.url, source="127.0.0.27") as client:
+        client.send(hello())
+        welcome = client.hear_message(Welcome)
+        assert isinstance(welcome, Welcome)
+        assert welcome.chunk_bytes + 1024 == LONGEST
+        client.send(encode(Chunk(round=9, offset=0, data=memoryview(bytes(welcome.chunk_bytes)))))
+        client.send(bytes(LONGEST + 1))
+        code, reason, number = told(client)
+        assert (code, number) == ("too-long", 1009)
+        assert str(LONGEST) in reason
 
 
 def test_compression_is_not_taken(server: Server) -> None:

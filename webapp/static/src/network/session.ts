@@ -83,6 +83,8 @@ export class Session {
   #uploadingSince: number | null = null;
   /** Grows with every connection: chunks of an older one are not sent on. */
   #connection = 0;
+  /** The longest chunk that the server takes. */
+  #chunkBytes = CHUNK_BYTES;
   #sending: Promise<void> = Promise.resolve();
   #view: Omit<View, "machine"> = {
     client: null,
@@ -214,7 +216,8 @@ export class Session {
     this.#options.heard(frame);
   }
 
-  #greet({ task, bundle, client }: FrameOf<"welcome">): void {
+  #greet({ task, bundle, client, chunk_bytes }: FrameOf<"welcome">): void {
+    this.#chunkBytes = Math.max(1, Math.min(CHUNK_BYTES, chunk_bytes));
     this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
     this.#show({ client });
   }
@@ -311,10 +314,11 @@ export class Session {
   async #sendChunks(connection: number, round: number, from: number, until: number): Promise<void> {
     const { transport } = this.#options;
     const current = () => connection === this.#connection && this.#machine.offer?.round === round;
-    for (let offset = from; offset < until; offset += CHUNK_BYTES) {
+    const size = this.#chunkBytes;
+    for (let offset = from; offset < until; offset += size) {
       while (current() && transport.buffered > BUFFER_LIMIT) await pause(BUFFER_POLL);
       if (!current()) return;
-      const data = this.#update?.bytes.subarray(offset, Math.min(offset + CHUNK_BYTES, until));
+      const data = this.#update?.bytes.subarray(offset, Math.min(offset + size, until));
       if (data === undefined) return;
       transport.send(encodeFrame({ type: "chunk", round, offset, data }));
     }
