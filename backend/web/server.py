@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -42,6 +43,9 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """uvicorn's own, then the report."""
         await super().startup(sockets)
+        # What is here now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
         self._listening()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -47,19 +47,29 @@ class Sockets(WebSocketsSansIOProtocol):
         self._watch: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._taker: Taker | None = None
+        # Bytes that were pushed since the loop's last turn: they go together.
+        self._pushed = 0
 
     # For links: what goes.
 
     @property
     def backlog(self) -> int:
         """See Connection."""
-        return 0 if self.disconnected else self.transport.get_write_buffer_size()
+        return 0 if self.disconnected else self.transport.get_write_buffer_size() + self._pushed
 
     def push(self, frame: bytes) -> None:
         """See Connection."""
         if not self.disconnected and self.conn.state is State.OPEN:
             self.conn.send_binary(frame)
-            self.transport.write(b"".join(self.conn.data_to_send()))
+            if not self._pushed:
+                self.loop.call_soon(self._flush)
+            self._pushed += len(frame)
+
+    def _flush(self) -> None:
+        self._pushed = 0
+        waiting = b"".join(self.conn.data_to_send())
+        if waiting and not self.transport.is_closing():
+            self.transport.write(waiting)
 
     def take_by(self, taker: Taker) -> None:
         """See Connection."""
