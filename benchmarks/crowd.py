@@ -1,7 +1,8 @@
-"""Clients that join a task, say they are ready, and wait. They answer pings, as every client must.
+"""Clients that join a task and wait, answering pings as every client must.
 
-Usage: python -m benchmarks.crowd ADDRESS TASK CLIENTS, started by benchmarks.idle. Prints `joined SECONDS`
-when all are in. The first line that it reads ends it: it prints how many are in still, and bytes received.
+Usage: python -m benchmarks.crowd ADDRESS TASK CLIENTS LOADING, started by benchmarks.idle. All but LOADING of
+them say that they are ready. Prints `joined SECONDS` when all are in. The first line that it reads ends it:
+it prints how many are in still, and bytes received.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ AT_ONCE = 64
 class Waiting(asyncio.Protocol):
     """One client. `joined` is done with its first state: the server has let it in and told it so."""
 
-    def __init__(self, address: str, task: str) -> None:
+    def __init__(self, address: str, task: str, ready: bool) -> None:
+        self._ready = ready
         self.joined = asyncio.get_running_loop().create_future()
         self.here = False
         self.received = 0
@@ -60,7 +62,8 @@ class Waiting(asyncio.Protocol):
         assert response.status_code == 101, response
         hello = Hello(token=secrets.token_urlsafe(24), kind="browser", backend="none", agent="benchmark")
         self._connection.send_binary(encode(hello))
-        self._connection.send_binary(encode(Ready(backend="none", step_ms=1.0, examples=0)))
+        if self._ready:
+            self._connection.send_binary(encode(Ready(backend="none", step_ms=1.0, examples=0)))
 
     def _hear(self, frame: bytes) -> None:
         message = decode_server(frame)
@@ -73,23 +76,25 @@ class Waiting(asyncio.Protocol):
         self._transport.write(b"".join(self._connection.data_to_send()))
 
 
-async def join_all(address: str, task: str, count: int) -> list[Waiting]:
-    """So many clients, all of them in."""
+async def join_all(address: str, task: str, count: int, loading: int) -> list[Waiting]:
+    """So many clients, all of them in; `loading` of them never say that they are ready."""
     loop, places = asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)
     host, _, port = address.rpartition(":")
 
-    async def join() -> Waiting:
+    async def join(number: int) -> Waiting:
         async with places:
-            _, client = await loop.create_connection(lambda: Waiting(address, task), host, int(port))
+            _, client = await loop.create_connection(
+                lambda: Waiting(address, task, number >= loading), host, int(port)
+            )
             await client.joined
         return client
 
-    return await asyncio.gather(*(join() for _ in range(count)))
+    return await asyncio.gather(*(join(number) for number in range(count)))
 
 
 async def main() -> None:
     began = time.monotonic()
-    clients = await join_all(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    clients = await join_all(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     print("joined", time.monotonic() - began, flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     here, received = sum(one.here for one in clients), sum(one.received for one in clients)

@@ -2,9 +2,9 @@
 
 Usage: python -m benchmarks.idle [--clients N] [--seconds S] [--json]
 
-All clients join one task of the server that waits for one more; so no round opens. Memory is what the server
-took for them after the last of them was in, processor time what it used while they waited: pings and their
-answers. Nothing else happens in that time.
+All clients join one task of the server, which waits until they are ready; one never is, so no round opens.
+Memory is what the server took for them after the last of them was in, processor time what it used while they
+waited: pings and their answers. Nothing else happens in that time.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ def measure(clients: int, seconds: float) -> Report:
     _allow(clients + SPARE)
     KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
-        write_task(Path(folder, "tasks"), PARAMETERS, 1, 1, min_available_clients=clients + 1)
+        write_task(Path(folder, "tasks"), PARAMETERS, 1, 1, min_available_clients=clients)
         with serving(Path(folder)) as (server, address):
             before = usage(server)
-            groups = [_crowd(address, len(range(first, clients, PROCESSES))) for first in range(PROCESSES)]
+            shares = [len(range(first, clients, PROCESSES)) for first in range(PROCESSES)]
+            groups = [_crowd(address, share, int(not number)) for number, share in enumerate(shares)]
             joined = max(float(_line(group).split()[1]) for group in groups)
             # The last newcomers' states are on their way.
             time.sleep(2)
@@ -72,8 +73,8 @@ def _allow(descriptors: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, hard), hard))
 
 
-def _crowd(address: str, clients: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.crowd", address, "dense", str(clients)]
+def _crowd(address: str, clients: int, loading: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "benchmarks.crowd", address, "dense", str(clients), str(loading)]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

@@ -1,6 +1,7 @@
 """What whole rounds cost a server: a real one in its own process, real sockets, clients that train nothing.
 
 Usage: python -m benchmarks.rounds [--clients N] [--parameters P] [--rounds R] [--json]
+       python -m benchmarks.rounds --table (every size of docs/reference/costs.md, one line of JSON each)
 
 Clients live in other processes; each downloads every version over HTTP and uploads a whole update over its
 socket. The server is `minga serve` on loopback with a data folder on disk, and its processor time is what
@@ -12,12 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from time import process_time
 
@@ -28,6 +31,9 @@ from benchmarks.server import MIB, Usage, serving, usage
 
 WARM_UP = 3
 PROCESSES = 2
+# Of the table. A size is measured for as many rounds as move about TABLE_BYTES of updates.
+TABLE_CLIENTS, TABLE_PARAMETERS = (2, 8, 32, 128), (100_000, 1_058_634, 5_000_000, 25_000_000)
+TABLE_BYTES, TABLE_ROUNDS = 4 << 30, 20
 
 
 @dataclass(frozen=True)
@@ -50,19 +56,19 @@ class Report:
     cpu_in_memcpys: float
 
 
-def measure(clients: int, parameters: int, rounds: int) -> Report:
-    """Runs `rounds` rounds after the warm-up."""
+def measure(clients: int, parameters: int, rounds: int, warm_up: int = WARM_UP) -> Report:
+    """Runs `rounds` rounds after `warm_up` others."""
     KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
-        versions = WARM_UP + rounds
+        versions = warm_up + rounds
         write_task(Path(folder, "tasks"), parameters, clients, versions)
         with serving(Path(folder)) as (server, address):
-            used, traffic = _take_part(server, address, clients, parameters, versions)
+            used, traffic = _take_part(server, address, clients, parameters, versions, warm_up)
     return _report(clients, parameters, used, traffic)
 
 
 def _take_part(
-    server: int, address: str, clients: int, parameters: int, versions: int
+    server: int, address: str, clients: int, parameters: int, versions: int, warm_up: int
 ) -> tuple[list[Usage], list[tuple[int, int]]]:
     """The server's usage and the bytes (sent, received) by all clients, from the last warm-up version on."""
     shares = [len(range(first, clients, PROCESSES)) for first in range(min(PROCESSES, clients))]
@@ -79,13 +85,13 @@ def _take_part(
     used: list[Usage] = []
     lines = groups[0].stdout
     assert lines is not None
-    while len(used) <= versions - WARM_UP:
+    while len(used) <= versions - warm_up:
         line = lines.readline()
         assert line.startswith("version"), f"the clients ended: {line}"
-        if int(line.split()[1]) >= WARM_UP:
+        if int(line.split()[1]) >= warm_up:
             used.append(usage(server))
     totals = np.sum([json.loads(group.communicate()[0].splitlines()[-1]) for group in groups], axis=0)
-    return used, [(int(sent), int(received)) for sent, received in totals[WARM_UP - 1 :]]
+    return used, [(int(sent), int(received)) for sent, received in totals[warm_up - 1 :]]
 
 
 def _report(clients: int, parameters: int, used: list[Usage], traffic: list[tuple[int, int]]) -> Report:
@@ -112,6 +118,13 @@ def _report(clients: int, parameters: int, used: list[Usage], traffic: list[tupl
     )
 
 
+def table() -> Iterator[Report]:
+    """Every number of clients with every number of parameters, the cheapest first."""
+    for clients, parameters in sorted(product(TABLE_CLIENTS, TABLE_PARAMETERS), key=math.prod):
+        rounds = min(TABLE_ROUNDS, max(1, TABLE_BYTES // (4 * clients * parameters)))
+        yield measure(clients, parameters, rounds, min(WARM_UP, rounds))
+
+
 def _copying_seconds(length: int) -> float:
     """Processor time of copying `length` bytes once, in blocks beyond every cache; the median of five."""
     source, target = np.ones(64 * MIB, np.uint8), np.zeros(64 * MIB, np.uint8)
@@ -132,7 +145,12 @@ def main() -> None:
     parser.add_argument("--parameters", type=int, default=1_058_634)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    parser.add_argument("--table", action="store_true", help="measure every size of the table")
     given = parser.parse_args()
+    if given.table:
+        for cell in table():
+            print(json.dumps(asdict(cell)), flush=True)
+        return
     report = asdict(measure(given.clients, given.parameters, given.rounds))
     if given.json:
         print(json.dumps(report))

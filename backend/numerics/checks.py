@@ -14,32 +14,38 @@ from backend.numerics.vectors import Vector, blocks
 MAX_REPORTED = 1e30
 
 
-def check_update(update: Vector, max_norm: float) -> float:
-    """L2 norm of `update` (float32, any length), found good.
+class Norm:
+    """L2 norm of an update, taken in as its values come.
 
-    A dot product of a block with itself is finite only if all its values are, and costs one pass. It can also
-    overflow for finite values; those are beyond any sensible bound and told apart by a second look.
-    Raises NotFiniteError for NaN or infinity, NormTooLargeError when the norm is over `max_norm`.
+    A dot product of a block with itself is finite only if all its values are, and costs one pass while they
+    are in the cache. It can also overflow for finite values, which are told apart by a second look.
     """
-    squares = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for part in blocks(len(update)):
-            block = update[part]
-            square = float(np.dot(block, block))
-            if not math.isfinite(square):
-                if not bool(np.isfinite(block).all()):
-                    raise NotFiniteError(
-                        "The update holds NaN or infinity. Lower the learning rate or try another backend."
-                    )
-                square = float(np.dot(block.astype(np.float64), block.astype(np.float64)))
-            squares += square
-    norm = math.sqrt(squares)
-    if norm > max_norm:
-        raise NormTooLargeError(
-            f"The update's L2 norm is {norm:.6g}; this task takes at most {max_norm:.6g}. "
-            "Lower the learning rate or train fewer epochs."
-        )
-    return norm
+
+    def __init__(self) -> None:
+        self._squares = 0.0
+
+    def add(self, values: Vector) -> None:
+        """Takes in more values. Raises NotFiniteError for NaN or infinity."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = float(np.dot(values, values))
+        if not math.isfinite(square):
+            if not all_finite(values):
+                raise NotFiniteError(
+                    "The update holds NaN or infinity. Lower the learning rate or try another backend."
+                )
+            wide = values.astype(np.float64)
+            square = float(np.dot(wide, wide))
+        self._squares += square
+
+    def within(self, most: float) -> float:
+        """The norm. Raises NormTooLargeError when it is over `most`."""
+        norm = math.sqrt(self._squares)
+        if norm > most:
+            raise NormTooLargeError(
+                f"The update's L2 norm is {norm:.6g}; this task takes at most {most:.6g}. "
+                "Lower the learning rate or train fewer epochs."
+            )
+        return norm
 
 
 def check_finite(name: str, values: Iterable[float]) -> None:

@@ -64,7 +64,7 @@ class TaskHost:
         self._at = Hosted(task, ledger, machine, observer, limits)
         self._reception = Reception(self._at)
         self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)
-        self._performer = Performer(self._at, self._jobs)
+        self._performer = Performer(self._at, self._jobs, self._reception)
         self._hooks: list[RoundEndHook] = []
 
     # For the shell that owns the sockets.

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import structlog
 
-from backend.errors import MingaError, RecordedBeforeError, StoreError, UpdateRefusedError
-from backend.numerics.checks import check_update
-from backend.numerics.vectors import Vector, from_bytes
+from backend.errors import MingaError, RecordedBeforeError, StoreError
+from backend.numerics.vectors import Vector
 from backend.services import observer as happened
 from backend.services.evaluation import Evaluator
 from backend.services.hosted import Event, Hosted
@@ -81,10 +80,6 @@ class Jobs:
 
     # What a performer asks for.
 
-    def check(self, client: str, offer: say.Offer, data: memoryview) -> None:
-        """Looks at the values of an update whose bytes are all in `data`."""
-        self._spawn(self._check(client, offer, data))
-
     def add(self, client: str, offer: say.Offer, tally: Tally, update: Vector) -> None:
         """Adds a checked update to the aggregate."""
         # Asked for here and now, so that no aggregate is closed before it.
@@ -106,18 +101,6 @@ class Jobs:
         self._spawn(self._evaluated(found))
 
     # The jobs.
-
-    async def _check(self, client: str, offer: say.Offer, data: memoryview) -> None:
-        def check() -> Vector | UpdateRefusedError:
-            try:
-                update = from_bytes(data, self._at.size)
-                check_update(update, self._at.task.file.security.max_update_norm)
-            except UpdateRefusedError as error:
-                return error
-            return update
-
-        found = await self._ask_worker(check)
-        await self._post(lambda now: self._tell.checked(client, offer, found, now))
 
     async def _add(self, client: str, offer: say.Offer, added: asyncio.Future[None]) -> None:
         try:

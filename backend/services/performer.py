@@ -9,6 +9,7 @@ from backend.protocols import effects as do
 from backend.services import observer as happened
 from backend.services.hosted import Hosted
 from backend.services.jobs import Jobs
+from backend.services.reception import Reception
 from backend.services.tally import Tally
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages as say
@@ -17,8 +18,9 @@ from backend.wire import messages as say
 class Performer:
     """Performs effects: at once, or by starting a job."""
 
-    def __init__(self, hosted: Hosted, jobs: Jobs) -> None:
+    def __init__(self, hosted: Hosted, jobs: Jobs, reception: Reception) -> None:
         self._at = hosted
+        self._reception = reception
         self._jobs = jobs
 
     def perform(self, effects: Iterable[do.Effect], now: float) -> None:
@@ -36,7 +38,7 @@ class Performer:
                 case do.Grant():
                     self._at.audience.tell_credits(self._at.uploads.grant(effect.client, effect.offer, now))
                 case do.Check():
-                    self._jobs.check(effect.client, effect.offer, self._at.uploads.data(effect.client))
+                    self.perform(self._reception.complete(effect.client, effect.offer, now), now)
                 case do.Accept():
                     self._accept(effect)
                 case do.Refuse():

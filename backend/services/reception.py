@@ -6,7 +6,6 @@ from itertools import chain
 
 from backend.errors import ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
-from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
 from backend.services import observer as happened
 from backend.services.hosted import Hosted
@@ -106,16 +105,16 @@ class Reception:
 
     # Jobs.
 
-    def checked(
-        self, client: str, offer: say.Offer, found: Vector | UpdateRefusedError, now: float
-    ) -> list[do.Effect]:
-        """The values of an update were looked at: it was found good, or why it is refused."""
-        if isinstance(found, UpdateRefusedError):
-            effects = self._at.machine.update_failed(client, offer.round, found, now)
+    def complete(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
+        """All values of an update are here, and were looked at as they came."""
+        try:
+            update = self._at.uploads.update(client, self._at.task.file.security.max_update_norm)
+        except UpdateRefusedError as error:
+            effects = self._at.machine.update_failed(client, offer.round, error, now)
         else:
             effects = self._at.machine.update_checked(client, offer.round, now)
             if any(isinstance(effect, do.Accept) and effect.client == client for effect in effects):
-                self._at.checked[client] = found
+                self._at.checked[client] = update
                 return effects
         return self.added(client, offer, now) + effects
 

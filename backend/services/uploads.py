@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from backend.errors import WrongLengthError
+from backend.errors import NotFiniteError, WrongLengthError
+from backend.numerics.checks import Norm
+from backend.numerics.vectors import VALUE_BYTES, Vector, from_bytes
 from backend.services.limits import TaskLimits
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
@@ -19,7 +21,10 @@ PATIENCE_SECONDS = 5.0
 
 @dataclass
 class Upload:
-    """One update being received since `begun`; `until` is the credit given so far."""
+    """One update being received since `begun`; `until` is the credit given so far.
+
+    The values that are here whole, up to byte `looked`, were looked at; `fault` is what was wrong with one.
+    """
 
     client: str
     round: int
@@ -28,11 +33,28 @@ class Upload:
     until: int
     begun: float
     heard: float
+    norm: Norm = field(default_factory=Norm)
+    looked: int = 0
+    fault: NotFiniteError | None = None
 
     @property
     def complete(self) -> bool:
         """Whether every byte is here."""
         return self.received == len(self.buffer)
+
+    def store(self, data: memoryview, now: float) -> None:
+        """Takes in the bytes that follow, and looks at their values while they are in the cache."""
+        end = self.received + len(data)
+        self.buffer[self.received : end] = data
+        self.received, self.heard = end, now
+        whole = end - end % VALUE_BYTES
+        if self.fault is None and whole > self.looked:
+            values = from_bytes(self.buffer[self.looked : whole], (whole - self.looked) // VALUE_BYTES)
+            self.looked = whole
+            try:
+                self.norm.add(values)
+            except NotFiniteError as error:
+                self.fault = error
 
     def due(self, limits: TaskLimits) -> float:
         """By when more must come: the next chunk whole, and all so far at the least rate."""
@@ -95,16 +117,22 @@ class Uploads:
                 f"The chunk of {len(chunk.data)} bytes at {chunk.offset} is out of order or beyond its "
                 f"credit; byte {upload.received} was due, up to {upload.until}."
             )
-        upload.buffer[upload.received : end] = chunk.data
-        upload.received, upload.heard = end, now
+        upload.store(chunk.data, now)
         self.received += len(chunk.data)
         if upload.complete or upload.until - end > WINDOW_BYTES // 2:
             return upload.complete, []
         return False, self._extend(upload)
 
-    def data(self, client: str) -> memoryview:
-        """Bytes of a complete update; the slot stays taken until `done`."""
-        return self._active[client].buffer
+    def update(self, client: str, max_norm: float) -> Vector:
+        """A complete update, found good; the slot stays taken until `done`.
+
+        Raises NotFiniteError, or NormTooLargeError when its L2 norm is over `max_norm`.
+        """
+        upload = self._active[client]
+        if upload.fault is not None:
+            raise upload.fault
+        upload.norm.within(max_norm)
+        return from_bytes(upload.buffer, len(upload.buffer) // VALUE_BYTES)
 
     def done(self, client: str, number: int, now: float) -> list[tuple[str, Credit]]:
         """Frees the slot of a complete update of round `number`, whose bytes nobody needs any more."""

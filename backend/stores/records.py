@@ -35,7 +35,7 @@ from backend.stores.translate import translated
 Result = TypeVar("Result")
 Row = TypeVar("Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution)
 
-# What a client gave in a round, added to what it gave before. Made once: to make it costs more than to run it.
+# What a client gave in a round, added to what it gave before. Made once, which costs more than to run it.
 _ADD_TO_CONTRIBUTION = (
     update(tables.contributions)
     .where(tables.contributions.c.run == bindparam("of_run"))

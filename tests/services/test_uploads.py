@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.errors import WrongLengthError
+from backend.errors import NormTooLargeError, NotFiniteError, WrongLengthError
+from backend.numerics.vectors import Vector
 from backend.services.limits import TaskLimits
 from backend.services.uploads import PATIENCE_SECONDS, SLOTS, WINDOW_BYTES, Uploads
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
@@ -23,10 +27,9 @@ def chunk(offset: int, data: bytes, number: int = 1) -> Chunk:
 
 
 @settings(deadline=None)
-@given(st.integers(1, 2 * WINDOW_BYTES), st.integers(CHUNK_BYTES // 8, CHUNK_BYTES))
-def test_an_update_of_any_size_arrives_whole_within_its_credit(size: int, step: int) -> None:
-    data = bytes(range(256)) * (size // 256 + 1)
-    data = data[:size]
+@given(st.integers(1, WINDOW_BYTES // 2), st.integers(CHUNK_BYTES // 8, CHUNK_BYTES))
+def test_an_update_of_any_size_arrives_whole_within_its_credit(values: int, step: int) -> None:
+    size, data = 4 * values, np.arange(values, dtype="<f4").tobytes()
     uploads, sent, complete = Uploads(LIMITS), 0, False
     ((_, credit),) = uploads.grant("a", offer(size), 0.0)
     until = credit.until
@@ -37,8 +40,35 @@ def test_an_update_of_any_size_arrives_whole_within_its_credit(size: int, step: 
         complete, credits = uploads.chunk("a", chunk(sent, part), 1.0)
         sent += len(part)
         until = credits[0][1].until if credits else until
-    assert uploads.data("a") == data
+    assert np.array_equal(uploads.update("a", math.inf), np.frombuffer(data, "<f4"))
     assert until == size
+
+
+@pytest.mark.parametrize("step", [1, 3, 4, 7, 40])
+@pytest.mark.parametrize("at", [0, 4, 9])
+@pytest.mark.parametrize("bad", [math.nan, -math.inf])
+def test_a_bad_value_is_found_however_its_bytes_come(step: int, at: int, bad: float) -> None:
+    values = np.ones(10, "<f4")
+    values[at] = bad
+    uploads = sent_in_steps(values, step)
+    with pytest.raises(NotFiniteError):
+        uploads.update("a", math.inf)
+
+
+@pytest.mark.parametrize("step", [1, 3, 4, 7, 40])
+def test_an_update_over_the_bound_on_its_norm_is_refused(step: int) -> None:
+    uploads = sent_in_steps(np.full(9, 2.0, "<f4"), step)
+    assert uploads.update("a", 6.0).tolist() == [2.0] * 9
+    with pytest.raises(NormTooLargeError):
+        uploads.update("a", 5.9)
+
+
+def sent_in_steps(values: Vector, step: int) -> Uploads:
+    uploads, data = Uploads(LIMITS), values.tobytes()
+    uploads.grant("a", offer(len(data)), 0.0)
+    for start in range(0, len(data), step):
+        uploads.chunk("a", chunk(start, data[start : start + step]), 0.0)
+    return uploads
 
 
 def test_only_a_chunk_that_is_due_and_not_the_last_goes_further() -> None:
@@ -50,7 +80,7 @@ def test_only_a_chunk_that_is_due_and_not_the_last_goes_further() -> None:
     assert uploads.further("b", chunk(0, b"12"), 0.0) is None
     assert uploads.further("a", chunk(0, b"12"), 5.0) == []
     assert uploads.chunk("a", chunk(2, b"34"), 6.0) == (True, [])
-    assert bytes(uploads.data("a")) == b"1234"
+    assert uploads.update("a", math.inf).tobytes() == b"1234"
 
 
 def test_who_goes_further_is_given_credit() -> None:
@@ -107,7 +137,7 @@ def test_chunks_of_an_update_that_is_not_expected_are_dropped() -> None:
     assert uploads.chunk("a", chunk(0, b"1234", number=2), 0.0) == (False, [])
     assert uploads.chunk("a", chunk(0, b"1234"), 0.0) == (True, [])
     assert uploads.chunk("a", chunk(0, b"5678"), 0.0) == (False, [])
-    assert bytes(uploads.data("a")) == b"1234"
+    assert uploads.update("a", math.inf).tobytes() == b"1234"
 
 
 def test_an_upload_that_stalls_is_found_in_time() -> None:
@@ -140,7 +170,7 @@ def test_an_upload_at_the_least_rate_may_take_its_time() -> None:
     for second in range(100):
         assert uploads.stalled(float(second)) == []
         uploads.chunk("a", chunk(second * CHUNK_BYTES, bytes(CHUNK_BYTES)), float(second))
-    assert len(uploads.data("a")) == 100 * CHUNK_BYTES
+    assert uploads.update("a", math.inf).nbytes == 100 * CHUNK_BYTES
 
 
 def test_slow_clients_hold_nobody_up_as_far_as_memory_reaches() -> None:
