@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.pages.conftest import listen
+from tests.web.raw import Raw
 from tests.web.running import Server, running
 
 pytestmark = pytest.mark.browser
@@ -159,6 +160,20 @@ async def test_the_page_comes_back_by_itself_after_the_server_was_killed(
         counted = int(await page.locator("[data-accepted]").inner_text())
         await asyncio.to_thread(server.start)
         await accepted(page, counted + 1)
+
+
+async def test_who_is_sent_away_reads_why_and_comes_back_by_itself(
+    page: Page, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINGA_JOINS_PER_MINUTE", "6")
+    with running(models, tmp_path, "--set", "digits.coordination.min_available_clients=1") as server:
+        await open_training(page, server)
+        for _ in range(6):
+            (await asyncio.to_thread(Raw, server.url, "digits")).socket.close()
+        await start(page)
+        await expect(page.locator("[data-status-line]")).to_contain_text("Offline: trying again")
+        await expect(page.locator("[data-status-hint]")).to_contain_text("too fast from your network address")
+        await accepted(page, 1)
 
 
 def free_port() -> int:
