@@ -18,6 +18,7 @@ from backend.numerics.preprocess.declared import Preprocess
 from backend.services.datasets.cut import Cut, Plan, cut
 from backend.services.manifest import Manifest, parse_manifest
 from backend.services.taskfile import Partition, TaskFile, read_task_file
+from backend.services.taskfile.hints import explained
 from backend.services.taskfile.read import set_value
 
 KINDS = "a folder or zip of images or texts by class, a CSV, Parquet or Feather file, a text, or an .npz file"
@@ -121,8 +122,8 @@ def _declared(settings: Sequence[str], declared: Preprocess | None) -> Preproces
     try:
         made: Preprocess = msgspec.convert(table, Preprocess)
     except msgspec.ValidationError as error:
-        text = str(error).replace("Object ", "It ").replace("`$.", "`")
-        raise DataError(f"The preprocessing: {text}. See docs/reference/preprocessing.md.") from error
+        text = explained(error, "preprocess")
+        raise DataError(f"The preprocessing: {text} See docs/reference/preprocessing.md.") from error
     return made
 
 

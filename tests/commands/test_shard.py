@@ -62,8 +62,16 @@ def test_data_without_a_task_file_are_declared_by_flags(
     ("flags", "words"),
     [
         ([], "has to be declared"),
-        (["--set", "kind=sound"], "Invalid value"),
-        (["--set", "kind=image"], "missing required field `size`"),
+        (["--set", "kind=sound"], 'Write for example kind = "image", "table", "text" or "array".'),
+        (["--set", "kind=image"], "The key is missing: `size`. Write for example size = [32, 32]"),
+        (["--set", "kind=image", "--set", "size=32"], "Write for example size = [32, 32]"),
+        (["--set", "kind=table"], "Write for example columns = [{ name ="),
+        (["--set", "kind=table", "--set", "columns=[{name='a'}]"], 'kind = "number" or "category"'),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--set", "form=x"], "unknown field `form`. See docs"),
+        (
+            ["--set", "kind=text", "--set", "tokenizer=bytes", "--set", "length=8"],
+            "what it holds ends in .png",
+        ),
         (["--set", "kind=image", "--set", "size=[2,2]", "--holdout", "1"], "--holdout is a share"),
         (["--set", "kind=image", "--set", "size=[2,2]", "--alpha", "1"], "--alpha goes with --clients"),
         (["--set", "kind=image", "--set", "size=[2,2]", "--clients", "99"], "cannot be dealt out"),
@@ -76,6 +84,25 @@ def test_flags_that_make_no_sense_are_refused(
     assert main(["shard", str(data), "-o", str(tmp_path / "out"), *flags]) == REFUSED
     assert words in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "words"),
+    [
+        ("people.csv", ["kind=image", "size=[2,2]"], "is of another kind: files that end in .jpg"),
+        ("away.zip", ["kind=image", "size=[2,2]"], "There is no file or folder"),
+        ("away.csv", ["kind=table", "columns=[{name='age',kind='number'}]"], "is no file; a table is one"),
+        ("people.csv", ["kind=table", "columns=[{name='age',kind='number'}]"], 'example missing = "median"'),
+        ("people.csv", ["kind=table", "columns=[{name='Age',kind='number'}]"], "the file has age, name"),
+    ],
+)
+def test_data_of_another_kind_or_with_holes_are_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, kind: list[str], words: str
+) -> None:
+    (tmp_path / "people.csv").write_text("age,name\n31,Anna\n,Berta\n")
+    flags = [word for setting in kind for word in ("--set", setting)]
+    assert main(["shard", str(tmp_path / file), "-o", str(tmp_path / "out"), *flags]) == REFUSED
+    assert words in capsys.readouterr().err
 
 
 REAL: dict[str, tuple[str, list[str], int]] = {

@@ -129,7 +129,10 @@ def parse_number(text: str, decimal: str, column: str) -> float:
 
 def _number_values(column: NumberColumn, text: str, missing: bool, decimal: str) -> list[float]:
     if missing and column.missing == "error":
-        raise DataError(f"column '{column.column}': the value is missing; say what to fill in by `missing`.")
+        raise DataError(
+            f"column '{column.column}': the value is missing; fill it in, or declare what stands for it, "
+            'for example missing = "median".'
+        )
     value = column.fill if missing else parse_number(text, decimal, column.column)
     scaled = (value - column.subtract) / column.divide
     if not math.isfinite(scaled) or abs(scaled) > _LARGEST:
@@ -149,7 +152,8 @@ def _position(column: CategoryColumn, text: str, missing: bool) -> int:
     if missing:
         if column.missing == "error":
             raise DataError(
-                f"column '{column.column}': the value is missing; set `missing` to own or none to allow that."
+                f"column '{column.column}': the value is missing; fill it in, or declare what stands for it, "
+                'for example missing = "own".'
             )
         return len(column.categories) if column.missing == "own" else -1
     known = positions(tuple(column.categories)).get(text)
@@ -158,6 +162,6 @@ def _position(column: CategoryColumn, text: str, missing: bool) -> int:
     if column.unknown == "error":
         raise DataError(
             f"column '{column.column}': '{text[:60]}' is not among the {len(column.categories)} categories; "
-            "set `unknown` to own or none to allow that."
+            'correct it, or allow others, for example by unknown = "own".'
         )
     return column.positions - 1 if column.unknown == "own" else -1

@@ -36,7 +36,11 @@ class Files:
         kept = tuple(name for name in self.names if (name or self.root.name).lower().endswith(suffixes))
         if not kept:
             what = ", ".join(suffixes)
-            raise DataError(f"{self.root} holds {len(self.names)} files, but none ending in {what}.")
+            if self.names == ("",):
+                raise DataError(f"{self.root} is of another kind: files that end in {what} are needed here.")
+            there = sorted({PurePosixPath(name).suffix or PurePosixPath(name).name for name in self.names})
+            shown = ", ".join(there[:10]) + (" and others" if len(there) > 10 else "")
+            raise DataError(f"{self.root} holds no file that ends in {what}; what it holds ends in {shown}.")
         return Files(self.root, kept, self.read)
 
 
@@ -50,7 +54,7 @@ def list_files(path: Path) -> Files:
     try:
         if path.is_dir():
             return _folder(path)
-        if path.suffix.lower() == ".zip":
+        if path.is_file() and path.suffix.lower() == ".zip":
             return _zip(path)
         if path.is_file():
             return Files(path, ("",), lambda _: _read_bounded(path))

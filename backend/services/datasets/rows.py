@@ -38,6 +38,8 @@ class Rows:
 
 def read_rows(rows: Rows) -> Iterator[Row]:
     """Number, from 1, and needed cells of each row. Raises DataError that names file and row."""
+    if not rows.path.is_file():
+        raise DataError(f"{rows.path} is no file; a table is one CSV, Parquet or Arrow file.")
     try:
         if rows.path.suffix.lower() in COLUMNAR:
             yield from _columnar_rows(rows)

@@ -1,9 +1,12 @@
-"""Hints for names that Flower gives to what is called otherwise here."""
+"""What a task file that cannot be understood should say instead."""
 
 from __future__ import annotations
 
 import re
 
+import msgspec
+
+# Names that Flower gives to what is called otherwise here.
 FLOWER = {
     "num_rounds": "coordination.rounds",
     "num_server_rounds": "coordination.rounds",
@@ -31,8 +34,42 @@ FLOWER = {
 }
 
 
-def hint(error: str) -> str:
-    """What to write instead of the unknown field that `error` names, as a sentence with a space before it."""
-    found = re.search(r"unknown field `([^`]+)`", error)
+# How keys of [data.preprocess] are written; the innermost of a path comes last.
+EXAMPLES = {
+    "preprocess.kind": 'kind = "image", "table", "text" or "array"',
+    "size": "size = [32, 32], height and width",
+    "tokenizer": 'tokenizer = "characters", "bytes", "words" or "pairs"',
+    "length": "length = 64, tokens of an example",
+    "columns": 'columns = [{ name = "Age", kind = "number" }, { name = "Sex", kind = "category" }]',
+    "columns.kind": 'kind = "number" or "category"',
+    "columns.missing": 'missing = "mean", "median" or a number; of a category "own" or "none"',
+    "labels": 'labels = [{ name = "Survived", kind = "class" }], or kind = "number"',
+    "labels.kind": 'kind = "class" or "number"',
+    "classes": 'classes = ["cat", "dog"]',
+    "categories": 'categories = ["red", "green"]',
+}
+
+
+def explained(error: msgspec.ValidationError, table: str = "") -> str:
+    """What is wrong, in sentences, with an example where there is one. `table` is what paths begin at."""
+    text = str(error).replace("Object missing required field ", "The key is missing: ")
+    text = text.replace("Object ", "It ").replace("`$.", "`")
+    return f"{text}.{_flower(text)}{_example(text, table)}"
+
+
+def _flower(text: str) -> str:
+    found = re.search(r"unknown field `([^`]+)`", text)
     name = FLOWER.get(found.group(1)) if found else None
     return f" Flower's {found.group(1)} is called {name} here." if found and name else ""
+
+
+def _example(text: str, table: str) -> str:
+    """An example of the key that is missing or of another kind than it should be."""
+    if "unknown field" in text:
+        return ""
+    key = re.search(r"missing: `([^`]+)`", text)
+    place = re.search(r"at `([^`]+)`", text)
+    path = [table, place.group(1) if place else "", key.group(1) if key else ""]
+    names = re.sub(r"\[[^]]*\]", "", ".".join(filter(None, path))).split(".")
+    found = EXAMPLES.get(".".join(names[-2:])) or EXAMPLES.get(names[-1])
+    return f" Write for example {found}." if found and "preprocess" in names else ""

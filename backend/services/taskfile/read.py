@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import TaskFileError
-from backend.services.taskfile.hints import hint
+from backend.services.taskfile.hints import explained
 from backend.services.taskfile.whole import TaskFile
 
 
@@ -37,8 +37,7 @@ def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
     try:
         task = msgspec.convert(tables, TaskFile)
     except msgspec.ValidationError as error:
-        text = str(error).replace("Object ", "It ").replace("`$.", "`")
-        raise TaskFileError(f"{where}: {text}.{hint(text)} See docs/reference/task-file.md.") from error
+        raise TaskFileError(f"{where}: {explained(error)} See docs/reference/task-file.md.") from error
     return task
 
 
