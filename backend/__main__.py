@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from backend.errors import MingaError
 
-COMMANDS = ("serve", "convert", "shard", "inspect", "simulate", "build", "peer", "demo")
+COMMANDS = ("serve", "convert", "shard", "inspect", "simulate", "build", "peer", "task", "demo")
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 

@@ -1,0 +1,125 @@
+"""`minga task`: what the tasks of a running server do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+
+from backend.commands.asking import DEFAULT, Asked, server_at
+from backend.commands.story import Story
+from backend.commands.task_report import print_task, print_tasks, round_line
+from backend.errors import UnreachableError
+
+# `SHOWN` rounds with a task; at most `MOST` in a log, as many as the server gives at a time.
+SHOWN, USUAL, MOST = 5, 20, 1000
+LOOK_SECONDS = 1.0
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its actions."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "task", help="look at the tasks of a running server"
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    everywhere = argparse.ArgumentParser(add_help=False)
+    everywhere.add_argument(
+        "--server",
+        metavar="URL",
+        default=os.environ.get("MINGA_SERVER") or DEFAULT,
+        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
+    )
+    everywhere.add_argument("--json", action="store_true", help="report in JSON")
+    listing = actions.add_parser("list", parents=[everywhere], help="all tasks, a line each")
+    listing.set_defaults(run=run, act=_list)
+    show = actions.add_parser("show", parents=[everywhere], help="one task and its newest rounds")
+    show.add_argument("name", metavar="NAME", help="the task")
+    show.set_defaults(run=run, act=_show)
+    log = actions.add_parser("log", parents=[everywhere], help="how its rounds went, a line each")
+    log.add_argument("name", metavar="NAME", help="the task")
+    log.add_argument("--follow", action="store_true", help="go on until the task is finished, or Ctrl-C")
+    log.add_argument(
+        "--last", type=_count, default=USUAL, metavar="N", help=f"begin with the newest N, default {USUAL}"
+    )
+    log.set_defaults(run=run, act=_log)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks and prints. Raises NotFoundError, UnreachableError or SettingsError with a sentence."""
+    try:
+        args.act(server_at(args.server), args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `minga task log digits | head`: who read has enough. Nothing may be flushed there at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _list(server: Asked, args: argparse.Namespace) -> None:
+    summaries, problems = server.summaries(), server.problems()
+    if args.json:
+        _print_json({"tasks": summaries, "problems": problems})
+    else:
+        print_tasks(_console(), summaries, problems)
+
+
+def _show(server: Asked, args: argparse.Namespace) -> None:
+    summary, rounds = server.summary(args.name), server.rounds(args.name, 0, SHOWN)
+    if args.json:
+        _print_json({**summary, "newest_rounds": rounds})
+    else:
+        print_task(_console(), server.url, summary, rounds)
+
+
+def _log(server: Asked, args: argparse.Namespace) -> None:
+    console, story = _console(), Story()
+    summary, rounds = server.summary(args.name), server.rounds(args.name, 0, args.last)
+    if not rounds and not args.json:
+        print("No round has ended yet.", file=sys.stderr)
+    _tell(console, story, rounds, args.json)
+    while args.follow and summary["phase"] != "finished":
+        time.sleep(LOOK_SECONDS)
+        summary, rounds = _patiently(server, args.name, story)
+        _tell(console, story, rounds, args.json)
+
+
+def _patiently(server: Asked, name: str, story: Story) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The task and its rounds of interest, as soon as the server answers: it may be restarting."""
+    told = False
+    while True:
+        try:
+            # In this order: what a finished task did last is told before it is left.
+            return server.summary(name), server.rounds(name, story.after, MOST)
+        except UnreachableError as error:
+            if not told:
+                print(f"{error} Waiting for it.", file=sys.stderr)
+            told = True
+            time.sleep(LOOK_SECONDS)
+
+
+def _tell(console: Console, story: Story, rounds: list[dict[str, Any]], as_json: bool) -> None:
+    for event in story.news(rounds):
+        if as_json:
+            _print_json(event)
+        else:
+            console.print(round_line(event), soft_wrap=True)
+    sys.stdout.flush()
+
+
+def _print_json(content: object) -> None:
+    print(json.dumps(content, ensure_ascii=False), flush=True)
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to {MOST} is needed, not '{text}'")
+    return int(text)
