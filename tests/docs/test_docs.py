@@ -25,7 +25,10 @@ from backend.__main__ import _parser
 from backend.services.devices import PLACES, Range, Rates
 from backend.services.hooks import RoundEndHook
 from backend.services.observer import RoundEnded, VersionEvaluated
+from backend.services.taskfile import parse_task
+from backend.services.taskfile.hints import FLOWER
 from backend.services.taskfile.hooks import Hooks
+from backend.services.taskfile.server_optimizer import FedAdam
 from backend.stores.contracts import EvaluationRecord
 from tests.services.datasets.making import image_folder
 from tests.stores.contract_records import FIRST, ROUND
@@ -34,6 +37,7 @@ ROOT = Path(__file__).parents[2]
 MINGA = Path(sys.executable).with_name("minga")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HOW_TO = ROOT / "docs/how-to/bring-a-model.md"
+FLOWERS = ROOT / "docs/how-to/coming-from-flower.md"
 HOOKS = ROOT / "docs/how-to/run-a-command-after-each-round.md"
 
 
@@ -93,6 +97,22 @@ async def test_the_command_of_the_how_to_ends_a_task_that_is_good_enough(
                 break
         task.cancel()
     assert given == reasons, lines
+
+
+def test_the_task_file_for_flowers_users_is_one_and_says_what_it_is_told_to() -> None:
+    (text,) = blocks(FLOWERS, "toml")
+    task = parse_task(tomllib.loads(text), "coming-from-flower.md")
+    assert task.coordination.server_optimizer == FedAdam()
+    assert (task.coordination.rounds, task.coordination.fraction_train) == (10, 0.5)
+
+
+def test_the_table_for_flowers_users_gives_the_names_that_a_task_file_hints_at() -> None:
+    rows = [line.split("|") for line in FLOWERS.read_text("utf-8").splitlines() if line.startswith("| ")]
+    ours = {name: row[3] for row in rows for name in re.findall(r"`([\w-]+)`", row[1])}
+    listed = FLOWER.keys() & ours.keys()
+    assert len(listed) >= 12
+    for name in listed:
+        assert all(word in ours[name] for word in FLOWER[name].split(" in ")), name
 
 
 def test_the_rates_of_every_device_are_documented() -> None:

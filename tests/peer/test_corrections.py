@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from backend.stores.contracts import EvaluationRecord
 from backend.stores.embedded import open_stores
 from tests.peer.joining import joined
-from tests.peer.plain import SIZES, Array, Trainer, build_plain, parts
+from tests.peer.plain import HELD_OUT, SIZES, Array, Trainer, build_plain, measured, parts
 from tests.web.running import running
 
 pytestmark = pytest.mark.tensorflow
@@ -49,6 +50,14 @@ def train(plain: Path, home: Path, rounds: int, *settings: str) -> Vectors:
             peer.expect("finished", 180)
             assert peer.end() == (0, "")
     return asyncio.run(versions(home / "data"))
+
+
+async def clients_found(data: Path) -> list[EvaluationRecord]:
+    stores = open_stores(data)
+    try:
+        return [one for one in await stores.records.evaluations(1) if one.source == "clients"]
+    finally:
+        await stores.close()
 
 
 async def versions(data: Path) -> Vectors:
@@ -115,7 +124,9 @@ def test_scaffold_is_the_papers_over_restarts_of_everybody_and_a_damaged_variate
     assert matches(kept_variates(tmp_path / "run"), reference.own) == who
 
 
-def test_fedprox_with_yogi_on_the_server_is_the_papers(plain: Path, tmp_path: Path) -> None:
+def test_fedprox_with_yogi_is_the_papers_and_clients_measure_what_one_would_centrally(
+    plain: Path, tmp_path: Path
+) -> None:
     first, second = np.zeros_like(start(plain)), np.full_like(start(plain), 1e-3**2)
 
     def yogi(w: Array, mean: Array) -> Array:
@@ -133,9 +144,16 @@ def test_fedprox_with_yogi_on_the_server_is_the_papers(plain: Path, tmp_path: Pa
         tmp_path / "run",
         2,
         "training.proximal_mu=0.4",
+        "coordination.fraction_evaluate=1.0",
         f"coordination.server_optimizer={optimizer}",
     )
-    for weights, control in found[1:]:
+    evaluated = asyncio.run(clients_found(tmp_path / "run" / "data"))
+    x, y = zip(*parts()[1], strict=True)
+    for (weights, control), one in zip(found[1:], evaluated, strict=True):
         reference.round()
         assert control is None
         assert same(weights, reference.w)
+        loss, best, best_three = measured(reference.w, (np.concatenate(x), np.concatenate(y)))
+        assert one.examples == sum(HELD_OUT)
+        assert one.loss == pytest.approx(loss, rel=1e-5)
+        assert list(one.metrics.values()) == pytest.approx([best, best_three], abs=1e-12)

@@ -10,6 +10,8 @@ import pytest
 from backend.errors import TaskFileError
 from backend.numerics.server_optimizers import SERVER_OPTIMIZERS
 from backend.services.taskfile import Training, parse_task, read_task_file
+from backend.services.taskfile.coordination import Coordination
+from backend.services.taskfile.hints import FLOWER
 from backend.services.taskfile.server_optimizer import FedAvg, hyperparameters, name_of
 from tests.tiny import task_toml, write_task
 
@@ -201,19 +203,18 @@ def test_a_fraction_that_would_choose_fewer_than_the_quorum_is_refused() -> None
         parse_task(task, "here")
 
 
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [
-        ("coordination.fraction_fit", "coordination.fraction_train"),
-        ("coordination.min_available_nodes", "coordination.min_available_clients"),
-        ("coordination.num_rounds", "coordination.rounds"),
-        ("training.local_epochs", "training.epochs"),
-    ],
-)
-def test_flowers_name_of_a_key_is_answered_with_ours(key: str, name: str) -> None:
-    flowers = key.partition(".")[2]
+@pytest.mark.parametrize("table", ["training", "coordination"])
+@pytest.mark.parametrize(("flowers", "name"), FLOWER.items())
+def test_flowers_name_of_a_key_is_answered_with_ours(table: str, flowers: str, name: str) -> None:
     with pytest.raises(TaskFileError, match=f"Flower's {flowers} is called {name} here"):
-        parse_task(changed(key, 1), "here")
+        parse_task(changed(f"{table}.{flowers}", 1), "here")
+
+
+@pytest.mark.parametrize("name", {name for name in FLOWER.values() if " in " not in name})
+def test_what_flowers_users_are_told_to_write_exists(name: str) -> None:
+    table, _, key = name.partition(".")
+    tables = {"training": Training, "coordination": Coordination}
+    assert key in tables[table].__struct_fields__
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,12 @@ function trainingWorker(): Worker {
 
 /** Playwright hands plain values over only. */
 function plain(message: FromWorker): unknown {
-  if (message.type === "trained") return { ...message, update: Array.from(new Float32Array(message.update)) };
+  if (message.type === "trained") {
+    const [update, change] = [message.update, message.change].map(
+      (vector) => vector && Array.from(new Float32Array(vector)),
+    );
+    return { ...message, update, change };
+  }
   if (message.type === "predicted") return { ...message, output: Array.from(message.output) };
   return message;
 }
