@@ -8,6 +8,8 @@ from statistics import median
 
 # Twice as long as half of the cohort needs: who is slower than that sends what it has.
 SLACK = 2.0
+# One among very many is always silent for the first time; they count when they are more than this share.
+FEW = 0.1
 # A first round fetches model and shards, compiles and sends, of which the time of one step says nothing.
 NEWCOMER = 3.0
 
@@ -27,7 +29,8 @@ class Speeds:
 
     A client that was silent until the deadline is awaited for twice that long once; if it is silent again,
     only the others' pace counts, until it delivers. So a slow device gets its chance, and a frozen one
-    lengthens a single round. What clients claim of themselves moves the median only.
+    lengthens a single round. In a large cohort a few silent ones are not awaited at all. What clients claim
+    of themselves moves the median only.
     """
 
     # The last round was abandoned: the next gets all the time there is.
@@ -54,6 +57,8 @@ class Speeds:
             return most
         needed = {client: self._estimate(client, work) for client, work in cohort.items()}
         again = [SLACK * needed[client] for client in cohort if self.misses.get(client) == 1]
+        if len(again) <= FEW * len(cohort):
+            again = []
         enough = sorted(needed.values())[: max(1, quorum)][-1]
         half = median(needed.values())
         return max(min(least, most), min(most, max([SLACK * half, SLACK * enough, *again])))

@@ -47,6 +47,16 @@ def test_one_who_was_too_slow_is_awaited_once_and_then_no_longer() -> None:
     assert seconds(speeds, "a", "b", "slow") == pytest.approx(SLACK * 5.0)
 
 
+def test_among_very_many_a_few_silent_ones_do_not_stretch_every_round() -> None:
+    names = [str(number) for number in range(100)]
+    speeds = Speeds(rates=dict.fromkeys(names, 0.01))
+    for silent in names[:10]:
+        speeds.missed(silent, 100, 30.0)
+    assert seconds(speeds, *names) == pytest.approx(SLACK * 1.0)
+    speeds.missed(names[10], 100, 30.0)
+    assert seconds(speeds, *names) == pytest.approx(SLACK * 30.0)
+
+
 def test_after_an_abandoned_round_the_next_gets_all_the_time_there_is() -> None:
     assert seconds(Speeds(failed=True, rates={"a": 0.01}), "a") == 60.0
 
