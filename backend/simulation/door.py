@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from backend.errors import FrameError, MingaError
 from backend.services.host import TaskHost
 from backend.services.links import client_id
 from backend.simulation.network import Connection, Line
+from backend.web.receiver import LARGE_BYTES
 from backend.wire.codec import decode_client
-from backend.wire.messages import ClientFrame, Hello
+from backend.wire.messages import Chunk, ClientFrame, Hello
 
 # A client and what it said, before the host hears it.
 Tap = Callable[[str, ClientFrame], None]
@@ -83,6 +85,7 @@ class SimulatedDoor:
             raise FrameError("The first frame must be hello.")
         self._tap(client_id(hello.token), hello)
         client = await host.join(hello, connection)
+        connection.take = partial(self._taken, host, client, connection)
         try:
             while not connection.closing and (message := await _receive(connection)) is not None:
                 if isinstance(message, Hello):
@@ -92,6 +95,19 @@ class SimulatedDoor:
         finally:
             if self._host is host:
                 await host.leave(client, connection)
+
+    def _taken(self, host: TaskHost, client: str, connection: Connection, frame: bytes) -> bool:
+        """As web/sockets.py does with frames that come through its Receiver."""
+        if len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
+            return False
+        try:
+            message = decode_client(frame)
+        except FrameError:
+            return False
+        taken = isinstance(message, Chunk) and host.take(client, connection, message)
+        if taken:
+            self._tap(client, message)
+        return taken
 
 
 async def _receive(connection: Connection) -> ClientFrame | None:

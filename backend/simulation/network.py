@@ -57,11 +57,17 @@ class Caller(Protocol):
         ...
 
 
+def nobody_takes(_frame: bytes) -> bool:
+    """Every frame waits for its turn."""
+    return False
+
+
 @dataclass(eq=False)
 class Connection:
     """A WebSocket between a caller and the server's door. Implements services.links.Link for the host.
 
-    `frames` is what arrived at the server, in order; None at the end.
+    `frames` is what arrived at the server, in order; None at the end. What `take` wants of it is handed over
+    at once instead.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -70,6 +76,7 @@ class Connection:
     caller: Caller
     frames: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     closing: bool = False
+    take: Callable[[bytes], bool] = nobody_takes
     _up: bool = True
     _down: bool = True
 
@@ -133,7 +140,7 @@ class Connection:
         self.loop.call_at(self.server.up.send(size, self.loop.time()), self._reach_server, frame)
 
     def _reach_server(self, frame: bytes | None) -> None:
-        if self._up:
+        if self._up and (frame is None or not self.take(frame)):
             self.frames.put_nowait(frame)
 
     def _reach_caller(self, frame: bytes) -> None:
