@@ -186,7 +186,8 @@ def test_arrays_are_taken_as_they_are(tmp_path: Path) -> None:
         ({"x": np.full((2, 2), np.nan), "y": np.zeros(2)}, "no finite float32"),
         ({"x": np.zeros((2, 2)), "y": np.array([1, 2**40])}, "beyond int32"),
         ({"x": np.zeros((2, 2)), "y": np.array(["a", "b"])}, "no numbers"),
-        ({"x": np.zeros((2, 2)), "y": np.array([{}, {}])}, "plain numbers"),
+        ({"x": np.zeros((2, 2)), "y": np.array([{}, {}])}, "holds object, no numbers"),
+        ({"x": np.zeros((2, 2)), "y": np.float32(1)}, "single number"),
     ],
 )
 def test_arrays_that_cannot_be_trained_on_are_refused(

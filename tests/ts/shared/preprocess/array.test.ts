@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArraySpec } from "../../../../webapp/static/src/shared/preprocess/declaration";
+import { unzip } from "../../../../webapp/static/src/shared/preprocess/zip";
 import { all, golden, read } from "./reading";
 import { type Golden, vectors } from "./vectors";
 
@@ -43,6 +44,10 @@ describe("an archive of NumPy", () => {
 
   const [plain] = cases as [Case];
   const int32 = plain.arrays.int32 as Golden;
+
+  it("that would not fit into memory is refused before anything is unpacked", async () => {
+    await expect(unzip(bytesOf(plain), ["int32.npy"], 100)).rejects.toThrow(/holds 1 MiB.*several files/);
+  });
 
   it("of which there are two, makes one row of examples", async () => {
     const { report } = await read(spec("int32", int32), { "a.npz": bytesOf(plain), "b.npz": bytesOf(plain) });

@@ -23,6 +23,14 @@ function broken(): DataProblem {
   return new DataProblem("This is no .npz file, or it is damaged. Write it again with numpy.savez");
 }
 
+/** What is said of a file that would not fit into a browser's memory. */
+export function tooLarge(size: number, most: number): DataProblem {
+  const [has, may] = [Math.ceil(size / 2 ** 20), most / 2 ** 20];
+  return new DataProblem(
+    `It holds ${has} MiB, and a browser reads ${may} MiB at once. Save it as several files, or take part with a peer`,
+  );
+}
+
 /** Where the record at the archive's end begins: a comment of any length may follow it. */
 function findEnd(view: DataView): number {
   for (let at = view.byteLength - 22; at >= 0 && at > view.byteLength - 22 - 0x10000; at--) {
@@ -86,25 +94,28 @@ async function inflate(
   return out;
 }
 
-/** The named files. Throws DataProblem where the archive is damaged or lacks one. */
+function find(all: readonly Entry[], name: string): Entry {
+  const entry = all.find((one) => one.name === name);
+  if (entry !== undefined) return entry;
+  const there = all.map((one) => `'${one.name.replace(/\.npy$/, "")}'`).join(", ");
+  throw new DataProblem(`It has no array '${name.replace(/\.npy$/, "")}'; it holds ${there || "nothing"}`);
+}
+
+/**
+ * The named files, of `most` bytes together at most. Throws DataProblem where the archive is damaged, lacks one, or
+ * holds more.
+ */
 export async function unzip(
   bytes: Uint8Array<ArrayBuffer>,
   names: readonly string[],
+  most: number,
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   try {
     const all = entries(bytes);
-    return await Promise.all(
-      names.map((name) => {
-        const entry = all.find((one) => one.name === name);
-        if (entry === undefined) {
-          const there = all.map((one) => `'${one.name.replace(/\.npy$/, "")}'`).join(", ");
-          throw new DataProblem(
-            `It has no array '${name.replace(/\.npy$/, "")}'; it holds ${there || "nothing"}`,
-          );
-        }
-        return unpack(bytes, entry);
-      }),
-    );
+    const wanted = names.map((name) => find(all, name));
+    const size = wanted.reduce((sum, entry) => sum + entry.unpacked, 0);
+    if (size > most) throw tooLarge(size, most);
+    return await Promise.all(wanted.map((entry) => unpack(bytes, entry)));
   } catch (problem) {
     // Offsets that point outside, or bytes that do not inflate.
     throw problem instanceof DataProblem ? problem : broken();

@@ -6,10 +6,13 @@ import type { ArraySpec, DataSpec, StoredSpec } from "../../shared/preprocess/de
 import { readNpy } from "../../shared/preprocess/npy";
 import { splitShuffled } from "../../shared/preprocess/order";
 import { DataProblem } from "../../shared/preprocess/problem";
-import { unzip } from "../../shared/preprocess/zip";
+import { tooLarge, unzip } from "../../shared/preprocess/zip";
 import type { OwnFile } from "../../shared/reader-messages";
 import type { NumericArray } from "../../shared/shard";
 import type { Problems, Reading, Understood } from "./understood";
+
+/** A file's arrays are in memory twice while they are read. */
+const MOST_BYTES = 512 * 2 ** 20;
 
 /** Reads the arrays of all files, in their order. */
 export async function readArrays(
@@ -48,9 +51,11 @@ export async function readArrays(
 
 async function readFile(rule: ArraySpec, file: File): Promise<NumericArray[]> {
   const names = [...rule.x, ...rule.y];
+  if (file.size > MOST_BYTES) throw tooLarge(file.size, MOST_BYTES);
   const packed = await unzip(
     new Uint8Array(await file.arrayBuffer()),
     names.map((name) => `${name}.npy`),
+    MOST_BYTES,
   );
   const arrays = packed.map((bytes, i) => readNpy(bytes, names[i] as string));
   const [first] = arrays;
