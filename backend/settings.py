@@ -32,6 +32,7 @@ class Limits(TaskLimits):
     max_connections: int = 4000
     max_connections_per_address: int = 512
     joins_per_minute: int = 240
+    requests_per_minute: int = 30_000
     max_head_bytes: int = 32 << 10
     request_seconds: int = 20
     hello_seconds: int = 10

@@ -35,8 +35,8 @@ class Doors:
         self._all = 0
         self._told = 0
         self._warned = False
-        joins = limits.joins_per_minute
-        self._joins = Rates(Rate(joins / 60, joins), MAX_REMEMBERED)
+        self._joins = _rates(limits.joins_per_minute)
+        self._requests = _rates(limits.requests_per_minute)
 
     def enter(self, peer: Address) -> Visit:
         """A connection came from `peer`; it counts until its visit ends."""
@@ -100,6 +100,15 @@ class Doors:
             f"{self.limits.joins_per_minute} a minute may. Wait a minute."
         )
 
+    def request(self, visitor: str | None) -> MingaError | None:
+        """`visitor` asks for something; why it may not."""
+        if visitor is None or self._requests.spend(visitor, self._clock()):
+            return None
+        return TooFastError(
+            "Requests to this server come too fast from your network address; "
+            f"{self.limits.requests_per_minute} a minute may. Wait a minute."
+        )
+
     @property
     def crowded(self) -> bool:
         """Whether so many wait to be told of a refusal that no more may."""
@@ -118,7 +127,7 @@ class Doors:
 class Visit:
     """One connection among all, from its first byte on.
 
-    `refusal` is why it is not let in; one that is `hopeless` is not even to be told.
+    `refusal` is why it, or its last request, is not let in; one that is `hopeless` is not even to be told.
     """
 
     def __init__(self, doors: Doors, peer: Address) -> None:
@@ -132,11 +141,15 @@ class Visit:
 
     def speaks_for(self, forwarded: Sequence[str]) -> None:
         """A request came with these values of X-Forwarded-For; a proxy speaks for many visitors."""
+        if self._told:
+            return
         visitor = self.doors.visitor_of(self._peer, forwarded)
-        if not self._told and visitor != self._visitor:
+        self.refusal = None
+        if visitor != self._visitor:
             self.doors.dismiss_visitor(self._visitor)
             self.refusal = self.doors.admit_visitor(visitor)
             self._visitor = visitor if self.refusal is None else None
+        self.refusal = self.refusal or self.doors.request(self._visitor)
 
     def join(self) -> MingaError | None:
         """The connection becomes a socket; why it may not."""
@@ -153,3 +166,8 @@ class Visit:
 
 def _rate(per_second: int) -> Rate:
     return Rate(per_second, BURST_SECONDS * per_second)
+
+
+def _rates(per_minute: int) -> Rates:
+    """A minute's worth may come at once."""
+    return Rates(Rate(per_minute / 60, per_minute), MAX_REMEMBERED)

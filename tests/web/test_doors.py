@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from backend.settings import Limits, read_settings
 from backend.web.doors import MAX_TOLD, Doors
 
-LIMITS = Limits(max_connections=6, max_connections_per_address=3, joins_per_minute=2)
+LIMITS = Limits(max_connections=6, max_connections_per_address=3, joins_per_minute=2, requests_per_minute=120)
 TRUSTED = read_settings({}, {"MINGA_TRUSTED_PROXIES": "10.0.0.1"}).trusted_proxies
 ANN, BOB, PROXY = ip_address("192.0.2.1"), ip_address("2001:db8::1"), ip_address("10.0.0.1")
 
@@ -86,3 +86,22 @@ def test_who_is_not_let_in_does_not_join() -> None:
     place = doors()
     visits = [place.enter(ANN) for _ in range(4)]
     assert visits[3].join() is visits[3].refusal
+
+
+def test_requests_of_one_address_come_at_a_rate() -> None:
+    clock = [0.0]
+    place = doors(clock)
+    ann, bob = place.enter(ANN), place.enter(BOB)
+    for _ in range(120):
+        ann.speaks_for([])
+        assert ann.refusal is None
+    ann.speaks_for([])
+    assert "120 a minute" in str(ann.refusal)
+    assert ann.join() is ann.refusal
+    bob.speaks_for([])
+    assert bob.refusal is None
+    clock[0] = 0.5
+    ann.speaks_for([])
+    assert ann.refusal is None
+    ann.end()
+    assert [place.enter(ANN).refusal is None for _ in range(4)] == [True, True, True, False]

@@ -25,6 +25,7 @@ LIMITS = {
     "MINGA_MAX_HEAD_BYTES": HEAD_BYTES,
     "MINGA_MAX_CONNECTIONS_PER_ADDRESS": 6,
     "MINGA_JOINS_PER_MINUTE": 20,
+    "MINGA_REQUESTS_PER_MINUTE": 600,
     "MINGA_IDLE_SECONDS": SECONDS,
     "MINGA_STALL_SECONDS": SECONDS,
     # A whole message may take four seconds more.
@@ -226,6 +227,22 @@ def test_the_header_of_an_untrusted_proxy_is_ignored(server: Server) -> None:
             Raw(server.url, source="127.0.0.12", headers="X-Forwarded-For: 198.51.100.99\r\n")
         )
         assert told(last)[0] == "busy"
+
+
+def test_a_flood_of_requests_is_told_to_wait(server: Server) -> None:
+    request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with connect(server, "127.0.0.15") as connection, suppress(OSError):
+        answer = b""
+        while b" 429 " not in answer:
+            connection.sendall(request)
+            answer = connection.recv(65536)
+        answer += read(connection)
+    assert b" 429 " in answer
+    assert b"600 a minute" in answer
+    assert b"connection: close" in answer.lower()
+    with connect(server, "127.0.0.16") as connection:
+        connection.sendall(request)
+        assert b" 200 " in connection.recv(65536)
 
 
 def test_a_flood_of_joins_is_told_to_wait(server: Server) -> None:
