@@ -16,32 +16,9 @@ from backend.peer.progress import Reporter
 from backend.peer.step import Vector
 from backend.peer.trainer import Progress
 from backend.peer.transport import Outbox, talk
+from backend.protocols import participant_events as to
 from backend.protocols.pace import Pace
-from backend.protocols.participant import (
-    AbortMeasuring,
-    AbortTraining,
-    Close,
-    Connect,
-    Connected,
-    Disconnected,
-    Effect,
-    Event,
-    Frame,
-    KeepChange,
-    Load,
-    Loaded,
-    Measure,
-    Measured,
-    Participant,
-    Phase,
-    Send,
-    SendChunks,
-    Start,
-    StartTraining,
-    Stop,
-    Trained,
-    UndoChange,
-)
+from backend.protocols.participant import Participant, Phase
 from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, Evaluate, Hello, Refused, Train, Welcome
 
 T = TypeVar("T")
@@ -75,7 +52,7 @@ class Session:
         self._reporter = reporter
         self._random = random
         self.machine = Participant()
-        self._inbox: asyncio.Queue[Event | BaseException] = asyncio.Queue()
+        self._inbox: asyncio.Queue[to.Event | BaseException] = asyncio.Queue()
         self._outbox: Outbox = asyncio.Queue()
         self._identity = ""
         self._chunk_bytes = CHUNK_BYTES
@@ -97,7 +74,7 @@ class Session:
         ReplacedError when the server talks to another peer with the same token.
         """
         self._spawn(self._stop_when(stop))
-        self._inbox.put_nowait(Start(self._hello))
+        self._inbox.put_nowait(to.Start(self._hello))
         try:
             while True:
                 event = await self._inbox.get()
@@ -106,58 +83,58 @@ class Session:
                 self._handle(event)
                 if self.machine.phase is Phase.FINISHED:
                     self._reporter.tell("finished", "The task is finished; thank you.")
-                    self._handle(Stop())
+                    self._handle(to.Stop())
                     return
                 if self.machine.phase is Phase.STOPPED:
-                    if isinstance(event, Frame):
+                    if isinstance(event, to.Frame):
                         raise ReplacedError(self.machine.reason or "Another peer took this one's place.")
                     return
         finally:
             await self._end()
 
-    def _handle(self, event: Event) -> None:
+    def _handle(self, event: to.Event) -> None:
         match event:
-            case Frame(Welcome() as frame):
+            case to.Frame(Welcome() as frame):
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
                 self._identity = f"{self._address} {frame.bundle} {frame.client}"
-            case Frame(Accepted() | Refused()):
+            case to.Frame(Accepted() | Refused()):
                 self._time_upload()
         for effect in self.machine.handle(event):
             self._perform(effect)
-        if isinstance(event, Frame):
+        if isinstance(event, to.Frame):
             tell_news(self._reporter, event.frame)
         if self.machine.plan is None:
             self._between_rounds.set()
         else:
             self._between_rounds.clear()
 
-    def _perform(self, effect: Effect) -> None:
+    def _perform(self, effect: to.Effect) -> None:
         match effect:
-            case Connect(delay):
+            case to.Connect(delay):
                 self._connect(delay)
-            case Send(frame):
+            case to.Send(frame):
                 self._outbox.put_nowait(frame)
-            case Load(bundle):
+            case to.Load(bundle):
                 self._spawn(self._load(bundle))
-            case StartTraining(plan):
+            case to.StartTraining(plan):
                 seconds = self._pace.training_seconds(plan.seconds, self._jobs.update_bytes())
                 self._training = Job(plan, time.monotonic() + seconds)
                 self._spawn(self._train(self._training))
-            case AbortTraining():
+            case to.AbortTraining():
                 _abort(self._training)
-            case Measure(exam):
+            case to.Measure(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
                 self._measuring = Job(exam, time.monotonic() + seconds)
                 self._spawn(self._measure(self._measuring))
-            case AbortMeasuring():
+            case to.AbortMeasuring():
                 _abort(self._measuring)
-            case KeepChange(number):
+            case to.KeepChange(number):
                 self._keep(number, undo=False)
-            case UndoChange(number):
+            case to.UndoChange(number):
                 self._keep(number, undo=True)
-            case SendChunks(number, start, until):
+            case to.SendChunks(number, start, until):
                 self._send_chunks(number, start, until)
-            case Close():
+            case to.Close():
                 self._outbox.put_nowait(None)
 
     def _connect(self, delay: float) -> None:
@@ -174,13 +151,13 @@ class Session:
 
         def opened() -> None:
             self._is_open = True
-            self._inbox.put_nowait(Connected())
+            self._inbox.put_nowait(to.Connected())
 
         self._reason = await talk(
-            self._address, outbox, opened, lambda frame: self._inbox.put_nowait(Frame(frame))
+            self._address, outbox, opened, lambda frame: self._inbox.put_nowait(to.Frame(frame))
         )
         self._is_open = False
-        self._inbox.put_nowait(Disconnected(self._random()))
+        self._inbox.put_nowait(to.Disconnected(self._random()))
 
     def _send_chunks(self, number: int, start: int, until: int) -> None:
         if self._update is None or self._update.plan.round != number:
@@ -211,7 +188,7 @@ class Session:
         backend, step_ms, examples = loaded
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
         self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms, examples=examples)
-        self._inbox.put_nowait(Loaded(backend, step_ms, examples))
+        self._inbox.put_nowait(to.Loaded(backend, step_ms, examples))
 
     async def _train(self, job: Job[Train]) -> None:
         plan, name = job.order, self._identity
@@ -233,7 +210,7 @@ class Session:
         tell_partial(self._reporter, plan.round, result.steps, result.planned)
         self._update = Update(plan, memoryview(result.content()), result.change, name)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._inbox.put_nowait(Trained(plan.round, len(self._update.content), *done))
+        self._inbox.put_nowait(to.Trained(plan.round, len(self._update.content), *done))
 
     async def _measure(self, job: Job[Evaluate]) -> None:
         exam = job.order
@@ -252,7 +229,7 @@ class Session:
         if not examples:
             sentence = f"Nothing is held out here to measure version {exam.version} on."
         self._reporter.tell("measured", sentence, version=exam.version, examples=examples, loss=loss)
-        self._inbox.put_nowait(Measured(exam.round, exam.version, examples, loss, sums))
+        self._inbox.put_nowait(to.Measured(exam.round, exam.version, examples, loss, sums))
 
     async def _insist(
         self, work: Callable[[], Coroutine[Any, Any, T]], given_up: Callable[[], bool]
@@ -278,7 +255,7 @@ class Session:
         with suppress(TimeoutError):
             async with asyncio.timeout(WIND_DOWN_SECONDS):
                 await self._between_rounds.wait()
-        self._inbox.put_nowait(Stop())
+        self._inbox.put_nowait(to.Stop())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -1,28 +1,47 @@
 """The client side of a task's socket as a machine without I/O; `participant.ts` is its mirror in the browser.
 
 The host performs the effects and reports events; tests/vectors/participant.json holds conversations that both
-languages replay. Events and effects are msgspec structs, so that a conversation is plain JSON.
+languages replay.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
 
-from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from backend.protocols.participant_events import (
+    AbortMeasuring,
+    AbortTraining,
+    Close,
+    Connect,
+    Connected,
+    Disconnected,
+    Effect,
+    Event,
+    Frame,
+    KeepChange,
+    Load,
+    Loaded,
+    Measure,
+    Measured,
+    Send,
+    SendChunks,
+    Start,
+    StartTraining,
+    Stop,
+    Trained,
+    UndoChange,
+)
 from backend.wire.messages import (
     Abandoned,
     Accepted,
-    ClientFrame,
     Closing,
     Credit,
     Evaluate,
     Evaluated,
     Evaluation,
-    Hash,
     Hello,
     Leave,
     Offer,
@@ -30,7 +49,6 @@ from backend.wire.messages import (
     Refused,
     ServerFrame,
     State,
-    Sums,
     Train,
     Version,
     Welcome,
@@ -67,152 +85,6 @@ class Link(StrEnum):
     LOST = "lost"
     GREETED = "greeted"
     OPEN = "open"
-
-
-# Events: what the host tells the machine.
-
-
-class Start(Struct, frozen=True, tag="start"):
-    """Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one)."""
-
-    hello: Hello
-
-
-class Connected(Struct, frozen=True, tag="connected"):
-    """The socket is open."""
-
-
-class Frame(Struct, frozen=True, tag="frame"):
-    """The server said something."""
-
-    frame: ServerFrame
-
-
-class Loaded(Struct, frozen=True, tag="loaded"):
-    """The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds.
-
-    `examples` are the client's own training examples, 0 where the task deals out shards.
-    """
-
-    backend: str
-    step_ms: float
-    examples: int
-
-
-class Trained(Struct, frozen=True, tag="trained"):
-    """The update of `round`, `size` bytes long, is ready, perhaps after fewer steps than planned.
-
-    Never reported after `abort_training`, nor without a whole step.
-    """
-
-    round: int
-    size: int
-    examples: int
-    steps: int
-    loss: float
-    sums: Sums
-
-
-class Measured(Struct, frozen=True, tag="measured"):
-    """The measurement that `measure` asked for. Never reported after `abort_measuring`."""
-
-    round: int
-    version: int
-    examples: int
-    loss: float
-    sums: Sums
-
-
-class Disconnected(Struct, frozen=True, tag="disconnected"):
-    """The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients."""
-
-    random: Annotated[float, Meta(ge=0.0, lt=1.0)]
-
-
-class Stop(Struct, frozen=True, tag="stop"):
-    """The volunteer stops."""
-
-
-Event = Start | Connected | Frame | Loaded | Trained | Measured | Disconnected | Stop
-
-# Effects: what the machine asks of the host, in order.
-
-
-class Connect(Struct, frozen=True, tag="connect"):
-    """Open the socket after `delay` seconds; then report `connected` or `disconnected`."""
-
-    delay: float
-
-
-class Send(Struct, frozen=True, tag="send"):
-    """Send one frame."""
-
-    frame: ClientFrame
-
-
-class Load(Struct, frozen=True, tag="load"):
-    """Fetch and load the bundle at this address; then report `loaded`."""
-
-    bundle: Hash
-
-
-class StartTraining(Struct, frozen=True, tag="train"):
-    """Train by this plan; then report `trained`."""
-
-    plan: Train
-
-
-class AbortTraining(Struct, frozen=True, tag="abort_training"):
-    """End the training in progress and throw its result away."""
-
-
-class Measure(Struct, frozen=True, tag="measure"):
-    """Measure the version on held-out examples; then report `measured`."""
-
-    exam: Evaluate
-
-
-class AbortMeasuring(Struct, frozen=True, tag="abort_measuring"):
-    """End the measurement in progress and throw its result away."""
-
-
-class KeepChange(Struct, frozen=True, tag="keep_change"):
-    """The update of `round` counts: add the change that it made to the client's own control variate."""
-
-    round: int
-
-
-class UndoChange(Struct, frozen=True, tag="undo_change"):
-    """The update of `round` is in no version after all: take its change back out."""
-
-    round: int
-
-
-class SendChunks(Struct, frozen=True, tag="send_chunks"):
-    """Send bytes [start, until) of the update of `round` as Chunk frames (`start` is `from` in JSON)."""
-
-    round: int
-    start: int = field(name="from")
-    until: int
-
-
-class Close(Struct, frozen=True, tag="close"):
-    """Close the socket, or forget the attempt to open it."""
-
-
-Effect = (
-    Connect
-    | Send
-    | Load
-    | StartTraining
-    | AbortTraining
-    | Measure
-    | AbortMeasuring
-    | KeepChange
-    | UndoChange
-    | SendChunks
-    | Close
-)
 
 
 @dataclass

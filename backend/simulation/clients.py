@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from backend.protocols import participant as to
+from backend.protocols import participant_events as to
+from backend.protocols.participant import Participant
 from backend.services.links import client_id
 from backend.simulation.labour import Labour, Turn, Work
 from backend.simulation.network import Connection, Door, Line, dial, download
@@ -52,7 +53,7 @@ class SimulatedClient:
     def __init__(self, traits: Traits, work: Work, door: Door, fate: Fate, random: Random) -> None:
         self.traits = traits
         self.id = client_id(traits.token)
-        self.machine = to.Participant()
+        self.machine = Participant()
         self.labour = Labour(self.id, work, traits.step_seconds, traits.line.up.rate, self.handle)
         self._work = work
         self._door = door
@@ -115,7 +116,7 @@ class SimulatedClient:
         self._life += 1
         self._stop_training()
         self.labour.stop_measuring()
-        self.machine = to.Participant()
+        self.machine = Participant()
 
     def _break_down(self, unnoticed: float) -> None:
         if self._connection is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from backend.protocols import participant as to
+from backend.protocols import participant_events as to
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 # Share of the time for a round that a client does not plan with.

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.participant import (
+from backend.protocols.participant import Participant, Phase
+from backend.protocols.participant_events import (
     AbortMeasuring,
     AbortTraining,
     Connect,
@@ -18,8 +19,6 @@ from backend.protocols.participant import (
     Event,
     KeepChange,
     Measure,
-    Participant,
-    Phase,
     Send,
     SendChunks,
     StartTraining,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.protocols import participant as to
+from backend.protocols import participant_events as to
 from backend.simulation.clients import SimulatedClient
 from backend.simulation.labour import Findings, Update, Work
 from backend.wire.messages import (

@@ -10,7 +10,11 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.participant import Effect, Event, Participant, Phase
+from backend.protocols.participant import Participant, Phase
+from backend.protocols.participant_events import (
+    Effect,
+    Event,
+)
 
 FILE = Path(__file__).with_name("participant.json")
 

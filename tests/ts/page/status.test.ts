@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { View } from "../../../webapp/static/src/network/session";
 import { statusOf } from "../../../webapp/static/src/page/status";
-import { type Event, handle, INITIAL, type State } from "../../../webapp/static/src/protocols/participant";
+import { handle, INITIAL, type State } from "../../../webapp/static/src/protocols/participant";
+import type { Event } from "../../../webapp/static/src/protocols/participant-events";
 import type { FrameOf } from "../../../webapp/static/src/shared/wire";
 
 const HASH = "a".repeat(64);

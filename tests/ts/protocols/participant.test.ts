@@ -1,12 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import {
-  type Effect,
-  type Event,
-  handle,
-  INITIAL,
-  phase,
-} from "../../../webapp/static/src/protocols/participant";
+import { handle, INITIAL, phase } from "../../../webapp/static/src/protocols/participant";
+import type { Effect, Event } from "../../../webapp/static/src/protocols/participant-events";
 
 interface Conversation {
   readonly name: string;

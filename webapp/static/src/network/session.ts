@@ -4,15 +4,8 @@
  */
 
 import { type Rate, trainingSeconds, uploaded } from "../protocols/pace";
-import {
-  type Effect,
-  type Event,
-  type Exam,
-  handle,
-  INITIAL,
-  type State,
-  type Train,
-} from "../protocols/participant";
+import { handle, INITIAL, type State } from "../protocols/participant";
+import type { Effect, Event, Exam, Train } from "../protocols/participant-events";
 import { CHUNK_BYTES, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
 import { type Backend, type Control, clock, type Plan } from "../shared/worker-messages";
 import type { Transport } from "./socket";
