@@ -194,6 +194,41 @@ def test_steps_small_batches_fedprox_and_scaffold_give_the_peers_updates_over_tw
         fresh.reload()
 
 
+KEPT = """name => new Promise((resolve, reject) => {
+  const opening = indexedDB.open("minga", 1);
+  opening.onerror = () => reject(opening.error);
+  opening.onsuccess = () => {
+    const reading = opening.result.transaction("control-variates").objectStore("control-variates").get(name);
+    reading.onsuccess = () => {
+      opening.result.close();
+      const kept = reading.result;
+      resolve(kept ? [kept.version, Array.from(kept.values)] : null);
+    };
+  };
+})"""
+
+
+def test_a_browser_keeps_changes_over_reloads_takes_the_last_back_and_knows_another_run(fresh: Tab) -> None:
+    def keep(name: str, version: int, change: list[float], undo: bool = False) -> Any:
+        control = {"server": "0" * 64, "kept": name, "version": version}
+        answer = tell(fresh, type="keep", id=1, control=control, change=change, undo=undo)[-1]
+        assert answer["type"] == "kept", answer
+        return fresh.evaluate(KEPT, name)
+
+    assert keep("run", 0, [1.0, 2.0]) == [0, [1.0, 2.0]]
+    fresh.reload()
+    assert keep("run", 3, [0.5, 0.5]) == [3, [1.5, 2.5]]
+    assert keep("other", 3, [9.0, 9.0]) == [3, [9.0, 9.0]]
+    # An older change is not the last one; the last one is taken back once.
+    assert keep("run", 0, [1.0, 2.0], undo=True) == [3, [1.5, 2.5]]
+    for _ in range(2):
+        assert keep("run", 3, [0.5, 0.5], undo=True) == [2, [1.0, 2.0]]
+    # A run that begins again, and a model of another size, begin at zero.
+    assert keep("run", 2, [7.0, 7.0]) == [2, [7.0, 7.0]]
+    assert keep("run", 3, [1.0, 1.0, 1.0]) == [3, [1.0, 1.0, 1.0]]
+    assert keep("nothing", 3, [1.0], undo=True) is None
+
+
 @pytest.mark.parametrize("backend", ["wasm", "webgl"])
 def test_measuring_gives_the_peers_sums(
     backend: str, fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]

@@ -62,6 +62,7 @@ class Host(RuleBasedStateMachine):
         self.accepted: dict[int, list[str]] = {}
         self.measured: list[int] = []
         self.ended: list[int] = []
+        self.finished = 0
 
     def note(self, effects: list[do.Effect]) -> None:
         for effect in effects:
@@ -91,6 +92,7 @@ class Host(RuleBasedStateMachine):
                     self.measured.append(effect.version)
                 case do.Finished():
                     assert effect.reason
+                    self.finished += 1
 
     def opened(self, opened: do.Opened) -> None:
         self.opened_at, self.cohort, self.wanted = self.now, opened.cohort, opened.wanted
@@ -180,6 +182,12 @@ class Host(RuleBasedStateMachine):
     def evaluate_on_the_server(self, loss: float) -> None:
         self.note(self.machine.version_evaluated(self.machine.version, "server", loss, {}))
 
+    @precondition(lambda self: self.machine.version > 1)
+    @rule()
+    def stop(self) -> None:
+        self.note(self.machine.stop_requested("The owner has enough."))
+        assert self.machine.phase not in (Phase.WAITING, Phase.GATHERING)
+
     @rule(seconds=st.floats(0.0, 12.0))
     def wait(self, seconds: float) -> None:
         until = self.now + seconds
@@ -238,6 +246,7 @@ class Host(RuleBasedStateMachine):
             assert self.machine.phase in (Phase.EVALUATING, Phase.FINISHED)
         if self.machine.phase is Phase.FINISHED:
             assert self.machine.reason_to_finish()
+        assert self.finished == (self.machine.phase is Phase.FINISHED)
 
 
 TestRounds = Host.TestCase
