@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import random
+import signal
 import sqlite3
+import sys
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -14,13 +18,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import event
 
 from backend.errors import StoreError
 from backend.stores import schema, tables
 from backend.stores.sqlite import sqlite_engine, sqlite_records
 from tests.stores import old_schema
 
-KILLS = 30
+KILLS = 20
 
 
 async def assert_upgraded(path: Path) -> None:
@@ -78,29 +83,64 @@ def test_records_of_a_newer_program_are_left_alone(tmp_path: Path) -> None:
         sqlite_records(path)
 
 
-def upgrade_in_a_process(path: str) -> None:
+def upgrade_in_a_process(path: str, begun: Connection, statements: int | None) -> None:
+    """Upgrades; dies before it would execute one more than so many `statements`."""
     engine = sqlite_engine(Path(path))
+    if statements is not None:
+        left = iter(range(statements))
+
+        def count(*_: object) -> None:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        event.listen(engine, "before_cursor_execute", count)
+    begun.send("begun")
     schema.upgrade(engine, path)
 
 
+class Upgrade:
+    """One upgrade of old records in a process of its own, from the moment when it begins."""
+
+    def __init__(self, path: Path, statements: int | None = None) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.stores.test_migrations", "alembic.command"])
+        old_schema.write_old_records(path)
+        heard, begun = context.Pipe(duplex=False)
+        self.process = context.Process(target=upgrade_in_a_process, args=(str(path), begun, statements))
+        self.process.start()
+        assert heard.recv() == "begun"
+        self._since = time.monotonic()
+
+    def end(self, within: float = 60.0) -> int | None:
+        """Its exit code; it is killed when it takes longer."""
+        self.process.join(within)
+        self.process.kill()
+        self.process.join()
+        return self.process.exitcode
+
+    def seconds(self) -> float:
+        """How long it took."""
+        assert self.end() == 0
+        return time.monotonic() - self._since
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_an_upgrade_killed_before_any_of_its_statements_goes_on(tmp_path: Path) -> None:
+    for statements in range(1000):
+        path = tmp_path / f"records-{statements}.sqlite"
+        code = Upgrade(path, statements).end()
+        await assert_upgraded(path)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert statements > 3 * len(schema.KNOWN)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_an_upgrade_killed_at_any_instant_goes_on(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.stores.test_migrations", "alembic.command"])
-    whole = 0.0
+    whole = min(Upgrade(tmp_path / f"whole-{number}.sqlite").seconds() for number in range(3))
     chance = random.Random(4)
     for number in range(KILLS):
         path = tmp_path / f"records-{number}.sqlite"
-        old_schema.write_old_records(path)
-        process = context.Process(target=upgrade_in_a_process, args=(str(path),))
-        started = time.monotonic()
-        process.start()
-        if number < 3:
-            # How long it takes unhurt, once everything is loaded.
-            process.join(60)
-            assert process.exitcode == 0
-            whole = time.monotonic() - started
-        else:
-            process.join(chance.uniform(0, whole))
-            process.kill()
-            process.join()
+        Upgrade(path).end(within=chance.uniform(0, whole))
         await assert_upgraded(path)
