@@ -63,8 +63,9 @@ class Task:
             return 0
         if self.file.training.steps:
             return version * self.file.training.steps
-        shards = self.shards.train
-        share = min(self.file.data.shards_per_client, len(shards)) * self.shards.examples / len(shards)
+        # Where the data were dealt out, a client has one part of them: their mean stands for it.
+        shards, parts = len(self.shards.train), len(set(self.shards.parts)) or 1
+        share = min(self.file.data.shards_per_client, shards / parts) * self.shards.examples / shards
         return version * self.epochs * math.ceil(share / self.batch_size)
 
     def addresses(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What a task file asks for must go together with its bundle."""
+"""What a task file asks for goes together with its bundle and its shards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest_asyncio
 from backend.errors import TaskFileError
 from backend.services.task import load_task
 from backend.stores.embedded import Stores, open_stores
-from tests.tiny import OPS, write_task
+from tests.tiny import EXAMPLES, OPS, SHARDS, write_task
 
 
 @pytest_asyncio.fixture
@@ -56,3 +56,23 @@ async def test_control_variates_go_with_plain_gradient_descent(tmp_path: Path, s
             folder / "task.toml", [f"training.control_variates={on}"], frozenset(OPS), stores.blobs
         )
         assert (task.zero_control is not None) == (on == "true")
+
+
+@pytest.mark.parametrize(
+    ("per_client", "parts", "shards"), [(2, 0, 2), (100, 0, SHARDS), (100, 3, SHARDS // 3), (1, 3, 1)]
+)
+async def test_a_schedule_stands_where_the_mean_client_would(
+    tmp_path: Path, stores: Stores, per_client: int, parts: int, shards: int
+) -> None:
+    folder = write_task(tmp_path / "tiny")
+    bundle, listed = folder / "bundle" / "bundle.json", folder / "shards" / "shards.json"
+    manifest, index = json.loads(bundle.read_text()), json.loads(listed.read_text())
+    manifest["optimizer"]["schedule"] = "cosine_decay"
+    for number, shard in enumerate(index["train"]):
+        shard["part"] = number % parts if parts else None
+    bundle.write_text(json.dumps(manifest))
+    listed.write_text(json.dumps(index))
+    on = [f"data.shards_per_client={per_client}"]
+    task = await load_task(folder / "task.toml", on, frozenset(OPS), stores.blobs)
+    steps = -(-shards * EXAMPLES // task.batch_size)
+    assert [task.past_steps(version) for version in (0, 1, 7)] == [0, steps, 7 * steps]
