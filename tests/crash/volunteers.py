@@ -14,12 +14,16 @@ from tests.web.client import Client
 
 
 class Crowd:
-    """Some clients with lasting names. `told` is the newest version that any of them was told of."""
+    """Some clients with lasting names. `told` is the newest version that any of them was told of.
+
+    `news` is set whenever one of them is told of one.
+    """
 
     def __init__(self, size: int, name: str) -> None:
         self._tokens = [f"{name}-client-{number}-0123456789" for number in range(size)]
         self._seed = 0
         self.told = 0
+        self.news = asyncio.Event()
 
     async def work(self, url: str) -> None:
         """Takes part until the connections break."""
@@ -43,6 +47,7 @@ class Crowd:
     def _heard(self, message: ServerFrame) -> None:
         if isinstance(message, Version):
             self.told = max(self.told, message.version)
+            self.news.set()
 
     def _update(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """Now and then one that is refused."""
