@@ -112,6 +112,9 @@ class _Play:
         await self._trouble(world)
         settled, stuck = await self._calm_down(world)
         finished = world.door.host is not None and world.door.host.phase == "finished"
+        if finished:
+            # By an abandoned round perhaps, which is about to be recorded.
+            await asyncio.sleep(5.0)
         await world.kill_server()
         versions = await stores.records.versions(run)
         return Evidence(
