@@ -62,7 +62,8 @@ def measure(clients: int, parameters: int, rounds: int, warm_up: int = WARM_UP) 
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         versions = warm_up + rounds
         write_task(Path(folder, "tasks"), parameters, clients, versions)
-        with serving(Path(folder)) as (server, address):
+        # Volunteers answer no pings while they download.
+        with serving(Path(folder), idle_seconds=3600) as (server, address):
             used, traffic = _take_part(server, address, clients, parameters, versions, warm_up)
     return _report(clients, parameters, used, traffic)
 

@@ -16,15 +16,13 @@ from benchmarks.dense import ROOT
 
 MIB = 1 << 20
 # All clients come from one address, and all at once.
-NO_LIMITS = dict.fromkeys(
-    (
-        "MINGA_MAX_CLIENTS",
-        "MINGA_MAX_CONNECTIONS",
-        "MINGA_MAX_CONNECTIONS_PER_ADDRESS",
-        "MINGA_JOINS_PER_MINUTE",
-    ),
-    "15000",
-)
+NO_LIMITS = {
+    "MINGA_MAX_CLIENTS": "15000",
+    "MINGA_MAX_CONNECTIONS": "15000",
+    "MINGA_MAX_CONNECTIONS_PER_ADDRESS": "15000",
+    "MINGA_JOINS_PER_MINUTE": "1000000",
+    "MINGA_REQUESTS_PER_MINUTE": "1000000",
+}
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,15 @@ def usage(process: int) -> Usage:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[int, str]]:
-    """Serves `folder`/tasks from `folder`/data: the process, and its address as host:port."""
+def serving(folder: Path, **limits: int) -> Iterator[tuple[int, str]]:
+    """Serves `folder`/tasks from `folder`/data: the process, and its address as host:port.
+
+    `limits` are settings, such as `idle_seconds`, beside NO_LIMITS.
+    """
     command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
     command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]
-    environment = {**os.environ, **NO_LIMITS}
+    more = {f"MINGA_{name.upper()}": str(value) for name, value in limits.items()}
+    environment = {**os.environ, **NO_LIMITS, **more}
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert server.stdout is not None

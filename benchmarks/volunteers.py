@@ -133,9 +133,7 @@ class Volunteer(Thread):
     def _fetch(self, address: str) -> None:
         """Downloads a blob over a connection that is kept, and forgets it."""
         request = f"GET /blobs/{address} HTTP/1.1\r\nHost: {self._place[0]}:{self._place[1]}\r\n\r\n".encode()
-        self._http.sendall(request)
-        self._sent += len(request)
-        head = b""
+        head = self._ask(request)
         while b"\r\n\r\n" not in head:
             head += self._receive_some(BLOCK)
         head, _, rest = head.partition(b"\r\n\r\n")
@@ -145,6 +143,19 @@ class Volunteer(Thread):
         assert left + len(rest) == len(self._update)
         while left:
             left -= len(self._receive_some(left))
+
+    def _ask(self, request: bytes) -> bytes:
+        """The first bytes of the answer; a connection that was kept too long is made anew."""
+        try:
+            self._http.sendall(request)
+            head = self._receive_some(BLOCK)
+        except (ConnectionError, RuntimeError):
+            self._http.close()
+            self._http = socket.create_connection(self._place)
+            self._http.sendall(request)
+            head = self._receive_some(BLOCK)
+        self._sent += len(request)
+        return head
 
     def _receive_some(self, most: int) -> bytes:
         length = self._http.recv_into(self._block[: min(most, BLOCK)])
