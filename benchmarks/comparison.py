@@ -17,34 +17,14 @@ import numpy as np
 from backend.services.taskfile import TaskFile, read_task_file
 from benchmarks.central import Examined, Measured, Yardstick, read_examples
 from benchmarks.cohort import minga, train
+from benchmarks.results import CENTRAL, Compared, Point, Run
 from benchmarks.tasks import Sources, Task, load_task, task_file
 
 CLIENTS = 4
 ALPHA = 0.3
-CENTRAL = "central"
 
 # After so many samples, measured so.
 Measures = Iterator[tuple[int, Measured]]
-
-
-@dataclass(frozen=True)
-class Point:
-    """After so many samples: accuracy and mean loss on the held-out examples."""
-
-    samples: int
-    accuracy: float
-    loss: float
-
-
-@dataclass(frozen=True)
-class Run:
-    """One training, by its curve. `parts` counts the examples of each client, or of Keras alone."""
-
-    partition: str
-    seed: int
-    parts: list[int]
-    seconds: float
-    points: list[Point]
 
 
 @dataclass(frozen=True)
@@ -63,22 +43,10 @@ class Setting:
         return [] if self.rounds is None else [f"coordination.rounds={self.rounds}"]
 
 
-@dataclass(frozen=True)
-class Compared:
-    """The trainings of one seed, and what they have in common."""
-
-    parameters: int
-    examples: int
-    held_out: int
-    rounds: int
-    central: Run
-    federated: list[Run]
-
-
 def compare(setting: Setting, seed: int, note: Callable[[str], None]) -> Compared:
     """Trains by peers, for each partition, and by Keras. `note` hears of every point.
 
-    Raises RuntimeError when a command or a process fails, or when the two sides are not comparable.
+    Raises RuntimeError when a command or a process fails, or a version misses a peer's update.
     """
     task = load_task(setting.task)
     with tempfile.TemporaryDirectory(prefix="minga-federated-") as temporary:
@@ -95,11 +63,10 @@ def compare(setting: Setting, seed: int, note: Callable[[str], None]) -> Compare
             yardstick = Yardstick(model, task, str(plan.model.loss), examined)
             points = _by_peers(setting, task, yardstick, folder, partition, seed)
             federated.append(_run(partition, seed, examined.parts, points, note))
-        samples = [point.samples for point in federated[0].points]
+        # Where a client has fewer examples than a batch, fewer samples are trained on.
+        samples = sorted({point.samples for run in federated for point in run.points})
         points = yardstick.train(first, samples, seed)
         central = _run(CENTRAL, seed, [len(examined.train)], points, note)
-    if any([point.samples for point in run.points] != samples for run in federated):
-        raise RuntimeError("The partitions were not trained on as many samples.")
     return Compared(
         parameters=len(first),
         examples=len(examined.train),

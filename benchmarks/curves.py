@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 44
+LEFT, RIGHT, TOP, BOTTOM = 56, 32, 34, 44
 # Middle tones: at least 3 to 1 on white and on near black.
 TEXT = "#7a828c"
 COLOURS = ("#7a828c", "#2f81f7", "#d9730d", "#8250df")
@@ -100,7 +100,7 @@ def _curve(frame: _Frame, line: Line, colour: str) -> str:
 
 
 def _key(number: int, line: Line, colour: str) -> str:
-    x, y = WIDTH - RIGHT - 210, HEIGHT - BOTTOM - 56 + 18 * number
+    x, y = WIDTH - RIGHT - 200, HEIGHT - BOTTOM - 56 + 18 * number
     return (
         f'<path d="M{x} {y - 4}h24" stroke="{colour}" stroke-width="3"/>'
         f'<text x="{x + 32}" y="{y}">{escape(line.name)}</text>'
