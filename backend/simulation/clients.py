@@ -14,7 +14,7 @@ from backend.services.links import client_id
 from backend.simulation.labour import Labour, Turn, Work
 from backend.simulation.network import Connection, Door, Line, dial, download
 from backend.wire.codec import decode_server, encode
-from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Train
+from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Refused, Train
 
 # How long an attempt takes that nobody answers.
 DIAL_SECONDS = 1.0
@@ -83,6 +83,8 @@ class SimulatedClient:
     def heard(self, frame: bytes) -> None:
         """See Caller."""
         said = _decoded(frame)
+        if isinstance(said, Accepted | Refused):
+            self.labour.answered()
         if isinstance(said, Accepted):
             self.labour.accepted(said.round)
         self.handle(to.Frame(said))
@@ -204,6 +206,7 @@ class SimulatedClient:
         made_in, update = self.labour.update
         if number != made_in:
             return
+        self.labour.sending()
         # Where a short vector stands for a long one, its chunks are shorter, and their bytes count for more.
         vector = memoryview(update)
         each = max(self.labour.size / len(vector), 1.0)

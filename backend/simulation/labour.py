@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from backend.protocols import participant_events as to
+from backend.protocols.pace import Pace
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
-# Share of the time for a round that a client does not plan with.
-MARGIN = 0.1
 # A step without gradients and optimizer takes so much of one with them.
 FORWARD_SHARE = 1 / 3
 
@@ -113,6 +112,7 @@ class Labour:
     """Owns one client's training and measuring. `report` gets what they come to; `id` is the client's.
 
     `attempts` are all plans so far. `update` is the last round's with its bytes, `size` what they stand for.
+    As in real clients, `pace` learns from uploads how much time is left for training.
     """
 
     id: str
@@ -123,6 +123,8 @@ class Labour:
     attempts: list[Attempt] = field(default_factory=list)
     update: tuple[int, bytes] = (0, b"")
     size: int = 0
+    pace: Pace = field(default_factory=Pace)
+    _sending_since: float | None = None
     _training: tuple[asyncio.TimerHandle, float, float] | None = None
     _measuring: asyncio.TimerHandle | None = None
 
@@ -132,7 +134,8 @@ class Labour:
         loop = asyncio.get_running_loop()
         planned, size = self.work.steps(plan), self.work.size()
         each, around = self.step_seconds * slowness, fetching + size / self.upload_rate
-        steps = max(1, min(planned, int((1 - MARGIN) * (plan.seconds - around) / each)))
+        left = self.pace.training_seconds(plan.seconds, size) - fetching
+        steps = max(1, min(planned, int(left / each)))
         attempt = Attempt(plan.round, plan.seconds, around + planned * each, cut=steps < planned)
         self.attempts.append(attempt)
 
@@ -188,6 +191,18 @@ class Labour:
         if self._measuring is not None:
             self._measuring.cancel()
             self._measuring = None
+
+    def sending(self) -> None:
+        """Bytes of the update go out."""
+        if self._sending_since is None:
+            self._sending_since = asyncio.get_running_loop().time()
+
+    def answered(self) -> None:
+        """The server says whether the update counts."""
+        if self._sending_since is not None:
+            seconds = asyncio.get_running_loop().time() - self._sending_since
+            self.pace = self.pace.uploaded(self.size, seconds)
+        self._sending_since = None
 
     def accepted(self, number: int) -> None:
         """The server took the update of round `number` in."""
