@@ -67,11 +67,12 @@ class Measuring:
         if self.awaits(client):
             self.asked[client].lost_at, self.asked[client].answered = now, not lost
 
-    def end(self, now: float, roster: Roster, plan: Plan) -> Measured | None:
-        """What was found, if anything. Clients who were silent until the end are noted as such."""
-        for client in self.outstanding():
-            if now >= self.until and client in roster:
-                roster.silent(client)
+    def end(self, plan: Plan) -> Measured | None:
+        """What was found, if anything. Who did not answer stays as it is.
+
+        It may be slow to measure and good at training: there its silence is noted, and it says that it is
+        ready again, which it does not after an evaluation.
+        """
         examples = sum(report.examples for report in self.reports)
         if not examples:
             return None

@@ -327,7 +327,7 @@ class Round:
 
     def _conclude(self, measuring: Measuring, now: float) -> list[Effect]:
         self.measuring = None
-        found = measuring.end(now, self.roster, self.plan)
+        found = measuring.end(self.plan)
         if found is None:
             return self._go_on(now)
         self._progress.measured(found.version, "clients", found.loss, found.metrics)

@@ -266,6 +266,19 @@ def test_a_version_that_cannot_be_made_abandons_the_round() -> None:
     assert (machine.version, machine.phase) == (0, Phase.GATHERING)
 
 
+def test_who_is_too_slow_to_measure_is_selected_for_the_next_round() -> None:
+    """It says nothing more after an evaluation that ended without it: one of few would be missed for ever."""
+    machine = opened("a", "b", plan=replace(PLAN, fraction_evaluate=1.0))
+    for client in ("a", "b"):
+        deliver(machine, client, 20.0)
+    questions = only(do.SendEvaluate, machine.aggregated(1, 21.0))
+    assert {one.client for one in questions} == {"a", "b"}
+    until = machine.timer()
+    assert until is not None
+    opened_again = only(do.Opened, machine.time_passed(until))
+    assert [one.cohort for one in opened_again] == [("a", "b")]
+
+
 def test_the_time_that_stop_rules_count_is_what_is_recorded_of_rounds() -> None:
     """Making and recording a version may take long; a server that starts again knows nothing of it."""
     machine = opened("a", "b", plan=replace(PLAN, stop=StopRules(seconds=30.0)))

@@ -30,7 +30,7 @@ from tests.tiny import OPS, SIZE, bring_own, write_task
 
 # From the end of trouble on, a round takes at most its deadline and what surrounds it.
 PATIENCE, GLANCE = 120.0, 0.25
-# What was decided is recorded after so long, however slow the worker is.
+# What was decided, an abandoned round perhaps, is recorded after so long, however slow the worker is.
 RECORDING = 3.0
 # Held-out shards of tasks that deal out shards.
 HOLDOUT = 3
@@ -115,9 +115,6 @@ class _Play:
         settled, stuck = await self._calm_down(world)
         await asyncio.sleep(RECORDING)
         finished = world.door.host is not None and world.door.host.phase == "finished"
-        if finished:
-            # By an abandoned round perhaps, which is about to be recorded.
-            await asyncio.sleep(5.0)
         await world.kill_server()
         versions = await stores.records.versions(run)
         return Evidence(
