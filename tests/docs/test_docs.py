@@ -72,6 +72,12 @@ def test_every_link_between_pages_leads_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_index_leads_to_every_page() -> None:
+    linked = re.findall(r"\]\(([^)#:]+)\)", (ROOT / "docs/README.md").read_text("utf-8"))
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*/*.md")}
+    assert {page for page in pages if not page.startswith("decisions/")} <= set(linked)
+
+
 @pytest.mark.parametrize(("accuracy", "reasons"), [(0.5, []), (0.98, ["Version 1 is good enough."])])
 async def test_the_command_of_the_how_to_ends_a_task_that_is_good_enough(
     tmp_path: Path, accuracy: float, reasons: list[str]
