@@ -54,6 +54,8 @@ test-py: setup ## Python's tests, browsers and conformance included
 	@echo "== Tests of the pure floors, with their coverage"
 	@$(BIN)/coverage run -m pytest -q tests/wire tests/numerics tests/protocols
 	@$(BIN)/coverage report --skip-covered
+	@echo "== Training the zoo's models with Keras, for the others to be held to"
+	@$(BIN)/python -m tests.conformance.reference -o .cache/conformance
 	@echo "== Tests of the converter, on two cores"
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/converter tests/conformance
 	@echo "== Tests of everything else"
