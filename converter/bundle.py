@@ -16,7 +16,7 @@ from converter.layout import Layout
 from converter.limits import Limits
 from converter.loading import load_model
 from converter.objectives import Objectives, choose_objectives
-from converter.optimizers import Optimizer, compiled_optimizer, make_optimizer
+from converter.optimizers import Optimizer, compiled_optimizer, is_constrained, make_optimizer
 from converter.saving import save_model
 from converter.slices import SIGNATURE as SLICE
 from converter.slices import adds_up, slice_size, trace_slice
@@ -110,7 +110,8 @@ def _manifest(
             "name": optimizer.name,
             "learning_rate": optimizer.learning_rate,
             "slots": optimizer.slots,
-            "hyperparameters": optimizer.hyperparameters,
+            "hyperparameters": optimizer.hyperparameters
+            | ({"constrained": True} if is_constrained(layout) else {}),
             "schedule": optimizer.schedule,
         },
         "preprocess": task.preprocess,

@@ -67,11 +67,16 @@ def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
     return Rule(rule.slots + 1, update)
 
 
+def is_constrained(layout: Layout) -> bool:
+    """Whether any variable was made with a constraint."""
+    return any(variable.constraint is not None for variable in layout.trainable_variables)
+
+
 def constrained(trainable: Any, layout: Layout) -> Any:
     """The vector [T] after the constraints that variables were made with, such as MaxNorm."""
-    constraints = [variable.constraint for variable in layout.trainable_variables]
-    if not any(constraints):
+    if not is_constrained(layout):
         return trainable
+    constraints = [variable.constraint for variable in layout.trainable_variables]
     parts = layout.split_trainable(trainable)
     pairs = zip(parts, constraints, strict=True)
     return _join([tf.reshape(constraint(part) if constraint else part, [-1]) for part, constraint in pairs])

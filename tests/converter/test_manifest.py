@@ -152,3 +152,12 @@ def test_the_random_inputs_are_listed_with_their_shapes(references: Path) -> Non
     assert [s["name"] for s in bundle.manifest["signatures"]["train"]["inputs"]][-4:] == [
         r["name"] for r in drawn
     ]
+
+
+@pytest.mark.parametrize(("constraint", "said"), [("non_neg", True), (None, None)])
+def test_a_step_that_ends_with_constraints_says_so(
+    convert: Convert, constraint: str | None, said: bool | None
+) -> None:
+    layer = keras.layers.Dense(2, kernel_constraint=constraint)
+    manifest = convert(keras.Sequential([keras.Input((3,)), layer])).manifest
+    assert manifest["optimizer"]["hyperparameters"].get("constrained") is said

@@ -30,6 +30,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[Stores]:
         {"schedule": "cosine_decay"},
         {"hyperparameters": {"momentum": 0.9, "nesterov": False}},
         {"hyperparameters": {"clipnorm": 1.0}},
+        {"hyperparameters": {"constrained": True}},
     ],
 )
 async def test_control_variates_are_refused_where_an_update_is_not_the_sum_of_gradients(
