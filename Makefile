@@ -55,7 +55,7 @@ test-py: setup ## Python's tests, browsers and conformance included
 	@$(BIN)/coverage run -m pytest -q tests/wire tests/numerics tests/protocols
 	@$(BIN)/coverage report --skip-covered
 	@echo "== Training the zoo's models with Keras, for the others to be held to"
-	@$(BIN)/python -m tests.conformance.reference -o .cache/conformance
+	@$(BIN)/python -m tests.browser.references
 	@echo "== Tests of the converter, on two cores"
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/converter tests/conformance
 	@echo "== Tests of everything else"

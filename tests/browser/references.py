@@ -1,4 +1,4 @@
-"""Bundles with Keras' own results beside them, made once for each state of the converter."""
+"""Bundles with Keras' own results beside them: `python -m tests.browser.references` makes what is missing."""
 
 from __future__ import annotations
 
@@ -55,3 +55,7 @@ def build_harness() -> Path:
     if done.returncode:
         raise RuntimeError(f"The harness did not build:\n{done.stdout}\n{done.stderr}")
     return CACHE / "harness"
+
+
+if __name__ == "__main__":
+    references()
