@@ -41,7 +41,7 @@ class Http(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # As uvicorn has it.
         """uvicorn's own; the first request is due from here on."""
         super().connection_made(transport)
         self._visit = self._doors.enter((self.client and read_address(self.client[0])) or UNKNOWN)

@@ -126,7 +126,7 @@ def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http=partial(Http, doors=doors),  # type: ignore[arg-type]
+        http=partial(Http, doors=doors),  # type: ignore[arg-type]  # Called as a class is.
         ws=Sockets,
         ws_max_size=settings.limits.max_message_bytes,
         # What is compressed would have to be inflated before its size is known; and vectors do not shrink.

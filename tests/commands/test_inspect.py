@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.commands import running
 from tests.converter.conftest import keras
 from tests.tiny import WORK, write_task
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits"
 
-
-def minga(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backend", "inspect", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-
-
-def facts(*words: str | Path) -> dict[str, Any]:
-    done = minga(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+minga = partial(running.minga, "inspect")
+facts = partial(running.facts, "inspect")
 
 
 @pytest.fixture

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from backend.commands.build import build_task
+from tests.commands import running
 from tests.tiny import bring_own, write_task
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits"
 FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
 
-
-def minga(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backend", "simulate", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-
-
-def facts(*words: str | Path) -> dict[str, Any]:
-    done = minga(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+minga = partial(running.minga, "simulate")
+facts = partial(running.facts, "simulate")
 
 
 @pytest.fixture
