@@ -10,7 +10,20 @@ from importlib.metadata import PackageNotFoundError, version
 
 from backend.errors import MingaError
 
-COMMANDS = ("serve", "convert", "shard", "inspect", "simulate", "build", "peer", "task", "demo")
+COMMANDS = (
+    "serve",
+    "convert",
+    "shard",
+    "inspect",
+    "simulate",
+    "build",
+    "peer",
+    "task",
+    "account",
+    "privacy",
+    "cost",
+    "demo",
+)
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 

@@ -36,11 +36,34 @@ class BadRequestError(MingaError):
     http_status = 400
 
 
+class NotWantedError(MingaError):
+    """Something that is brought, but that nobody asks for (any more)."""
+
+    code = "not-wanted"
+    http_status = 409
+
+
+class SignInError(MingaError):
+    """Something for which one has to sign in, or a sign-in that failed."""
+
+    code = "sign-in"
+    http_status = 401
+    close_code = 4001
+
+
 class ForbiddenError(MingaError):
     """Something that is not for this reader."""
 
     code = "forbidden"
     http_status = 403
+    close_code = 4003
+
+
+class OrderError(MingaError):
+    """Something that a task's owner asks for, but that it cannot do in its state."""
+
+    code = "wrong-state"
+    http_status = 409
 
 
 class GoneError(MingaError):
@@ -56,6 +79,38 @@ class ReplacedError(MingaError):
     code = "replaced"
     http_status = 409
     close_code = 4009
+
+
+class RemovedError(MingaError):
+    """A client that the task's owner sent away; it may come back when its volunteer asks for it."""
+
+    code = "removed"
+    http_status = 403
+    close_code = 4003
+
+
+class BannedError(MingaError):
+    """A client that the task's owner lets in no more."""
+
+    code = "banned"
+    http_status = 403
+    close_code = 4003
+
+
+class ClosedError(MingaError):
+    """A task that is archived: nobody takes part in it."""
+
+    code = "closed"
+    http_status = 409
+    close_code = 4010
+
+
+class UnfitError(MingaError):
+    """A client and a task that cannot agree how updates are added up; the text says what would work."""
+
+    code = "unfit"
+    http_status = 409
+    close_code = 4006
 
 
 class IdleError(MingaError):
@@ -117,6 +172,34 @@ class DataError(MingaError):
 
     code = "bad-data"
     http_status = 400
+
+
+class RefusedFileError(MingaError):
+    """A file of an owner that is not taken; the text says why and what to bring instead."""
+
+    code = "refused-file"
+    http_status = 422
+
+
+class NotReadyError(MingaError):
+    """A draft that cannot be launched yet; the text says all that is left to do."""
+
+    code = "not-ready"
+    http_status = 409
+
+
+class CancelledError(MingaError):
+    """Work that somebody ended before it was done."""
+
+    code = "cancelled"
+    http_status = 409
+
+
+class OverQuotaError(MingaError):
+    """More than one owner may have here, or than the server's disk can hold."""
+
+    code = "over-quota"
+    http_status = 413
 
 
 class StoreError(MingaError):
@@ -185,11 +268,62 @@ class DuplicateError(UpdateRefusedError):
     code = "duplicate"
 
 
+class NotMaskedError(UpdateRefusedError):
+    """A client's part of a masked round is missing, late or wrong; its update could not be unmasked."""
+
+    code = "not-masked"
+
+
+class MaskingError(MingaError):
+    """Keys, shares or secrets of a masked round that do not fit: nothing is revealed, nothing unmasked."""
+
+    code = "masking"
+    http_status = 422
+
+
+class BadKeyError(MaskingError):
+    """A public key with which no secret can be agreed on."""
+
+    code = "bad-key"
+
+
+class UnsealError(MaskingError):
+    """Sealed shares that are damaged, or were sealed by or for somebody else or in another round."""
+
+    code = "unseal"
+
+
+class ShareMismatchError(MaskingError):
+    """No choice among the shares of a secret gives one that fits what its owner said of it at first."""
+
+    code = "share-mismatch"
+
+
+class SiteError(MingaError):
+    """Documentation from which no pages can be made; the text says which page is wrong."""
+
+    code = "bad-site"
+
+
 class PeerError(MingaError):
     """A headless peer cannot take part: no TensorFlow, no such task, no server, data that does not fit."""
 
     code = "peer"
     http_status = 400
+
+
+class LinkError(MingaError):
+    """Two peers of a mesh cannot link, or what came over their link is not of it."""
+
+    code = "link"
+    http_status = 502
+
+
+class GroupError(MingaError):
+    """A group of a mesh ended without a result for this peer, which keeps the weights that it trained."""
+
+    code = "group"
+    http_status = 409
 
 
 class SettingsError(MingaError):

@@ -12,13 +12,28 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import backend
 from backend.errors import SettingsError
+from backend.protocols.workunits.pool import PoolRules
+from backend.services.alerting.mail import NO_MAIL, Mailbox, Security
+from backend.services.alerting.messenger import NOWHERE, Outside
+from backend.services.alerting.webhook import origin_of
+from backend.services.drafts.limits import DraftLimits
 from backend.services.limits import TaskLimits
+from backend.services.mesh.ice import NO_ICE, Ice
+from backend.services.units.parameters import IN_MEMORY, Parameters
+from backend.stores.parameters.place import MEMORY, check_address, with_password
 from backend.wire.codec import MAX_CLIENT_FRAME
 
 HOST = "127.0.0.1"
 PORT = 8000
 # At most the protocol's own longest message, and so long that chunks do not count as short messages.
-RANGES = {"max_message_bytes": (128 << 10, MAX_CLIENT_FRAME)}
+# A peer must be able to relay one parcel at once.
+RANGES = {
+    "max_message_bytes": (128 << 10, MAX_CLIENT_FRAME),
+    "relay_bytes_per_second": (128 << 10, 10**9),
+}
+MOST_ICE_URLS = 8
+MOST_PARAMETER_SERVERS = 32
+ICE_SCHEMES = ("stun:", "stuns:", "turn:", "turns:")
 
 Network: TypeAlias = IPv4Network | IPv6Network
 LogFormat = Literal["console", "json"]
@@ -26,27 +41,31 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True)
-class Limits(TaskLimits):
+class Limits(TaskLimits, DraftLimits):
     """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on)."""
 
     max_connections: int = 4000
     max_connections_per_address: int = 512
     joins_per_minute: int = 240
     requests_per_minute: int = 30_000
+    sign_ins_per_minute: int = 10
     max_head_bytes: int = 32 << 10
     request_seconds: int = 20
+    keep_alive_seconds: int = 5
     hello_seconds: int = 10
     idle_seconds: int = 40
     max_queued_bytes: int = 4 << 20
     frames_per_second: int = 100
     pings_per_second: int = 5
+    exports_megabytes: int = 4000
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a server runs. `port` 0 takes a free one; `overrides` are `task.table.key=value`.
 
-    `hooks` lets task files run programs on the server.
+    `hooks` lets task files run programs on the server. `ice` helps peers of decentralized tasks to links.
+    `outside` is where alerts may go, `parameters` where those of work units stand.
     """
 
     data_dir: Path
@@ -61,6 +80,9 @@ class Settings:
     log_level: LogLevel = "info"
     trusted_proxies: tuple[Network, ...] = ()
     limits: Limits = Limits()
+    ice: Ice = NO_ICE
+    outside: Outside = NOWHERE
+    parameters: Parameters = IN_MEMORY
 
     @property
     def assets(self) -> Path:
@@ -71,6 +93,11 @@ class Settings:
     def dist(self) -> Path:
         """Folder of the built web app; it may be missing."""
         return dist_folder()
+
+    @property
+    def site(self) -> Path:
+        """Folder of the documentation's pages; it may be missing."""
+        return site_folder()
 
     @property
     def ops_file(self) -> Path:
@@ -96,6 +123,9 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         log_level=_one_of(LogLevel, flags, environment, "log_level", "info"),
         trusted_proxies=_networks(environment, "MINGA_TRUSTED_PROXIES"),
         limits=_limits(environment),
+        ice=_ice(environment),
+        outside=Outside(_origins(environment), _mailbox(environment)),
+        parameters=_parameters(flags, environment),
     )
 
 
@@ -108,6 +138,11 @@ def assets_folder() -> Path:
 def dist_folder() -> Path:
     """See Settings."""
     return assets_folder() / "webapp" / "static" / "dist"
+
+
+def site_folder() -> Path:
+    """See Settings."""
+    return assets_folder() / "webapp" / "docs" / "dist"
 
 
 def ops_file() -> Path:
@@ -125,13 +160,92 @@ def _first(flags: Mapping[str, Any], environment: Mapping[str, str], name: str) 
     return str(flag) if flag is not None else environment.get(f"MINGA_{name.upper()}")
 
 
-def _token(file: str | None) -> str | None:
+def _ice(environment: Mapping[str, str]) -> Ice:
+    urls = tuple(url for url in environment.get("MINGA_ICE_SERVERS", "").replace(",", " ").split() if url)
+    for url in urls:
+        if not url.startswith(ICE_SCHEMES):
+            raise SettingsError(
+                f"MINGA_ICE_SERVERS has '{url}'; give addresses such as stun:stun.example.org:3478 and "
+                "turn:turn.example.org:3478, with commas between them."
+            )
+    if len(urls) > MOST_ICE_URLS:
+        raise SettingsError(f"MINGA_ICE_SERVERS has {len(urls)} addresses; {MOST_ICE_URLS} are the most.")
+    username = environment.get("MINGA_TURN_USERNAME", "")
+    credential = _secret("password", environment.get("MINGA_TURN_PASSWORD_FILE"))
+    secret = _secret("secret", environment.get("MINGA_TURN_SECRET_FILE"))
+    turn = any(url.startswith("turn") for url in urls)
+    if turn and not secret and not (username and credential):
+        raise SettingsError(
+            "A TURN server wants a password: set MINGA_TURN_SECRET_FILE (coturn's static-auth-secret), or "
+            "MINGA_TURN_USERNAME and MINGA_TURN_PASSWORD_FILE."
+        )
+    return Ice(urls, username, credential or "", secret or "")
+
+
+def _origins(environment: Mapping[str, str]) -> frozenset[str]:
+    urls = environment.get("MINGA_WEBHOOK_ORIGINS", "").replace(",", " ").split()
+    try:
+        return frozenset(map(origin_of, urls))
+    except ValueError as error:
+        raise SettingsError(
+            f"MINGA_WEBHOOK_ORIGINS: {error}. Give origins with commas between them, such as "
+            "https://hooks.example.org,https://chat.example.org:8443."
+        ) from error
+
+
+def _mailbox(environment: Mapping[str, str]) -> Mailbox:
+    host, sender = environment.get("MINGA_SMTP_HOST", ""), environment.get("MINGA_SMTP_SENDER", "")
+    if host and "@" not in sender:
+        raise SettingsError("MINGA_SMTP_SENDER is the address of alerts' sender, such as minga@example.org.")
+    return Mailbox(
+        host=host,
+        port=_port(environment.get("MINGA_SMTP_PORT", str(NO_MAIL.port))),
+        sender=sender,
+        username=environment.get("MINGA_SMTP_USERNAME", ""),
+        password=_secret("password", environment.get("MINGA_SMTP_PASSWORD_FILE")) or "",
+        security=_one_of(Security, {}, environment, "smtp_security", NO_MAIL.security),
+    )
+
+
+def _parameters(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Parameters:
+    address = _first(flags, environment, "parameters") or MEMORY
+    try:
+        check_address(address)
+    except ValueError as error:
+        raise SettingsError(f"--parameters: {error}.") from error
+    password = _secret("password", environment.get("MINGA_PARAMETERS_PASSWORD_FILE"))
+    if password and address != MEMORY:
+        address = with_password(address, password)
+    return Parameters(address, _pool(_first(flags, environment, "parameter_servers")))
+
+
+def _pool(text: str | None) -> PoolRules:
+    """`3` is three at all times, `1-4` as many of them as are needed."""
+    if text is None:
+        return PoolRules()
+    numbers = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)
+    least, most = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (0, 0)
+    if not 1 <= least <= most <= MOST_PARAMETER_SERVERS:
+        raise SettingsError(
+            f"--parameter-servers is '{text}'; give a number such as 3, or a range such as 1-4, up to "
+            f"{MOST_PARAMETER_SERVERS}."
+        )
+    return PoolRules(least=least, most=most)
+
+
+def _secret(what: str, file: str | None) -> str | None:
     if file is None:
         return None
     try:
-        token = Path(file).expanduser().read_text(encoding="utf-8").strip()
+        return Path(file).expanduser().read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"The token in {file} cannot be read ({error}).") from error
+        raise SettingsError(f"The {what} in {file} cannot be read ({error}).") from error
+
+
+def _token(file: str | None) -> str | None:
+    token = _secret("token", file)
+    if token is None:
+        return None
     if len(token) < 16:
         raise SettingsError(f"The token in {file} has {len(token)} characters; take 16 or more random ones.")
     return token

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from converter.limits import Limits
 from converter.loading import load_model
 from converter.objectives import Objectives, choose_objectives
 from converter.optimizers import Optimizer, compiled_optimizer, is_constrained, make_optimizer
+from converter.proposing import in_words, proposals
 from converter.saving import save_model
 from converter.slices import SIGNATURE as SLICE
 from converter.slices import adds_up, slice_size, trace_slice
@@ -29,20 +32,39 @@ from converter.unsupported import refuse_unsupported
 FORMAT = "minga-bundle/2"
 
 
+def _silent(_text: str) -> None:
+    """Tells nobody."""
+
+
 def write_bundle(
-    model_file: Path, task: ConversionTask, directory: Path, limits: Limits, custom: Path | None = None
+    model_file: Path,
+    task: ConversionTask,
+    directory: Path,
+    limits: Limits,
+    custom: Path | None = None,
+    tell: Callable[[str], None] = _silent,
+    propose: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal.
 
-    `custom` is a Python file of the owner's with the model's own layers; it is run.
+    `custom` is a Python file of the owner's with the model's own layers; it is run. `tell` hears sentences
+    about what is being done. With `propose` what nobody said is proposed, and it hears the keys of [model].
     """
+    tell("Reading the model.")
     model = load_model(model_file, limits, custom)
     refuse_unsupported(model)
     check_batch(model, task.batch_size)
     borders = find_borders(model)
+    if propose is not None:
+        lacking = proposals(model, task, borders)
+        task = replace(task, **lacking)
+        for sentence in in_words(lacking):
+            tell(sentence)
+        propose(lacking)
     objectives = choose_objectives(model, task, borders)
     optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
     layout = Layout(model)
+    tell(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
     tracer = Tracer(model, layout, borders, objectives, optimizer, task.batch_size)
     traces = {
         "train": tracer.train(),
@@ -53,6 +75,7 @@ def write_bundle(
     graphs = {name: freeze(trace) for name, trace in traces.items()}
     returned = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
     summary = summarize(model, layout, graphs, returned)
+    tell("Looking for slices that suit small devices.")
     rows = slice_size(task.batch_size, summary["step"]["memory"]["intermediates"], task.slice)
     if rows is not None and adds_up(model, objectives):
         sliced = trace_slice(tracer, traces["train"], rows)
@@ -60,11 +83,13 @@ def write_bundle(
             traces[SLICE], graphs[SLICE] = sliced
             summary["step"]["sliced"] = summarize_slices(layout, graphs, returned, SLICE)
     layers = [layer.name for layer in model._flatten_layers() if layer is not model]
+    tell("Checking every operation against the allow-list.")
     # The forward graph first: its ops say more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
 
     if objectives.own or may_mix_rows(model):
         check_padding(tracer, traces["train"], graphs["train"])
+    tell("Writing the graphs for browsers and for TensorFlow.")
     _write_graphs(graphs, directory)
     (directory / "weights.bin").write_bytes(layout.values().tobytes())
     save_model(model, model_file, directory / "model.keras")

@@ -203,7 +203,15 @@ def _task_loss(entry: Any) -> OutputLoss | None:
 
 
 def _weight(entry: Any) -> float:
-    return 1.0 if entry is None else float(entry)
+    if entry is None:
+        return 1.0
+    try:
+        return float(entry)
+    except (TypeError, ValueError) as error:
+        raise _bad(
+            f"The model was compiled with {entry!r:.40} as a weight of its loss, which is no number. The "
+            'third value of `compile()` are loss weights: write `metrics=["accuracy"]` and save it again.'
+        ) from error
 
 
 def _objective(

@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import Any
 
 # The earliest moment that a zip file can name: the same model gives the same bytes on every day.
-_EPOCH = (1980, 1, 1, 0, 0, 0)
+EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def save_model(model: Any, source: Path, target: Path) -> None:
     """Copy `source` to `target` where Keras 3 wrote it, else save `model`, which was loaded from it."""
     if model.minga_own_file:
         shutil.copyfile(source, target)
-        return
+    else:
+        write_keras(model, target)
+
+
+def write_keras(model: Any, target: Path) -> None:
+    """Save `model`, which load_model() gave, to `target` as Keras 3 does, its recurrent layers rolled up."""
     draft = target.with_suffix(".draft.keras")
     for layer in model.minga_unrolled:
         layer.unroll = False
@@ -31,7 +36,7 @@ def save_model(model: Any, source: Path, target: Path) -> None:
                 content = json.dumps(metadata).encode()
             if name == "config.json":
                 content = json.dumps(_numbered(json.loads(content), {})).encode()
-            new.writestr(zipfile.ZipInfo(name, _EPOCH), content)
+            new.writestr(zipfile.ZipInfo(name, EPOCH), content)
     draft.unlink()
 
 

@@ -19,21 +19,24 @@ SHARD_BYTES = 4 << 20
 _FILE = "group1-shard{index}of{count}.bin"
 
 
-def write_graph_model(graph_def: Any, directory: Path) -> None:
-    """Write model.json and *.bin into `directory`, which is made. Node names stay as they are."""
+def write_graph_model(graph_def: Any, directory: Path, signature: dict[str, Any] | None = None) -> None:
+    """Write model.json and *.bin into `directory`, which is made. Node names stay as they are.
+
+    `signature` names inputs and outputs for who runs the model without a manifest (tfjs-converter's form).
+    """
     directory.mkdir()
     topology = tf.compat.v1.GraphDef()
     topology.CopyFrom(graph_def)
     _write_shapes(topology)
     specs, blob = _move_constants(topology)
-    files = _write_shards(blob, directory)
+    files = write_shards(blob, directory)
     model = {
         "format": "graph-model",
         "generatedBy": tf.__version__,
         "convertedBy": "minga",
         "modelTopology": MessageToDict(topology),
         "weightsManifest": [{"paths": files, "weights": specs}],
-    }
+    } | ({"signature": signature} if signature else {})
     text = json.dumps(model, sort_keys=True, separators=(",", ":"))
     (directory / "model.json").write_text(text, "utf-8")
 
@@ -70,7 +73,8 @@ def _tfjs_value(value: Any, name: str) -> Any:
     return value.astype(np.int32)
 
 
-def _write_shards(blob: bytes, directory: Path) -> list[str]:
+def write_shards(blob: bytes, directory: Path) -> list[str]:
+    """Write weights into files of at most SHARD_BYTES in `directory`; their names, in order."""
     count = max(1, -(-len(blob) // SHARD_BYTES))
     names = [_FILE.format(index=index + 1, count=count) for index in range(count)]
     for index, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""`minga build`: the gallery's models, shards and bundles, made anew where their sources changed."""
+"""`minga build`: the gallery's models, shards and bundles, and the documentation, where sources changed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from backend.commands.site import build_site
 from backend.errors import TaskFileError
 from backend.services.conversion import convert, converter_folder
 from backend.services.taskfile import TaskFile, read_task_file
-from backend.settings import assets_folder
+from backend.settings import assets_folder, site_folder
 
 BUILT = "built"
 _STAMP = "sources.sha256"
@@ -23,24 +25,41 @@ _STAMP = "sources.sha256"
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("build", help="build tasks of the gallery")
-    parser.add_argument("tasks", type=Path, nargs="*", metavar="TASK_DIR", help="default: the whole gallery")
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "build", help="build tasks of the gallery, and the documentation"
+    )
+    parser.add_argument(
+        "tasks",
+        type=Path,
+        nargs="*",
+        metavar="TASK_DIR",
+        help="only these; default: the whole gallery and the documentation",
+    )
+    parser.add_argument("--docs", action="store_true", help="with TASK_DIR: build the documentation, too")
     parser.add_argument("--force", action="store_true", help="build also what is up to date")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Builds each task that is not up to date."""
+    """Builds each task, and the documentation, where it is not up to date."""
     folders = args.tasks or sorted(path.parent for path in (assets_folder() / "models").glob("*/build.py"))
     for folder in folders:
-        print(f"{folder.name}: {build_task(folder.resolve(), args.force)}", flush=True)
+        print(f"{folder.name}: {build_task(folder.resolve(), args.force, announce)}", flush=True)
+    if args.docs or not args.tasks:
+        print(f"documentation: {build_site(assets_folder(), site_folder(), args.force)}", flush=True)
     return 0
 
 
-def build_task(folder: Path, force: bool = False) -> str:
+def announce(task: str) -> None:
+    """What a person reads before a task is built, since nothing else is said until it is done."""
+    print(f"{task}: building its model, data and training step, which takes a minute or more.", flush=True)
+
+
+def build_task(folder: Path, force: bool = False, begins: Callable[[str], None] = lambda _: None) -> str:
     """Run the task's build.py and convert its model into `folder`/built; returns what was done.
 
-    The folder `built` is replaced as a whole. Raises a leaf of MingaError that says what went wrong.
+    The folder `built` is replaced as a whole. `begins` is called with the folder's name before any work, not
+    where the task is up to date. Raises a leaf of MingaError that says what went wrong.
     """
     task = read_task_file(folder / "task.toml")
     model, bundle = (_inside_built(folder, task, path) for path in (task.model.file, task.model.bundle))
@@ -48,6 +67,7 @@ def build_task(folder: Path, force: bool = False) -> str:
     stamp = folder / BUILT / _STAMP
     if not force and stamp.is_file() and stamp.read_text("utf-8") == digest:
         return "up to date."
+    begins(folder.name)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
         draft = Path(temporary) / BUILT
         _run_script(folder / "build.py", draft)
@@ -60,9 +80,11 @@ def build_task(folder: Path, force: bool = False) -> str:
 
 
 def source_hash(folder: Path) -> str:
-    """SHA-256 over task file, build script and the converter's sources, each with its name."""
+    """SHA-256 over task file, build script, what it may read beside it (code and texts, but for the README)
+    and the converter's sources, each with its name."""
     converter = converter_folder()
     sources = [folder / "task.toml", folder / "build.py"]
+    sources += sorted({*folder.glob("*.py"), *folder.glob("*.txt")} - set(sources))
     sources += sorted(path for path in converter.rglob("*") if path.suffix in (".py", ".json"))
     total = hashlib.sha256()
     for path in sources:

@@ -19,8 +19,21 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a Python file of your own with the model's layers; it is run, so never take a stranger's",
     )
-    parser.add_argument("--timeout", type=float, default=defaults.wall_seconds, metavar="SECONDS")
-    parser.add_argument("--memory", type=float, default=defaults.memory_bytes / (1 << 30), metavar="GIB")
+    seconds, gibibytes = defaults.wall_seconds, defaults.memory_bytes / (1 << 30)
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=seconds,
+        metavar="SECONDS",
+        help=f"after which the conversion is given up, default {seconds:g}",
+    )
+    parser.add_argument(
+        "--memory",
+        type=float,
+        default=gibibytes,
+        metavar="GIB",
+        help=f"that the conversion may take, default {gibibytes:g}",
+    )
 
 
 def limits_of(args: argparse.Namespace) -> ConversionLimits:

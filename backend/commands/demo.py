@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
+import io
 import json
 import signal
 import socket
@@ -18,7 +19,7 @@ from rich.console import Console
 
 from backend.commands.ensemble import TASK, Ensemble, Row
 from backend.errors import DemoError
-from backend.settings import HOST, PORT
+from backend.settings import HOST, PORT, assets_folder
 
 BACKENDS = ("wasm", "webgl")
 INTERRUPTED = 130
@@ -78,7 +79,7 @@ async def _for_people(args: argparse.Namespace) -> int:
             rounds = f"{TASK}.coordination.rounds={ROUNDS_FOR_PEOPLE}"
             url = await ensemble.start_server(args.host, port, rounds)
             await ensemble.start_peer(url)
-            _welcome(console, reachable(args.host, url))
+            welcome(console, reachable(args.host, url))
             async for row in ensemble.versions(url, patience=None):
                 console.print(f"  {_sentence(row)}")
                 if row["round"] == row["rounds"]:
@@ -96,6 +97,8 @@ async def _headless(args: argparse.Namespace) -> int:
     _need("tensorflow", "peer")
     _need("playwright", "demo")
     began = time.monotonic()
+    if not args.json:
+        print("Starting a server, a peer and two browsers. The first round takes about a minute.", flush=True)
     settings = (f"{TASK}.coordination.min_available_clients=3", f"{TASK}.coordination.rounds={args.rounds}")
     async with Ensemble() as ensemble:
         url = await ensemble.start_server(HOST, args.port or 0, *settings)
@@ -138,17 +141,28 @@ def reachable(host: str, url: str) -> str:
             return url
 
 
-def _welcome(console: Console, url: str) -> None:
+def welcome(console: Console, url: str) -> None:
+    """What people read once the server at `url` is open; a code for phones where these can reach it."""
     page = f"{url}/tasks/{TASK}/train"
+    alone = urlsplit(url).hostname in ("127.0.0.1", "localhost")
     console.print(f"  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
-    segno.make(page, error="l").terminal(compact=True, border=2)
-    console.print(f"\n  1. Open [cyan]{page}[/cyan] and press [bold]Start training[/bold].")
+    if not alone:  # Another device that reads the code would look for the server on itself.
+        code = io.StringIO()
+        segno.make(page, error="l").terminal(code, compact=True, border=2)
+        console.out(code.getvalue())
+    console.print(f"  1. Open [cyan]{page}[/cyan] and press [bold]Start training[/bold].")
     console.print("  2. Your browser and the TensorFlow peer of this machine train one network together.")
-    if urlsplit(url).hostname in ("127.0.0.1", "localhost"):
-        console.print("  3. For phones and computers in your network: minga demo --host 0.0.0.0")
+    if alone:
+        again = 'make demo ARGS="--host 0.0.0.0"' if _in_checkout() else "minga demo --host 0.0.0.0"
+        console.print("  3. For phones and computers in your network, end this and start again with")
+        console.print(f"     {again}")
     else:
         console.print("  3. Phones and computers in your network join with the code above.")
     console.print("\n  Ctrl-C ends everything.\n")
+
+
+def _in_checkout() -> bool:
+    return (assets_folder() / "Makefile").is_file()
 
 
 def _sentence(row: Row) -> str:

@@ -57,6 +57,8 @@ class Ensemble:
             str(port),
             "--data-dir",
             f"{self._folder.name}/data",
+            "--tasks",
+            *_built_tasks(),
         ]
         for setting in settings:
             words += ["--set", setting]
@@ -129,6 +131,11 @@ def _fetch(address: str) -> dict[str, Any]:
     with urlopen(address, timeout=10) as answer:  # noqa: S310 - our own server
         content: dict[str, Any] = json.load(answer)
         return content
+
+
+def _built_tasks() -> list[str]:
+    """Folders of the gallery's tasks that are built; the others cannot be served."""
+    return [str(path.parent) for path in sorted((assets_folder() / "models").glob("*/built"))]
 
 
 async def _build_if_missing() -> None:

@@ -6,19 +6,31 @@ import argparse
 import asyncio
 import importlib.util
 import os
-import random
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
+from backend.commands import doctor
 from backend.errors import PeerError
+from backend.wire.masked import MOST_MEMBERS
+from backend.wire.mesh_fields import Way
+from backend.wire.units import MOST_SLOTS
 
 T = TypeVar("T")
 
 CACHE = Path("~/.cache/minga/blobs")
+MOST_SECONDS = 366 * 86_400
+# By what each choice reaches other peers, best first; the relay carries what nothing else can.
+WAYS: dict[str, list[Way]] = {
+    "auto": ["websocket", "webrtc", "relay"],
+    "webrtc": ["webrtc", "relay"],
+    "websocket": ["websocket", "relay"],
+}
 
 
 def register(subparsers: Any) -> None:
@@ -28,7 +40,9 @@ def register(subparsers: Any) -> None:
     )
     actions = peer.add_subparsers(dest="action", metavar="ACTION", required=True)
     join = actions.add_parser("join", help="join a task and train until it is finished or you stop it")
-    join.add_argument("url", metavar="URL", help="address of the site or of the task's page")
+    join.add_argument(
+        "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
+    )
     join.add_argument("--task", metavar="NAME", help="the task, where the address does not say it")
     join.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one"
@@ -39,8 +53,102 @@ def register(subparsers: Any) -> None:
     join.add_argument(
         "--data", type=Path, metavar="PATH", help="your own examples, where the task needs them: never sent"
     )
+    join.add_argument(
+        "--min-masked",
+        type=_clients,
+        metavar="N",
+        help="take part only where this peer's updates are masked among at least N clients",
+    )
+    join.add_argument(
+        "--roster", type=Path, metavar="FILE", help="identities of the clients that you trust; no others"
+    )
+    join.add_argument(
+        "--transport",
+        choices=tuple(WAYS),
+        default="auto",
+        help="in a task without a server that averages: how to reach other peers, default auto",
+    )
+    join.add_argument(
+        "--listen",
+        type=_listen,
+        metavar="HOST:PORT",
+        help="take WebSockets of other peers there (port 0: any)",
+    )
+    join.add_argument(
+        "--address",
+        type=_address,
+        metavar="URL",
+        help="with --listen: how others reach that, ws:// or wss://, where it is not HOST:PORT",
+    )
+    join.add_argument(
+        "--at-once",
+        type=_units,
+        metavar="N",
+        help="in a task of work units: train so many at the same time, default 1",
+    )
+    join.add_argument(
+        "--preemptible",
+        action="store_true",
+        help="this machine may be taken away: heed its provider's notice (Amazon EC2, Google Compute Engine)",
+    )
+    join.add_argument(
+        "--give-up-after",
+        type=_seconds,
+        metavar="SECONDS",
+        help="in a task of work units: end where the server was away for so long, default 3600",
+    )
     join.add_argument("--json", action="store_true", help="report in JSON, a line each")
     join.set_defaults(run=run)
+    doctor.register(actions, _listen, _address)
+    identity = actions.add_parser("identity", help="print this peer's identity, for others' rosters")
+    identity.set_defaults(run=print_identity)
+
+
+def _listen(text: str) -> tuple[str, int]:
+    """A host and a port to listen at."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"'{text}' is no HOST:PORT, like 192.0.2.7:9000")
+    return host.strip("[]"), int(port)
+
+
+def _address(text: str) -> str:
+    """A WebSocket's address, as other peers are told it."""
+    if not text.startswith(("ws://", "wss://")) or not text.isascii() or len(text) > 200:
+        raise argparse.ArgumentTypeError(f"'{text}' is no address like wss://peer.example.org/mesh")
+    return text
+
+
+def _clients(text: str) -> int:
+    """A number of clients that an update can be masked among."""
+    if not text.isdigit() or not 3 <= int(text) <= MOST_MEMBERS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 3 to {MOST_MEMBERS}")
+    return int(text)
+
+
+def _units(text: str) -> int:
+    """A number of units that are trained at the same time; one more is fetched meanwhile."""
+    if not text.isdigit() or not 1 <= int(text) < MOST_SLOTS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to {MOST_SLOTS - 1}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    """A number of seconds that somebody waits."""
+    if not text.isdigit() or not 1 <= int(text) <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 1 to {MOST_SECONDS}")
+    return float(text)
+
+
+def print_identity(_: argparse.Namespace) -> int:
+    """Prints the public key by which other clients know this machine's peer."""
+    from backend.peer.identity import STATE, kept_identity
+
+    try:
+        print(kept_identity(STATE.expanduser()).public)
+    except OSError as error:
+        raise PeerError(f"The identity cannot be kept: {error}. Make {STATE} writable.") from error
+    return 0
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +158,8 @@ def run(args: argparse.Namespace) -> int:
             raise PeerError(f"A peer needs {module}: run `pip install 'minga[peer]'` and try again.")
     # TensorFlow's notices on standard error would disturb the display.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    busy = asyncio.run(_join(args))
+    with asyncio.Runner(loop_factory=_new_loop()) as runner:
+        busy = runner.run(_join(args))
     if busy:
         # A long step of TensorFlow cannot be interrupted, and nobody waits for it any more.
         sys.stdout.flush()
@@ -58,41 +167,84 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's, which takes a third less for each packet of a link; Windows has none."""
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop
+
+
 async def _join(args: argparse.Namespace) -> bool:
     """Returns whether TensorFlow is still at work."""
     import httpx
 
-    from backend.peer.blobs import Blobs
-    from backend.peer.bringing import bring
-    from backend.peer.identity import STATE, machine_token
-    from backend.peer.jobs import Jobs
+    from backend.peer.acquaintances import read_roster
+    from backend.peer.bringing import bring, fetched
+    from backend.peer.identity import STATE, machine_identity
+    from backend.peer.joining import Joining, Wishes
+    from backend.peer.mesh.session import Listening
+    from backend.peer.preemption import providers, watch
     from backend.peer.progress import make_reporter
-    from backend.peer.session import Session
-    from backend.peer.site import choose_task, parse_address, patiently, task_data
-    from backend.peer.variates import Variates
-    from backend.wire.messages import Hello
+    from backend.peer.site import (
+        accept_invitation,
+        choose_task,
+        parse_address,
+        patiently,
+        task_data,
+        visitor_headers,
+    )
 
     site = parse_address(args.url)
+    if args.address and not args.listen:
+        raise PeerError("--address says how others reach what --listen takes; give --listen HOST:PORT too.")
+    host, port = args.listen or ("", 0)
+    wishes = Wishes(
+        device=args.device,
+        min_masked=args.min_masked,
+        listed=read_roster(args.roster) if args.roster else None,
+        ways=WAYS[args.transport],
+        listening=Listening(host, port, args.address) if args.listen else None,
+        at_once=args.at_once,
+        preemptible=args.preemptible,
+        give_up_after=args.give_up_after,
+    )
+    state = STATE.expanduser()
     stop = _stop_on_signals()
-    async with httpx.AsyncClient(timeout=30.0) as client:
-        with make_reporter(args.json) as reporter, machine_token(STATE.expanduser()) as token:
+    with ExitStack() as stack:
+        reporter = stack.enter_context(make_reporter(args.json))
+        identity = stack.enter_context(machine_identity(state))
+        if args.preemptible:
+            watching = asyncio.create_task(watch(providers(), stop, reporter))
+            stack.callback(watching.cancel)
+        headers = visitor_headers(identity.token) if site.invitation else {}
+        async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
+            if site.invitation:
+                accepting = patiently(lambda: accept_invitation(client, site), reporter)
+                invited = await _unless(stop, accepting)
+                if invited is None:
+                    return False
+                site = invited
             choosing = patiently(lambda: choose_task(client, site, args.task), reporter)
             task = await _unless(stop, choosing)
             if task is None:
                 return False
-            asking = patiently(lambda: task_data(client, site, task), reporter)
+            asking = patiently(lambda: task_data(client, site, task.name), reporter)
             data = await _unless(stop, asking)
-            own = await _unless(stop, bring(data, args.data, reporter, stop.is_set)) if data else None
+            if data is None:
+                return False
+            cache, host = args.cache_dir.expanduser(), urlsplit(site.root).hostname or ""
+            own = await _unless(stop, bring(data, args.data, reporter, stop.is_set))
+            own = own or await _unless(stop, fetched(data, cache, host, reporter, stop.is_set))
             if stop.is_set():
                 return False
-            reporter.tell("joining", f"Joining {task} at {site.root}.", task=task)
             agent = f"minga-peer {_version()}"
-            hello = Hello(token=token, kind="peer", backend="tensorflow", agent=agent)
-            blobs = Blobs(client, site.root, args.cache_dir.expanduser())
-            variates = Variates(STATE.expanduser() / "variates")
-            jobs = Jobs(blobs, args.device, variates, own.for_bundle if own else None)
-            await Session(site.socket(task), hello, jobs, reporter, random.random).run(stop)
-            return jobs.busy
+            joining = Joining(site, task, identity, agent, state, own, wishes, headers)
+            session = joining.session(client, cache, reporter)
+            reporter.tell("joining", f"Joining {task.name} at {site.root}.", task=task.name)
+            await session.run(stop)
+            return session.jobs.busy
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from starlette.applications import Starlette
 
+from backend.commands.account import sign_in_address
 from backend.commands.logs import log_to_stderr
 from backend.settings import HOST, PORT, Settings, read_settings
 from backend.web.app import build_app
@@ -42,6 +43,16 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--hooks", action="store_true", help="let task files run programs on this server (MINGA_HOOKS=1)"
     )
+    parser.add_argument(
+        "--parameters",
+        metavar="ADDRESS",
+        help="where parameters of work units stand: memory, redis://, postgresql:// (MINGA_PARAMETERS)",
+    )
+    parser.add_argument(
+        "--parameter-servers",
+        metavar="N",
+        help="how many assimilate results of one task: 3, or as needed 1-4 (MINGA_PARAMETER_SERVERS)",
+    )
     parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
     parser.add_argument(
         "--metrics-token-file",
@@ -67,8 +78,10 @@ def run(args: argparse.Namespace) -> int:
 def _report(settings: Settings, app: Starlette, url: str) -> None:
     catalogue = app.state.services
     summaries = catalogue.summaries()
+    link = sign_in_address(url, app.state.first_link) if app.state.first_link else None
     if settings.json:
         event = {"event": "listening", "url": url, "tasks": summaries, "problems": catalogue.problems}
+        event |= {"owner_link": link} if link else {}
         print(json.dumps(event), flush=True)
         return
     table = Table("task", "version", "state", box=None, header_style="bold")
@@ -80,4 +93,7 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
     console = Console()
     console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
     console.print(table)
+    if link:
+        console.print("\n  This server is nobody's yet. Open this link once to make it yours:")
+        console.print(f"  [bold cyan]{link}[/bold cyan]", soft_wrap=True)
     console.print("\n  Ctrl-C ends it. The next start goes on from the last version.\n")

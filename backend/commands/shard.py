@@ -13,6 +13,7 @@ import msgspec
 from rich.console import Console
 
 from backend.commands.cut_report import as_json, print_cut
+from backend.commands.shard_url import describe, register_url, unfinished
 from backend.errors import DataError, TaskFileError
 from backend.numerics.preprocess.declared import Preprocess
 from backend.services.datasets.cut import Cut, Plan, cut
@@ -47,12 +48,13 @@ def register(subparsers: Any) -> None:
         "--holdout", type=float, metavar="SHARE", help="held-out share of the data, default 0.1"
     )
     held.add_argument("--test", type=Path, metavar="DATA", help="hold out all of these data instead")
+    register_url(parser)
     parser.add_argument("--clients", type=int, metavar="N", help="deal the data out to so many clients")
     parser.add_argument(
         "--alpha", type=float, help="unevenly, by a Dirichlet distribution; small: few classes each"
     )
     parser.add_argument("--shard-examples", type=int, metavar="N", help="at most so many in a shard")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same shards, default 0")
     parser.add_argument("--skip-broken", action="store_true", help="leave broken files and rows out")
     parser.add_argument("--force", action="store_true", help="replace shards that are there")
     parser.add_argument("--json", action="store_true", help="report in JSON")
@@ -61,7 +63,10 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Cuts; says what came out."""
-    task = read_task_file(args.task) if args.task else None
+    task = read_task_file(args.task, unfinished(args.url)) if args.task else None
+    if args.url:
+        plan, manifest = _plan(args, task), _manifest(args, task)
+        return describe(args, plan.declared, plan.holdout, manifest)
     folder = _output(args, task)
     if folder.exists() and not args.force:
         raise DataError(f"{folder} is there already; choose another folder, or --force to replace it.")
@@ -144,7 +149,8 @@ def _output(args: argparse.Namespace, task: TaskFile | None) -> Path:
     if task is None:
         raise TaskFileError("Say where the shards go: -o DIR, or --task, whose [data] names the folder.")
     if task.data.shards is None:
-        raise TaskFileError("This task learns from volunteers' own data; say where the shards go: -o DIR.")
+        what = "data that clients fetch (see --url)" if task.data.url else "volunteers' own data"
+        raise TaskFileError(f"This task learns from {what}; say where the shards go: -o DIR.")
     folder: Path = args.task.parent / task.data.shards
     return folder
 

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from rich.console import Console
 
 from backend.commands.forecast import print_forecast
+from backend.commands.numbers import number
 from backend.errors import TaskFileError
 from backend.services.allowlist import read_allow_list
 from backend.services.devices import DeviceName
@@ -100,6 +101,17 @@ def run(args: argparse.Namespace) -> int:
         raise TaskFileError(f"There is no task file at {path}; give one, or a folder that holds {TASK_FILE}.")
     overrides = tuple(args.overrides)
     file = read_task_file(path, overrides)
+    if file.coordination.decentralized:
+        raise TaskFileError(
+            f"{path}: a decentralized task cannot be simulated: its clients would talk to a server only. "
+            "Try it with real peers: `minga serve` and, several times, `minga peer join`."
+        )
+    if file.coordination.volunteer:
+        raise TaskFileError(
+            f"{path}: the work units of a volunteer task cannot be simulated: its clients would play rounds. "
+            "The plan page of a draft says how many units an epoch has, how often each is done and what that "
+            "costs. Or try it with real peers: `minga serve` and, twice at least, `minga peer join`."
+        )
     population = Population(args.clients, args.churn, args.devices, args.upload, args.download, args.examples)
     rounds = min(args.rounds or ROUNDS, file.coordination.rounds)
     trial = Trial(path, overrides, population, rounds, args.server, args.seed, args.train)
@@ -148,24 +160,17 @@ def _positive(text: str) -> int:
 
 
 def _share(text: str) -> float:
-    value = _number(text)
+    value = number(text)
     if not 0.0 <= value <= 1.0:
         raise argparse.ArgumentTypeError(f"'{text}' is no share; give a number from 0 to 1")
     return value
 
 
 def _rate(text: str) -> float:
-    value = _number(text)
+    value = number(text)
     if not 0.01 <= value <= 1e6:
         raise argparse.ArgumentTypeError(f"'{text}' is no rate; give Mbit/s from 0.01 to 1000000")
     return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number") from None
 
 
 def _devices(text: str) -> dict[DeviceName, float]:
@@ -179,7 +184,7 @@ def _devices(text: str) -> dict[DeviceName, float]:
             raise argparse.ArgumentTypeError(
                 f"'{word}' is no device; write shares of {', '.join(known)}, such as phone=40,laptop=60"
             )
-        shares[found[0]] = _number(amount or "1")
+        shares[found[0]] = number(amount or "1")
     if not all(0.0 <= share < float("inf") for share in shares.values()) or not sum(shares.values()):
         raise argparse.ArgumentTypeError(f"'{text}' has no shares above 0")
     return shares

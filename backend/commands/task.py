@@ -1,4 +1,4 @@
-"""`minga task`: what the tasks of a running server do."""
+"""`minga task`: what the tasks of a running server do, and a new one of one's own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
-from backend.commands.asking import DEFAULT, Asked, server_at
+from backend.commands import task_check, task_download, task_lead, task_new, task_push
+from backend.commands.asking import DEFAULT, Asked, keeps_secrets, server_at
 from backend.commands.story import Story
 from backend.commands.task_report import print_task, print_tasks, round_line
+from backend.commands.tokens import token_for
 from backend.errors import UnreachableError
 
 # `SHOWN` rounds with a task; at most `MOST` in a log, as many as the server gives at a time.
@@ -24,7 +27,7 @@ LOOK_SECONDS = 1.0
 def register(subparsers: Any) -> None:
     """Adds the command and its actions."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "task", help="look at the tasks of a running server"
+        "task", help="look at the tasks of a running server, or begin one of your own"
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     everywhere = argparse.ArgumentParser(add_help=False)
@@ -47,17 +50,39 @@ def register(subparsers: Any) -> None:
         "--last", type=_count, default=USUAL, metavar="N", help=f"begin with the newest N, default {USUAL}"
     )
     log.set_defaults(run=run, act=_log)
+    download = actions.add_parser(
+        "download", parents=[everywhere], help="a version as a file, for Keras, ONNX, web pages and more"
+    )
+    task_download.add_flags(download)
+    download.set_defaults(run=run, act=task_download.act)
+    task_lead.add_actions(actions, everywhere)
+    new = actions.add_parser("new", help="begin a task of your own from a starter or one of the gallery")
+    task_new.add_flags(new)
+    new.set_defaults(run=task_new.run)
+    check = actions.add_parser("check", help="say early what would be refused, and what is still missing")
+    task_check.add_flags(check)
+    check.set_defaults(run=task_check.run)
+    push = actions.add_parser("push", help="bring a task's folder to a server, and launch it")
+    task_push.add_flags(push)
+    push.set_defaults(run=task_push.run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Asks and prints. Raises NotFoundError, UnreachableError or SettingsError with a sentence."""
     try:
-        args.act(server_at(args.server), args)
+        args.act(_server(args.server), args)
         sys.stdout.flush()
     except BrokenPipeError:
         # `minga task log digits | head`: who read has enough. Nothing may be flushed there at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _server(address: str) -> Asked:
+    """With the token that there is for it, so that tasks which are not open are told, too."""
+    server = server_at(address)
+    # Where others could read a token on its way, open tasks are told without it.
+    return replace(server, token=token_for(server.url)) if keeps_secrets(server.url) else server
 
 
 def _list(server: Asked, args: argparse.Namespace) -> None:
@@ -80,12 +105,14 @@ def _log(server: Asked, args: argparse.Namespace) -> None:
     console, story = _console(), Story()
     summary, rounds = server.summary(args.name), server.rounds(args.name, 0, args.last)
     if not rounds and not args.json:
-        print("No round has ended yet.", file=sys.stderr)
-    _tell(console, story, rounds, args.json)
+        ended = "epoch" if summary["scheme"] == "volunteer" else "round"
+        print(f"No {ended} has ended yet.", file=sys.stderr)
+    units = summary["scheme"] == "volunteer"
+    _tell(console, story, rounds, args.json, units)
     while args.follow and summary["phase"] != "finished":
         time.sleep(LOOK_SECONDS)
         summary, rounds = _patiently(server, args.name, story)
-        _tell(console, story, rounds, args.json)
+        _tell(console, story, rounds, args.json, units)
 
 
 def _patiently(server: Asked, name: str, story: Story) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -102,12 +129,12 @@ def _patiently(server: Asked, name: str, story: Story) -> tuple[dict[str, Any], 
             time.sleep(LOOK_SECONDS)
 
 
-def _tell(console: Console, story: Story, rounds: list[dict[str, Any]], as_json: bool) -> None:
+def _tell(console: Console, story: Story, rounds: list[dict[str, Any]], as_json: bool, units: bool) -> None:
     for event in story.news(rounds):
         if as_json:
             _print_json(event)
         else:
-            console.print(round_line(event), soft_wrap=True)
+            console.print(round_line(event, units), soft_wrap=True)
     sys.stdout.flush()
 
 

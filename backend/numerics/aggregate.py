@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
+
+
+class Mean(Protocol):
+    """Takes in updates one by one, and is the mean of them in the end."""
+
+    def add(self, update: Vector, weight: int) -> None:
+        """Counts an update (shape [size], unchanged) with `weight` > 0."""
+        ...
+
+    def mean(self) -> Vector64:
+        """What the next version is made of, float64 [size]. To be asked for once."""
+        ...
 
 
 class WeightedMean:

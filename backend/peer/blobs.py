@@ -7,6 +7,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 
@@ -17,6 +18,13 @@ CACHE_BYTES = 2 << 30
 LARGEST_BLOB = 4 << 30
 ATTEMPTS = 4
 FIRST_PAUSE = 0.5
+
+
+class Source(Protocol):
+    """Where bytes are had by their SHA-256."""
+
+    async def get(self, sha256: str, at_most: int = LARGEST_BLOB) -> bytes:
+        """Those bytes. Raises PeerError, and UnreachableError where trying again may help."""
 
 
 class Blobs:
@@ -40,11 +48,12 @@ class Blobs:
         cached = await asyncio.to_thread(_read_checked, path, sha256)
         if cached is not None:
             return cached
-        content = await self._download_patiently(sha256, at_most)
+        content = await self.fetch(sha256, at_most)
         await asyncio.to_thread(self._keep, path, content)
         return content
 
-    async def _download_patiently(self, sha256: str, at_most: int) -> bytes:
+    async def fetch(self, sha256: str, at_most: int) -> bytes:
+        """The same, past the cache: for what is needed once."""
         for attempt in range(1, ATTEMPTS):
             try:
                 return await self._download(sha256, at_most)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from backend.errors import PeerError
 from backend.numerics.preprocess.fitted import Arrays, Fitted, Image, Table, Text
+from backend.peer.elsewhere import fetch_elsewhere
 from backend.peer.own import OwnData, read_own
 from backend.peer.preview import first_examples
 from backend.peer.progress import Reporter
-from backend.peer.site import TaskData
+from backend.peer.site import TaskData, patiently
 from backend.services.taskfile import VolunteerData
 
 _SHOWN = 5
@@ -37,6 +38,27 @@ async def bring(
     reporter.tell("reading", f"Reading {path}.")
     own = await asyncio.to_thread(read_own, path, data.preprocess, data.volunteer, halted)
     tell_own(own, path, reporter)
+    return own
+
+
+async def fetched(
+    data: TaskData, cache: Path, server: str, reporter: Reporter, halted: Callable[[], bool]
+) -> OwnData | None:
+    """The examples that all clients of the task fetch from elsewhere; None where there are none such.
+
+    `server` is the host of the task's own server. Waits while the other place is away. Raises DataError.
+    """
+    url, fitted = data.url, data.preprocess
+    if url is None or fitted is None:
+        return None
+
+    async def ask() -> OwnData:
+        return await asyncio.to_thread(fetch_elsewhere, url, fitted, cache, server, reporter, halted)
+
+    own = await patiently(ask, reporter)
+    count, held = len(own.held), int(own.held.sum())
+    sentence = f"{count:,} examples are here, {held:,} of them to measure on; rounds deal out parts of them."
+    reporter.tell("fetched", sentence, examples=count, holdout=held)
     return own
 
 

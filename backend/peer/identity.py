@@ -1,4 +1,4 @@
-"""The secret token by which a server knows this machine again."""
+"""How this machine is known again: a secret token, and a key that signs what it says in masked rounds."""
 
 from __future__ import annotations
 
@@ -8,19 +8,36 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from backend.crypto.keys import KEY_BYTES, identity_key
 
 if sys.platform != "win32":
     import fcntl
 
 STATE = Path("~/.local/state/minga")
 _TOKEN = re.compile("[A-Za-z0-9_-]{22,64}")
+_KEY = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """One client's secrets: its token, and the private Ed25519 key (32 bytes) of its identity."""
+
+    token: str = field(repr=False)
+    key: bytes = field(repr=False)
+
+    @property
+    def public(self) -> str:
+        """By what others may know it: the public key, in hexadecimal."""
+        return identity_key(self.key).hex()
 
 
 @contextmanager
-def machine_token(state: Path) -> Iterator[str]:
-    """This machine's token while no other peer uses it; otherwise, or if `state` is read-only, a new one."""
-    temporary = secrets.token_urlsafe(32)
+def machine_identity(state: Path) -> Iterator[Identity]:
+    """This machine's while no other peer uses it; otherwise, or if `state` is read-only, a new one."""
+    temporary = Identity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES))
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(state / "token.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -28,13 +45,19 @@ def machine_token(state: Path) -> Iterator[str]:
         yield temporary
         return
     try:
-        yield _kept_token(state / "token", temporary) if _locked(lock) else temporary
+        yield _kept_identity(state, temporary) if _locked(lock) else temporary
     finally:
         os.close(lock)
 
 
+def kept_identity(state: Path) -> Identity:
+    """This machine's identity, made if there is none, whether or not a peer uses it."""
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return _kept_identity(state, Identity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES)))
+
+
 def _locked(lock: int) -> bool:
-    """Takes the lock, which the system releases with the process; Windows has none and makes new tokens."""
+    """Takes the lock, which the system releases with the process; Windows has none and makes new ones."""
     if sys.platform == "win32":
         return False
     try:
@@ -44,10 +67,15 @@ def _locked(lock: int) -> bool:
     return True
 
 
-def _kept_token(path: Path, otherwise: str) -> str:
+def _kept_identity(state: Path, otherwise: Identity) -> Identity:
+    token = _kept(state / "token", _TOKEN, otherwise.token)
+    return Identity(token, bytes.fromhex(_kept(state / "identity", _KEY, otherwise.key.hex())))
+
+
+def _kept(path: Path, pattern: re.Pattern[str], otherwise: str) -> str:
     with suppress(OSError, UnicodeDecodeError):
         kept = path.read_text("ascii").strip()
-        if _TOKEN.fullmatch(kept):
+        if pattern.fullmatch(kept):
             return kept
     with suppress(OSError):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

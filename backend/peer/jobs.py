@@ -1,4 +1,4 @@
-"""The heavy work of a peer, in one thread of its own, so that the socket never waits for TensorFlow."""
+"""The heavy work of a peer, in threads of its own, so that the socket never waits for TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from backend.errors import PeerError
-from backend.peer.blobs import Blobs
+from backend.peer.blobs import Source
 from backend.peer.graphs import CheckedBundle, Device, check_bundle, import_graphs
+from backend.peer.masker import Model
 from backend.peer.measurer import Measurer
 from backend.peer.own import Own
+from backend.peer.private import ExampleClip
+from backend.peer.protection import protected
 from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.step import Sums, Vector, read_totals, totals_size
+from backend.peer.step import Halt, Sums, Vector, read_totals, totals_size
 from backend.peer.trainer import Control, Plan, Progress, Result, Trainer
 from backend.peer.variates import Variates
 from backend.services.manifest import Manifest, SignatureName, parse_manifest
-from backend.wire.messages import Evaluate, Shard, Train
+from backend.services.privacy.entropy import fresh_words
+from backend.wire.messages import Evaluate, Privacy, Shard, Train
 
 T = TypeVar("T")
 Order = TypeVar("Order", Train, Evaluate)
@@ -65,26 +69,38 @@ class _Loaded:
     measurer: Measurer | None = None
 
 
+def example_clip(privacy: Privacy) -> ExampleClip | None:
+    """What a plan's privacy asks of each step, if anything."""
+    if not privacy.microbatch:
+        return None
+    return ExampleClip(privacy.example_clip, privacy.example_noise, privacy.microbatch)
+
+
 class Jobs:
-    """Loads a bundle and runs orders on it, one thing at a time. Owned by one session.
+    """Loads a bundle and runs orders on it, `at_once` at a time. Owned by one session.
 
     `own` reads the client's own examples for a bundle; without it the peer trains on shards alone.
     """
 
     def __init__(
-        self, blobs: Blobs, device: Device, variates: Variates, own: Callable[[Manifest], Own] | None = None
+        self,
+        blobs: Source,
+        device: Device,
+        variates: Variates,
+        own: Callable[[Manifest], Own] | None = None,
+        at_once: int = 1,
     ) -> None:
         self._blobs = blobs
         self._device = device
         self._variates = variates
         self._own = own
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tensorflow")
+        self._thread = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="tensorflow")
         self._running = 0
         self._loaded: _Loaded | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether the thread is at work; a step of TensorFlow cannot be interrupted."""
+        """Whether a thread is at work; a step of TensorFlow cannot be interrupted."""
         return self._running > 0
 
     async def load(self, address: str) -> tuple[str, float, int]:
@@ -92,17 +108,27 @@ class Jobs:
 
         Raises BundleError for a bundle that is refused, PeerError when it cannot be had or run here.
         """
-        bundle = await self._fetch_bundle(address, "train", "apply")
+        bundle = await self._fetch_bundle(address, "train", "apply", "train_slice")
         trainer = await self._in_thread(lambda: Trainer(import_graphs(bundle, self._device)))
         step_ms = await self._in_thread(trainer.time_step)
         read = self._own
         own = await self._in_thread(lambda: read(bundle.manifest)) if read else None
         self._loaded = _Loaded(address, bundle.manifest, trainer, own)
-        return trainer.backend, step_ms, len(own.train) if own else 0
+        return trainer.backend, step_ms, len(own.train) if own and own.dealt is None else 0
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the loaded bundle says of itself. Raises PeerError before one is loaded."""
+        return self._current().manifest
 
     def update_bytes(self) -> int:
         """What an update will weigh on the wire."""
         return 4 * self._current().manifest.parameters.total
+
+    def model(self) -> Model:
+        """What a masked update is made of."""
+        manifest = self._current().manifest
+        return Model(manifest.parameters.total, sum(metric.rows for metric in manifest.metrics))
 
     async def train(self, job: Job[Train], name: str, report: Callable[[Progress], None]) -> Result:
         """Runs the plan of `job`; `report` is called from the thread, `name` is the control variate's.
@@ -113,8 +139,8 @@ class Jobs:
         weights = await self._vector(order.weights, loaded.manifest.parameters.total)
         control = await self._control(order, name)
         if order.shards:
-            examples = join_shards([await self._shard(shard) for shard in order.shards])
-        elif loaded.own:
+            examples = join_shards([await self.examples(shard) for shard in order.shards])
+        elif loaded.own and loaded.own.dealt is None:
             examples = loaded.own.train
         else:
             raise PeerError("This task trains on its clients' own data; say which with --data.")
@@ -127,11 +153,22 @@ class Jobs:
             past_steps=order.past_steps,
             proximal_mu=order.proximal_mu,
             control=control,
+            privacy=example_clip(order.privacy) if order.privacy else None,
         )
         trainer = loaded.trainer
-        return await self._in_thread(
-            lambda: trainer.train(weights, plan, examples, job.late_for_more, report)
-        )
+
+        def work() -> Result:
+            result = trainer.train(weights, plan, examples, job.late_for_more, report)
+            return protected(result, order.privacy, fresh_words())
+
+        return await self._in_thread(work)
+
+    async def run(
+        self, plan: Plan, weights: Vector, examples: Examples, halt: Halt, report: Callable[[Progress], None]
+    ) -> Result:
+        """What `plan` makes of these, as `Trainer.train`; `report` is called from the thread."""
+        trainer = self._current().trainer
+        return await self._in_thread(lambda: trainer.train(weights, plan, examples, halt, report))
 
     async def measure(self, job: Job[Evaluate]) -> tuple[int, float, Sums]:
         """Examples, mean loss and metric rows of the version; shards are in memory one at a time.
@@ -139,7 +176,7 @@ class Jobs:
         Raises PeerError.
         """
         loaded, exam = self._current(), job.order
-        if not exam.shards and loaded.own is None:
+        if not exam.shards and (loaded.own is None or loaded.own.dealt):
             return 0, 0.0, []
         weights = await self._vector(exam.weights, loaded.manifest.parameters.total)
         measurer = loaded.measurer = loaded.measurer or await self._load_measurer(loaded.address)
@@ -153,7 +190,7 @@ class Jobs:
             await add(loaded.own.holdout)
         for shard in exam.shards:
             if not job.late(0, 0.0):
-                await add(await self._shard(shard))
+                await add(await self.examples(shard))
         return read_totals(summed)
 
     def keep(self, name: str, version: int, change: Vector, *, undo: bool) -> None:
@@ -162,7 +199,7 @@ class Jobs:
         self._submit(lambda: work(name, version, change))
 
     def close(self) -> None:
-        """Lets the thread end by itself once its work is done."""
+        """Lets the threads end by themselves once their work is done."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _current(self) -> _Loaded:
@@ -187,18 +224,25 @@ class Jobs:
         own = await self._in_thread(lambda: self._variates.own(name, plan.version, length))
         return Control(server, own)
 
-    async def _shard(self, shard: Shard) -> Examples:
-        return read_shard(await self._blobs.get(shard.sha256), self._current().manifest)
+    async def examples(self, shard: Shard) -> Examples:
+        """Those of a shard, ready for the graphs. Raises PeerError and BundleError."""
+        loaded = self._current()
+        if loaded.own is not None:
+            return loaded.own.part(shard.sha256)
+        return read_shard(await self._blobs.get(shard.sha256), loaded.manifest)
 
     async def _load_measurer(self, address: str) -> Measurer:
         bundle = await self._fetch_bundle(address, "evaluate")
         return await self._in_thread(lambda: Measurer(import_graphs(bundle, self._device)))
 
     async def _fetch_bundle(self, address: str, *names: SignatureName) -> CheckedBundle:
+        """With these graphs, as far as a bundle of its kind has them."""
         content = await self._blobs.get(address, at_most=MAX_MANIFEST)
-        files = parse_manifest(content).files
-        native = {}
-        for name in names:
+        manifest = parse_manifest(content)
+        files, native = manifest.files, {}
+        for name in manifest.graphs:
+            if name not in names:
+                continue
             file = files.get(f"native/{name}.pb")
             if file is None:
                 raise PeerError(

@@ -23,15 +23,19 @@ _STANDING = {
     "measuring": "Measuring",
     "measured": "Waiting",
 }
-_COLOURS = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trouble": "red"}
+_COLOURS = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trouble": "red", "unsafe": "red"}
 
 
-class Reporter(Protocol):
-    """Where news go. `tell` is for what happened once, `step` for the training in progress."""
+class Teller(Protocol):
+    """Where news go of what happened once."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None: ...
 
-    def step(self, round_number: int, step: int, steps: int, loss: float) -> None: ...
+
+class Reporter(Teller, Protocol):
+    """Where all news go; `step` is for the training in progress, `of` a round or a unit."""
+
+    def step(self, of: str, step: int, steps: int, loss: float) -> None: ...
 
     def __enter__(self) -> Self: ...
 
@@ -52,7 +56,7 @@ class _Quiet:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def step(self, round_number: int, step: int, steps: int, loss: float) -> None:
+    def step(self, of: str, step: int, steps: int, loss: float) -> None:
         """Steps are for displays."""
 
 
@@ -101,9 +105,8 @@ class Display:
         if event in _STANDING:
             self._bar.update(self._task, description=_STANDING[event], total=None, completed=0, loss="")
 
-    def step(self, round_number: int, step: int, steps: int, loss: float) -> None:
-        text = f"Round {round_number}"
-        self._bar.update(self._task, description=text, total=steps, completed=step, loss=f"loss {loss:.3f}")
+    def step(self, of: str, step: int, steps: int, loss: float) -> None:
+        self._bar.update(self._task, description=of, total=steps, completed=step, loss=f"loss {loss:.3f}")
 
 
 def make_reporter(as_json: bool) -> Reporter:

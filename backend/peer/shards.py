@@ -27,6 +27,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.sample_weight)
 
+    def picked(self, rows: Any) -> Examples:
+        """The examples `rows`, in this order."""
+        x, y = (tuple(values[rows] for values in columns) for columns in (self.x, self.y))
+        return Examples(x, y, self.sample_weight[rows])
+
     def batch(self, rows: Any, size: int) -> dict[str, Array]:
         """The examples `rows` as the graphs' inputs, filled up to `size` with the first of them at weight 0.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from backend.errors import PeerError, UnreachableError
 from backend.numerics.preprocess.fitted import Fitted
+from backend.peer.elsewhere import UrlData
 from backend.peer.progress import Reporter
 from backend.services.taskfile import VolunteerData
 
@@ -24,34 +26,54 @@ LONGEST_PAUSE = 30.0
 
 @dataclass(frozen=True)
 class Site:
-    """A server's root, without a slash at its end, and the task that the address named, if it did."""
+    """A server's root, without a slash at its end, and the task that the address named, if it did.
+
+    `invitation` is the code behind the # of an invitation's address.
+    """
 
     root: str
     task: str | None
+    invitation: str | None = field(default=None, repr=False)
 
     def socket(self, task: str) -> str:
         """Address of the task's WebSocket."""
         return f"ws{self.root.removeprefix('http')}/api/tasks/{task}/socket"
 
 
-class _Summary(Struct, frozen=True):
+class Choice(Struct, frozen=True):
+    """A task, and how it is coordinated."""
+
     name: str
+    scheme: str
 
 
 class _Tasks(Struct, frozen=True):
-    tasks: list[_Summary]
+    tasks: list[Choice]
+
+
+class _Admitted(Struct, frozen=True):
+    task: str
+
+
+class _Error(Struct, frozen=True):
+    message: str
+
+
+class _Refused(Struct, frozen=True):
+    error: _Error
 
 
 class TaskData(Struct, frozen=True):
-    """Where a task's examples come from; with `volunteer`, how each brings its own."""
+    """Where examples come from: `volunteer` says how each brings its own, `url` where all fetch them."""
 
-    source: Literal["shards", "volunteer"]
+    source: Literal["shards", "volunteer", "url"]
     preprocess: Fitted | None
     volunteer: VolunteerData | None
+    url: UrlData | None = None
 
 
 def parse_address(address: str) -> Site:
-    """Understands a site's root, a task's page or its training page; `http://` may be left out.
+    """Understands a site's root, a task's pages or an invitation; `http://` may be left out.
 
     Raises PeerError when it is no address of the web.
     """
@@ -65,25 +87,54 @@ def parse_address(address: str) -> Site:
         raise PeerError(f"'{address}' is no address of a Minga server; write it like http://127.0.0.1:8000.")
     path, marker, rest = parts.path.partition("/tasks/")
     task = rest.split("/")[0] if marker else None
-    return Site(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", task or None)
+    invitation = None
+    if not marker and path.endswith("/join"):
+        path, invitation = path.removesuffix("/join"), parts.fragment or None
+    return Site(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", task or None, invitation)
 
 
-async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None) -> str:
-    """The task's name: the wanted one, the one in the address, or the site's only one.
+def visitor_headers(token: str) -> dict[str, str]:
+    """By which a server knows the holder of a client's secret token as whom it let in before."""
+    visitor = hashlib.sha256(b"minga visitor " + token.encode()).hexdigest()
+    # Over https the server looks for the second name, which browsers guard better.
+    return {"Cookie": f"minga_visitor={visitor}; __Host-minga_visitor={visitor}"}
+
+
+async def accept_invitation(client: httpx.AsyncClient, site: Site) -> Site:
+    """The site with the task of its invitation, which lets in whoever `client` speaks for.
+
+    Raises PeerError for an invitation that does not hold, and UnreachableError when nobody answers.
+    """
+    try:
+        response = await client.post(f"{site.root}/api/join", json={"code": site.invitation})
+    except httpx.TransportError as error:
+        raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
+    if response.status_code >= 500 or response.status_code == 429:
+        raise UnreachableError(f"{site.root} answers {response.status_code}.")
+    try:
+        if response.status_code == 200:
+            return replace(site, task=msgspec.json.decode(response.content, type=_Admitted).task)
+        raise PeerError(msgspec.json.decode(response.content, type=_Refused).error.message)
+    except msgspec.DecodeError as error:
+        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+
+
+async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None) -> Choice:
+    """The task: the wanted one, the one in the address, or the site's only one.
 
     Raises PeerError when there is no such task or the address is of something else than Minga, and
     UnreachableError when nobody answers.
     """
-    names = await _task_names(client, site)
-    task = wanted or site.task
-    there = f"{site.root} has {_listed(names)}"
-    if task is None:
-        if len(names) != 1:
+    tasks = {task.name: task for task in await _tasks(client, site)}
+    wanted = wanted or site.task
+    there = f"{site.root} has {_listed(list(tasks))}"
+    if wanted is None:
+        if len(tasks) != 1:
             raise PeerError(f"{there}; say which with --task NAME.")
-        return names[0]
-    if task not in names:
-        raise PeerError(f"There is no task '{task}': {there}.")
-    return task
+        return next(iter(tasks.values()))
+    if wanted not in tasks:
+        raise PeerError(f"There is no task '{wanted}': {there}.")
+    return tasks[wanted]
 
 
 async def patiently(ask: Callable[[], Awaitable[T]], reporter: Reporter) -> T:
@@ -114,10 +165,10 @@ async def task_data(client: httpx.AsyncClient, site: Site, task: str) -> TaskDat
         ) from error
 
 
-async def _task_names(client: httpx.AsyncClient, site: Site) -> list[str]:
+async def _tasks(client: httpx.AsyncClient, site: Site) -> list[Choice]:
     content = await _get(client, site, "/api/tasks")
     try:
-        return [task.name for task in msgspec.json.decode(content, type=_Tasks).tasks]
+        return msgspec.json.decode(content, type=_Tasks).tasks
     except msgspec.DecodeError as error:
         raise PeerError(f"{site.root} is no Minga server; check the address.") from error
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.peer.graphs import Graphs, Tensor
+from backend.peer.private import clipped_outputs
 from backend.services.manifest import MetricSpec
 
 Vector = NDArray[np.float32]
@@ -23,6 +24,8 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
     """One step: random inputs, gradient, corrections, local optimizer, running totals.
 
     `key` [3], int64, is the plan's seed, the step's number, from 1, and the steps of earlier rounds.
+    With `microbatch` the gradient is private: `bound` has the norm `clip` [], the `noise` [T], and how many
+    `microbatches` [] a step has by the plan, what the noised sum is divided by.
     """
     manifest = graphs.manifest
     train, apply = graphs.run["train"], graphs.run["apply"]
@@ -33,6 +36,8 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
         learning_rate: Tensor,
         key: Tensor,
         corrections: Mapping[str, Tensor],
+        bound: Mapping[str, Tensor],
+        microbatch: int = 0,
     ) -> Carry:
         draws = {
             spec.name: tf.random.stateless_uniform(
@@ -40,13 +45,19 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
             )
             for stream, spec in enumerate(manifest.random)
         }
-        grown = train({**carry, **batch, **draws})
+        inputs = {**carry, **batch, **draws}
+        if microbatch:
+            grown = clipped_outputs(tf, graphs, microbatch, bound["clip"], inputs)
+            gradient = (grown["gradient"] + bound["noise"]) / bound["microbatches"]
+        else:
+            grown = train(inputs)
+            gradient = grown["gradient"]
         rates = {
             "learning_rate": learning_rate,
             "step": tf.cast(key[1], tf.float32),
             "past_steps": tf.cast(key[2], tf.float32),
         }
-        gradient = corrected(grown["gradient"], carry["trainable"], corrections)
+        gradient = corrected(gradient, carry["trainable"], corrections)
         moved = apply({**carry, **rates, "gradient": gradient})
         return {
             "trainable": moved["new_trainable"],

@@ -13,6 +13,8 @@ from backend.numerics.control import control_change
 from backend.numerics.philox import MAX_EXAMPLES
 from backend.numerics.walk import Walk
 from backend.peer.graphs import Graphs, Tensor, import_tensorflow
+from backend.peer.noise import Noise
+from backend.peer.private import ExampleClip
 from backend.peer.shards import Examples, zero_examples
 from backend.peer.step import Carry, Halt, Sums, Vector, never, read_totals, step_of, totals_size
 from backend.protocols.pace import Stride
@@ -46,6 +48,7 @@ class Plan:
     past_steps: int = 0
     proximal_mu: float = 0.0
     control: Control | None = None
+    privacy: ExampleClip | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Result:
 
 
 class Trainer:
-    """Runs plans on the train and apply graphs of one bundle. Owned by one thread at a time."""
+    """Runs plans on the train and apply graphs of one bundle; several threads may do so at once."""
 
     def __init__(self, graphs: Graphs) -> None:
         self._tf = import_tensorflow()
@@ -140,7 +143,8 @@ class Trainer:
         self, carry: Carry, plan: Plan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
     ) -> Iterator[Carry]:
         """What step after step makes. On a GPU the last few may still be under way."""
-        corrections = self._corrections(plan, weights)
+        corrections, noise = self._corrections(plan, weights), Noise()
+        microbatch = plan.privacy.microbatch if plan.privacy else 0
         rate = np.float32(plan.learning_rate)
         stride, waited, ahead = Stride(), time.perf_counter(), 0
         for done, rows in enumerate(walk.batches(len(examples))):
@@ -148,7 +152,8 @@ class Trainer:
                 return
             batch = examples.batch(rows, self._manifest.batch_size)
             key = np.array([plan.seed, done + 1, plan.past_steps])
-            carry = self._step(carry, batch, rate, key, corrections)
+            bound = self._bound(plan, noise)
+            carry = self._step(carry, batch, rate, key, corrections, bound, microbatch)
             ahead += 1
             if ahead * stride.step_seconds >= WAIT_EVERY or done < 2:
                 carry["totals"].numpy()
@@ -184,6 +189,11 @@ class Trainer:
                 f"The plan asks for batches of {plan.batch_size}, the bundle takes 1 to {largest}; "
                 "tell the task's owner."
             )
+        if plan.privacy and (plan.privacy.clip <= 0.0 or plan.privacy.noise < 0.0):
+            raise PeerError(
+                "The plan's privacy of examples needs a clip above 0 and no negative noise; "
+                "tell the task's owner."
+            )
         if plan.control and plan.learning_rate <= 0.0:
             raise PeerError(
                 "Control variates need a learning rate above 0; the task's owner must set another one."
@@ -202,6 +212,18 @@ class Trainer:
         if plan.control:
             given["drift"] = tf.constant(plan.control.server - plan.control.own)
         return given
+
+    def _bound(self, plan: Plan, noise: Noise) -> Mapping[str, Tensor]:
+        """What a private step takes (`step_of`); nothing for any other. The noise is new at each call."""
+        if plan.privacy is None:
+            return {}
+        clip, size = plan.privacy.clip, self._manifest.parameters.trainable
+        rows = plan.batch_size or self._manifest.batch_size
+        return {
+            "clip": np.float32(clip),
+            "noise": noise.gaussian(size, plan.privacy.noise * clip),
+            "microbatches": np.float32(-(-rows // plan.privacy.microbatch)),
+        }
 
     def _change(self, plan: Plan, update: Vector, done: int) -> Vector | None:
         if plan.control is None:

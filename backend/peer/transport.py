@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Generic, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
@@ -11,27 +14,63 @@ from websockets.typing import Subprotocol
 
 from backend.errors import FrameError
 from backend.wire.codec import MAX_SERVER_FRAME, decode_server, encode
-from backend.wire.messages import PROTOCOL, ClientFrame, ServerFrame
+from backend.wire.mesh import PeerToServer, ServerToPeer
+from backend.wire.mesh_codec import decode_to_peer, encode_mesh
+from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.messages import PROTOCOL, Chunk, ClientFrame, ServerFrame
+from backend.wire.units import UNITS_PROTOCOL, ServerToUnits, UnitsToServer
+from backend.wire.units_codec import decode_to_units
+
+Said = TypeVar("Said")
+Heard = TypeVar("Heard")
 
 OPEN_SECONDS = 10.0
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 
-# None asks for a regular end after all that stands before it.
-Outbox = asyncio.Queue[ClientFrame | None]
+# Most tasks are open to everybody.
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-async def talk(
-    address: str, outbox: Outbox, opened: Callable[[], None], said: Callable[[ServerFrame], None]
+@dataclass(frozen=True)
+class Language(Generic[Said, Heard]):
+    """What is spoken on a connection."""
+
+    protocol: str
+    encode: Callable[[Said], bytes]
+    decode: Callable[[bytes], Heard]
+
+
+ROUNDS: Language[ClientFrame, ServerFrame] = Language(PROTOCOL, encode, decode_server)
+MESH: Language[PeerToServer, ServerToPeer] = Language(MESH_PROTOCOL, encode_mesh, decode_to_peer)
+UNITS: Language[UnitsToServer, ServerToUnits] = Language(UNITS_PROTOCOL, encode, decode_to_units)
+
+
+def chunks(content: memoryview, number: int, start: int, until: int, size: int) -> Iterator[Chunk]:
+    """Bytes [start, until) of what belongs to round or lease `number`, in frames of at most `size` bytes."""
+    for offset in range(start, until, size):
+        yield Chunk(round=number, offset=offset, data=content[offset : min(offset + size, until)])
+
+
+async def converse(
+    language: Language[Said, Heard],
+    address: str,
+    outbox: asyncio.Queue[Said | None],
+    opened: Callable[[], None],
+    said: Callable[[Heard], None],
+    sent: Callable[[Said], None],
+    headers: Mapping[str, str],
 ) -> str:
-    """Holds the connection until it ends, and returns why, as the end of a sentence.
+    """Holds one connection until it ends, and returns why, as the end of a sentence.
 
-    The outbox is bounded by the server's credit, so that sending never blocks its filler.
+    None in the outbox asks for a regular end after all that stands before it. `sent` is told of each frame
+    that the socket took. `headers` go with the handshake, for a task by invitation.
     """
     try:
         async with connect(
             address,
-            subprotocols=[Subprotocol(PROTOCOL)],
+            subprotocols=[Subprotocol(language.protocol)],
+            additional_headers=headers,
             compression=None,
             max_size=MAX_SERVER_FRAME,
             open_timeout=OPEN_SECONDS,
@@ -40,9 +79,9 @@ async def talk(
             close_timeout=CLOSE_SECONDS,
         ) as socket:
             opened()
-            sender = asyncio.create_task(_send_all(socket, outbox))
+            sender = asyncio.create_task(_send_all(language, socket, outbox, sent))
             try:
-                await _listen(socket, said)
+                await _listen(language, socket, said)
             finally:
                 sender.cancel()
             return socket.close_reason or "the connection was closed"
@@ -54,17 +93,25 @@ async def talk(
         return f"it said something that is not of this protocol: {error}"
 
 
-async def _listen(socket: ClientConnection, said: Callable[[ServerFrame], None]) -> None:
+async def _listen(
+    language: Language[Said, Heard], socket: ClientConnection, said: Callable[[Heard], None]
+) -> None:
     async for data in socket:
         if isinstance(data, str):
             raise FrameError("Frames are binary, and this one is text.")
-        said(decode_server(data))
+        said(language.decode(data))
 
 
-async def _send_all(socket: ClientConnection, outbox: Outbox) -> None:
+async def _send_all(
+    language: Language[Said, Heard],
+    socket: ClientConnection,
+    outbox: asyncio.Queue[Said | None],
+    sent: Callable[[Said], None],
+) -> None:
     try:
         while (frame := await outbox.get()) is not None:
-            await socket.send(encode(frame))
+            await socket.send(language.encode(frame))
+            sent(frame)
         await socket.close()
     except ConnectionClosed:
         # The listener sees the same end and reports it.

@@ -7,19 +7,24 @@ from dataclasses import dataclass
 
 from backend.errors import StaleRoundError, UpdateRefusedError
 from backend.protocols.assignment import Dealer, training_seed
+from backend.protocols.attendance import Attendance, wanted, with_reserve
 from backend.protocols.deadline import Speeds, Work
 from backend.protocols.effects import Effect, Opened, Refuse, SendTrain
 from backend.protocols.member import Member, Standing, objection
 from backend.protocols.phases import waits_until
 from backend.protocols.plan import Plan
-from backend.protocols.roster import Roster, wanted, with_reserve
-from backend.wire.messages import Offer
+from backend.wire.messages import Aggregation, Offer, Status
+
+# Of those in a masked round at least so many updates are awaited: with fewer their sum could not be unmasked.
+STAYING = 0.7
 
 
 @dataclass
 class Cohort:
     """The members of round `number`, which trains `version`. Owned by the machine of the rounds.
 
+    Their updates are added up by `aggregation`. One that lost its connection may come back within `grace`
+    seconds.
     It ends with `wanted` accepted updates, when nobody is left to wait for, or at `until`; then `ended` says
     when it did.
     """
@@ -31,20 +36,46 @@ class Cohort:
     opened: float
     until: float
     members: dict[str, Member]
+    grace: float
+    aggregation: Aggregation = "open"
     ended: float = math.inf
 
-    def timer(self) -> float:
-        """When it is over at the latest."""
-        return waits_until(self.until, (one.lost_at for one in self.members.values() if one.outstanding))
+    def timer(self) -> float | None:
+        """When it is over at the latest; None once it is."""
+        if self.ended < math.inf:
+            return None
+        lost = (one.lost_at for one in self.members.values() if one.outstanding)
+        return waits_until(self.until, lost, self.grace)
+
+    def deadline(self) -> float | None:
+        """When it is over, however many are connected; None once it is."""
+        return self.until if self.ended == math.inf else None
 
     def accepted(self) -> int:
         """How many updates count."""
         return sum(member.standing is Standing.ACCEPTED for member in self.members.values())
 
-    def reported(self) -> int:
-        """Members whose update was accepted or refused."""
+    def counts(self) -> tuple[int, int]:
+        """How many are in it, and of how many the update was accepted or refused."""
         done = (Standing.ACCEPTED, Standing.REFUSED)
-        return sum(member.standing in done for member in self.members.values())
+        return len(self.members), sum(member.standing in done for member in self.members.values())
+
+    def status(self, client: str) -> Status | None:
+        """What a member does, in the wire's word; None of one that left."""
+        member = self.members.get(client)
+        match member.standing if member else Standing.GONE:
+            case Standing.TRAINING | Standing.SENDING | Standing.CHECKING:
+                return "training"
+            case Standing.ACCEPTED:
+                return "reported"
+            case Standing.REFUSED:
+                return "refused"
+            case Standing.GONE:
+                return None
+
+    def dealt(self) -> dict[str, tuple[int, ...]]:
+        """The shards that each member was dealt."""
+        return {client: member.shards for client, member in self.members.items()}
 
     def complete(self) -> bool:
         """Whether nothing more is wanted or to be waited for."""
@@ -55,7 +86,10 @@ class Cohort:
         """What is told at its beginning."""
         seconds = self.until - self.opened
         cohort = tuple(self.members)
-        opened = Opened(self.number, self.version, cohort, self.available, self.wanted, seconds)
+        most = max(member.work.examples for member in self.members.values())
+        opened = Opened(
+            self.number, self.version, cohort, self.available, self.wanted, seconds, self.aggregation, most
+        )
         return [opened, *(self.order(client, self.opened) for client in cohort)]
 
     def order(self, client: str, now: float) -> SendTrain:
@@ -65,7 +99,12 @@ class Cohort:
 
     def objection(self, client: str, offer: Offer, plan: Plan) -> UpdateRefusedError | None:
         """Why a member's offer cannot be taken; None if it can."""
-        return objection(self.members[client], offer, self.version, plan)
+        return objection(self.members[client], offer, self.version, plan, self.aggregation)
+
+    def returned(self, client: str) -> None:
+        """A client is connected (again)."""
+        if client in self.members:
+            self.members[client].lost_at = None
 
     def left(self, client: str, now: float, lost: bool) -> None:
         """A member stopped, or its connection was lost. Bytes sent so far are forgotten with it."""
@@ -74,7 +113,7 @@ class Cohort:
             member.standing = Standing.TRAINING if lost else Standing.GONE
             member.lost_at, member.offer = now, None
 
-    def end(self, now: float, roster: Roster, speeds: Speeds) -> list[Effect]:
+    def end(self, now: float, attendance: Attendance, speeds: Speeds) -> list[Effect]:
         """Refuses what is incomplete. Members who were silent until the deadline are noted as such."""
         self.ended = now
         late = StaleRoundError(f"Round {self.number} ended before your update was complete.")
@@ -82,10 +121,10 @@ class Cohort:
         for client, member in self.members.items():
             if member.standing in (Standing.SENDING, Standing.CHECKING):
                 refusals.append(Refuse(client, self.number, late))
-            if now < self.until or client not in roster:
+            if now < self.until or client not in attendance:
                 continue
             if member.standing is Standing.TRAINING:
-                roster.silent(client)
+                attendance.silent(client)
             if member.standing in (Standing.TRAINING, Standing.SENDING):
                 speeds.missed(client, member.work.examples, now - self.opened)
         return refusals
@@ -93,38 +132,42 @@ class Cohort:
 
 def open_cohort(
     plan: Plan,
-    roster: Roster,
+    attendance: Attendance,
     speeds: Speeds,
     dealer: Dealer | None,
+    aggregation: Aggregation,
     number: int,
     version: int,
     now: float,
 ) -> Cohort:
     """Chooses who is in round `number`, what each does, and how long it may last.
 
-    Without a `dealer` clients train on their own examples.
+    All their updates are added up by `aggregation`. Without a `dealer` clients train on their own examples.
     """
-    available = roster.available
+    available = attendance.available_for(aggregation)
     goal = wanted(available, plan.fraction_train, plan.min_train_clients)
     count = with_reserve(goal, available, plan.over_selection)
-    clients = roster.choose(count, f"{plan.seed}/train/{number}")
+    if aggregation == "masked":
+        count = min(count, plan.most_masked)
+        goal = min(count, max(goal, math.ceil(STAYING * count)))
+    clients = attendance.choose(count, f"{plan.seed}/train/{number}", aggregation)
     for client in clients:
-        roster.took_part(client)
-    members = _members(clients, plan, roster, dealer, number)
+        attendance.took_part(client)
+    members = _members(clients, plan, attendance, dealer, number)
     seconds = plan.deadline
     if plan.adaptive_deadline:
         works = {client: member.work for client, member in members.items()}
         seconds = speeds.seconds(works, plan.quorum, plan.min_deadline, plan.deadline)
-    return Cohort(number, version, available, goal, now, now + seconds, members)
+    return Cohort(number, version, available, goal, now, now + seconds, members, plan.grace, aggregation)
 
 
 def _members(
-    clients: tuple[str, ...], plan: Plan, roster: Roster, dealer: Dealer | None, number: int
+    clients: tuple[str, ...], plan: Plan, attendance: Attendance, dealer: Dealer | None, number: int
 ) -> dict[str, Member]:
     sizes, members = plan.shard_examples, dict[str, Member]()
-    parts = dealer.deal(clients, roster.available) if dealer else {}
+    parts = dealer.deal(clients, attendance.available) if dealer else {}
     for client in clients:
-        present, shards = roster[client], parts.get(client, ())
+        present, shards = attendance[client], parts.get(client, ())
         examples = sum(sizes[shard] for shard in shards) if sizes else present.examples
         work = Work(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
         members[client] = Member(shards, training_seed(client, number, plan.seed), work)

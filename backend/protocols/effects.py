@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
-from backend.wire.messages import Offer
+from backend.wire.messages import Aggregation, Offer
 
 ClientId: TypeAlias = str
 
@@ -15,7 +15,8 @@ ClientId: TypeAlias = str
 class Opened:
     """A round began with `cohort`: it ends with `wanted` accepted updates, or after `seconds`.
 
-    `available` clients could have been chosen.
+    `available` clients could have been chosen. Updates are added up by `aggregation`; no member's plan makes
+    more than `most_examples`.
     """
 
     round: int
@@ -24,6 +25,8 @@ class Opened:
     available: int
     wanted: int
     seconds: float
+    aggregation: Aggregation
+    most_examples: int
 
 
 @dataclass(frozen=True)
@@ -117,16 +120,15 @@ class Finished:
     reason: str
 
 
-Effect: TypeAlias = (
-    Opened
-    | SendTrain
-    | SendEvaluate
-    | Measured
-    | Grant
-    | Check
-    | Accept
-    | Refuse
-    | Aggregate
-    | Abandon
-    | Finished
-)
+@dataclass(frozen=True)
+class Restore:
+    """Round `round` has no members: make the version that the owner chose the next one, then answer
+    `aggregated`, or `restoring_failed`."""
+
+    round: int
+
+
+# Whatever kind of rounds a task has.
+Common: TypeAlias = SendEvaluate | Measured | Abandon | Finished
+
+Effect: TypeAlias = Opened | SendTrain | Grant | Check | Accept | Refuse | Aggregate | Restore | Common

@@ -8,10 +8,10 @@ from itertools import chain
 
 from backend.numerics.checks import MAX_REPORTED
 from backend.numerics.metrics import metric_values
+from backend.protocols.attendance import Attendance, wanted
 from backend.protocols.effects import Measured, SendEvaluate
 from backend.protocols.phases import waits_until
 from backend.protocols.plan import Plan
-from backend.protocols.roster import Roster, wanted
 from backend.wire.messages import Evaluation
 
 
@@ -27,17 +27,22 @@ class Measurer:
 
 @dataclass
 class Measuring:
-    """The evaluation of `version` after round `number`. Owned by the machine of the rounds."""
+    """The evaluation of `version` after round `number`. Owned by the machine of the rounds.
+
+    Who lost its connection may come back within `grace` seconds.
+    """
 
     number: int
     version: int
     until: float
     asked: dict[str, Measurer]
+    grace: float
     reports: list[Evaluation] = field(default_factory=list)
 
     def timer(self) -> float:
         """When it is over at the latest."""
-        return waits_until(self.until, (one.lost_at for one in self.asked.values() if not one.answered))
+        lost = (one.lost_at for one in self.asked.values() if not one.answered)
+        return waits_until(self.until, lost, self.grace)
 
     def outstanding(self) -> list[str]:
         """Who has not answered."""
@@ -62,6 +67,11 @@ class Measuring:
             self.reports.append(report)
         return True
 
+    def returned(self, client: str) -> None:
+        """A client is connected (again)."""
+        if client in self.asked:
+            self.asked[client].lost_at = None
+
     def left(self, client: str, now: float, lost: bool) -> None:
         """A client stopped, or its connection was lost."""
         if self.awaits(client):
@@ -82,25 +92,25 @@ class Measuring:
 
 
 def open_measuring(
-    plan: Plan, roster: Roster, number: int, version: int, seconds: float, now: float
+    plan: Plan, attendance: Attendance, number: int, version: int, seconds: float, now: float
 ) -> Measuring:
     """Chooses who measures `version`, and on what, within the `seconds` that the round took.
 
     Who fetched, trained and sent in that time fetches and measures in it.
     """
-    count = wanted(roster.available, plan.fraction_evaluate, plan.min_evaluate_clients)
+    count = wanted(attendance.available, plan.fraction_evaluate, plan.min_evaluate_clients)
     if plan.holdout_examples:
         count = min(count, len(plan.holdout_examples))
-    clients = roster.choose(count, f"{plan.seed}/evaluate/{number}")
+    clients = attendance.choose(count, f"{plan.seed}/evaluate/{number}")
     until = now + min(plan.deadline, max(plan.min_deadline, seconds))
-    return Measuring(number, version, until, _measurers(clients, plan, roster))
+    return Measuring(number, version, until, _measurers(clients, plan, attendance), plan.grace)
 
 
-def _measurers(clients: tuple[str, ...], plan: Plan, roster: Roster) -> dict[str, Measurer]:
+def _measurers(clients: tuple[str, ...], plan: Plan, attendance: Attendance) -> dict[str, Measurer]:
     sizes = plan.holdout_examples
     if not sizes:
         # Clients hold out less than what they train on.
-        return {client: Measurer((), max(1, roster[client].examples)) for client in clients}
+        return {client: Measurer((), max(1, attendance[client].examples)) for client in clients}
     parts = {client: tuple(range(at, len(sizes), len(clients))) for at, client in enumerate(clients)}
     return {client: Measurer(part, sum(sizes[shard] for shard in part)) for client, part in parts.items()}
 

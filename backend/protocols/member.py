@@ -15,7 +15,7 @@ from backend.errors import (
 )
 from backend.protocols.deadline import Work
 from backend.protocols.plan import Plan
-from backend.wire.messages import Offer
+from backend.wire.messages import Aggregation, Offer
 
 
 class Standing(StrEnum):
@@ -54,7 +54,9 @@ def stranger(round_number: int) -> UpdateRefusedError:
     return NotSelectedError(f"You are not in round {round_number}. Wait for the next one.")
 
 
-def objection(member: Member, offer: Offer, version: int, plan: Plan) -> UpdateRefusedError | None:
+def objection(
+    member: Member, offer: Offer, version: int, plan: Plan, aggregation: Aggregation
+) -> UpdateRefusedError | None:
     """Why a member's offer in the open round cannot be taken; None if it can."""
     if member.standing is Standing.GONE:
         return stranger(offer.round)
@@ -64,29 +66,53 @@ def objection(member: Member, offer: Offer, version: int, plan: Plan) -> UpdateR
         return StaleRoundError(
             f"Round {offer.round} trains version {version}, not {offer.version}. Load that version."
         )
-    return _too_much(member.work, offer) or _misfit(offer, plan)
+    if aggregation == "masked":
+        return _tells(offer) or _wrong_size(offer, plan.masked_bytes)
+    return (
+        too_much(member.work, offer.examples, offer.steps)
+        or _wrong_size(offer, plan.update_bytes)
+        or _wrong_rows(offer, plan)
+    )
 
 
-def _too_much(work: Work, offer: Offer) -> UpdateRefusedError | None:
-    if not 1 <= offer.examples <= work.examples:
+def _tells(offer: Offer) -> UpdateRefusedError | None:
+    """A masked update has its examples, loss and sums in it, where nobody sees them."""
+    if not (offer.examples or offer.steps or offer.loss or offer.sums):
+        return None
+    return BadExamplesError(
+        f"Round {offer.round} is masked: its offers say nothing of their updates. "
+        "Send 0 for examples, steps and loss, and no sums."
+    )
+
+
+def too_much(work: Work, examples: int, steps: int) -> UpdateRefusedError | None:
+    """Why a client that was asked for `work` cannot have trained on so many examples in so many steps."""
+    if not 1 <= examples <= work.examples:
         return BadExamplesError(
-            f"{offer.examples} examples cannot be: your plan makes 1 to {work.examples}. "
+            f"{examples} examples cannot be: your plan makes 1 to {work.examples}. "
             "Count those that were trained on."
         )
-    if not 1 <= offer.steps <= work.steps:
-        return BadExamplesError(f"{offer.steps} steps cannot be: your plan makes 1 to {work.steps}.")
+    if not 1 <= steps <= work.steps:
+        return BadExamplesError(f"{steps} steps cannot be: your plan makes 1 to {work.steps}.")
     return None
 
 
-def _misfit(offer: Offer, plan: Plan) -> UpdateRefusedError | None:
-    if offer.size != plan.update_bytes:
+def wrong_sums(count: int, rows: int) -> UpdateRefusedError | None:
+    """Why so many metric sums cannot be, where the task's metrics have `rows`."""
+    if count != rows:
         return WrongLengthError(
-            f"The update has {offer.size} bytes; this model's has {plan.update_bytes}. "
-            "Load the task's bundle again."
-        )
-    if len(offer.sums) != plan.metric_rows:
-        return WrongLengthError(
-            f"The offer has {len(offer.sums)} metric sums; this model's has {plan.metric_rows}. "
-            "Load the task's bundle again."
+            f"There are {count} metric sums; this task's are {rows}. Load the task's bundle again."
         )
     return None
+
+
+def _wrong_size(offer: Offer, size: int) -> UpdateRefusedError | None:
+    if offer.size != size:
+        return WrongLengthError(
+            f"The update has {offer.size} bytes; this model's has {size}. Load the task's bundle again."
+        )
+    return None
+
+
+def _wrong_rows(offer: Offer, plan: Plan) -> UpdateRefusedError | None:
+    return wrong_sums(len(offer.sums), 0 if plan.withheld else plan.metric_rows)

@@ -6,16 +6,16 @@ languages replay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from msgspec.structs import replace
 
+from backend.protocols.contact import Contact, Link
+from backend.protocols.exam import Exam
 from backend.protocols.participant_events import (
-    AbortMeasuring,
     AbortTraining,
     Close,
-    Connect,
     Connected,
     Disconnected,
     Effect,
@@ -24,7 +24,6 @@ from backend.protocols.participant_events import (
     KeepChange,
     Load,
     Loaded,
-    Measure,
     Measured,
     Send,
     SendChunks,
@@ -37,11 +36,12 @@ from backend.protocols.participant_events import (
 from backend.wire.messages import (
     Abandoned,
     Accepted,
+    Aggregation,
+    ClientFrame,
     Closing,
     Credit,
     Evaluate,
     Evaluated,
-    Evaluation,
     Hello,
     Leave,
     Offer,
@@ -54,10 +54,8 @@ from backend.wire.messages import (
     Welcome,
 )
 
-FIRST_DELAY = 0.5
-LONGEST_DELAY = 30.0
-# Whom the server sent away comes back as if so many attempts had failed: not within its limits' seconds.
-DISMISSED_ATTEMPTS = 4
+# A server that wants something else than was agreed on is left: it could learn what was to be hidden.
+BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
 
 
 class Phase(StrEnum):
@@ -74,19 +72,6 @@ class Phase(StrEnum):
     FINISHED = "finished"
 
 
-class Link(StrEnum):
-    """The connection: CLOSED by choice, OPENING for the first time, LOST until the next attempt succeeds.
-
-    GREETED once Hello was sent, OPEN after Welcome.
-    """
-
-    CLOSED = "closed"
-    OPENING = "opening"
-    LOST = "lost"
-    GREETED = "greeted"
-    OPEN = "open"
-
-
 @dataclass
 class Participant:
     """One participant of one task, over as many connections as it takes. Owned by its host alone.
@@ -94,16 +79,16 @@ class Participant:
     An event that makes no sense in the present state has no effects and changes nothing.
     """
 
-    link: Link = Link.CLOSED
+    contact: Contact = field(default_factory=Contact)
     hello: Hello | None = None
-    attempts: int = 0
     bundle: str | None = None
+    # How its updates are added up, as the server said.
+    aggregation: Aggregation = "open"
     ready: Ready | None = None
     plan: Train | None = None
     offer: Offer | None = None
     sent: int = 0
-    exam: Evaluate | None = None
-    evaluation: Evaluation | None = None
+    exam: Exam = field(default_factory=Exam)
     # Accepted with a change of the control variate, and not yet seen in a version.
     counted: Offer | None = None
     finished: bool = False
@@ -111,24 +96,17 @@ class Participant:
     refused: int = 0
     examples: int = 0
     reason: str | None = None
-    # Why the server closed the connection, until it is open again.
-    dismissal: str | None = None
 
     @property
     def phase(self) -> Phase:
-        match self.link:
-            case Link.CLOSED:
-                return Phase.STOPPED
-            case Link.LOST:
-                return Phase.OFFLINE
-            case Link.OPENING | Link.GREETED:
-                return Phase.CONNECTING
+        if away := self.contact.away:
+            return Phase(away)
         if self.ready is None:
             return Phase.LOADING
         if self.finished:
             return Phase.FINISHED
         if self.plan is None:
-            return Phase.EVALUATING if self._measuring else Phase.WAITING
+            return Phase.EVALUATING if self.exam.is_measuring else Phase.WAITING
         return Phase.TRAINING if self.offer is None else Phase.UPLOADING
 
     def handle(self, event: Event) -> list[Effect]:
@@ -147,81 +125,68 @@ class Participant:
             case Measured():
                 return self._measured(event)
             case Disconnected(random):
-                return self._disconnected(random)
+                self.contact, again = self.contact.disconnected(random)
+                return [*again]
             case Stop():
                 return self._stop()
 
     def _start(self, hello: Hello) -> list[Effect]:
-        if self.link is not Link.CLOSED:
+        if not self.contact.is_closed:
             return []
-        self.link, self.hello, self.attempts, self.finished = Link.OPENING, hello, 0, False
-        self.reason = self.dismissal = None
-        return [Connect(0.0)]
+        self.hello, self.finished, self.reason = hello, False, None
+        self.contact, connect = self.contact.started()
+        return [connect]
 
     def _connected(self) -> list[Effect]:
-        if self.hello is None or self.link not in (Link.OPENING, Link.LOST):
+        if self.hello is None or not self.contact.awaits_greeting:
             return []
-        self.link = Link.GREETED
+        self.contact = self.contact.greeted()
         backend = self.ready.backend if self.ready else self.hello.backend
         return [Send(replace(self.hello, backend=backend))]
 
-    def _disconnected(self, random: float) -> list[Effect]:
-        if self.link is Link.CLOSED:
-            return []
-        delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0**self.attempts) * (0.5 + random)
-        # Beyond this the delay no longer grows, and the power would one day overflow.
-        self.attempts = min(self.attempts + 1, 10)
-        self.link = Link.LOST
-        return [Connect(delay)]
-
     def _stop(self) -> list[Effect]:
-        if self.link is Link.CLOSED:
+        if self.contact.is_closed:
             return []
-        effects: list[Effect] = [Send(Leave())] if self.link is Link.OPEN else []
-        self.link = Link.CLOSED
-        return [*effects, Close(), *self._forget_all()]
+        farewell = self._say(Leave())
+        self.contact = self.contact.closed()
+        return [*farewell, Close(), *self._forget_all()]
 
     def _loaded(self, ready: Ready) -> list[Effect]:
         if self.bundle is None or self.ready is not None:
             return []
         self.ready = ready
-        return [Send(self.ready)] if self.link is Link.OPEN else []
+        return self._say(ready)
 
     def _trained(self, event: Trained) -> list[Effect]:
         if self.plan is None or self.offer is not None or event.round != self.plan.round:
             return []
+        # Loss and sums are of the examples as they are: nothing hides one among them.
+        masked = self.plan.masking is not None
+        private = masked or self.plan.privacy is not None
         self.offer = Offer(
             round=event.round,
             version=self.plan.version,
-            examples=event.examples,
-            steps=event.steps,
-            loss=event.loss,
-            sums=event.sums,
+            examples=0 if masked else event.examples,
+            steps=0 if masked else event.steps,
+            loss=0.0 if private else event.loss,
+            sums=[] if private else event.sums,
             size=event.size,
         )
         self.sent = 0
-        return [Send(self.offer)] if self.link is Link.OPEN else []
+        return self._say(self.offer)
 
     def _measured(self, event: Measured) -> list[Effect]:
-        exam = self.exam
-        if not exam or self.evaluation or (event.round, event.version) != (exam.round, exam.version):
-            return []
-        self.evaluation = Evaluation(
-            round=event.round,
-            version=event.version,
-            examples=event.examples,
-            loss=event.loss,
-            sums=event.sums,
-        )
-        return [Send(self.evaluation)] if self.link is Link.OPEN else []
+        self.exam, found = self.exam.measured(event)
+        return self._say(found) if found else []
 
     def _frame(self, frame: ServerFrame) -> list[Effect]:
         """Before Welcome only Welcome and Closing make sense, after it everything but Welcome."""
-        match frame, self.link:
+        match frame, self.contact.link:
             case Welcome(), Link.GREETED:
                 return self._welcome(frame)
-            case Closing(code=code, reason=reason), Link.GREETED | Link.OPEN:
-                return self._closing(code, reason)
+            case Closing(), Link.GREETED | Link.OPEN:
+                self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
+                return [Close(), *self._forget_all()] if self.contact.is_closed else []
             case Train(), Link.OPEN:
                 return self._train(frame)
             case Evaluate(), Link.OPEN:
@@ -251,7 +216,10 @@ class Participant:
         return []
 
     def _welcome(self, frame: Welcome) -> list[Effect]:
-        self.link, self.attempts, self.dismissal = Link.OPEN, 0, None
+        if self.hello is None or frame.aggregation not in self.hello.aggregation:
+            return self._break_off(BROKEN_WORD)
+        self.aggregation = frame.aggregation
+        self.contact = self.contact.welcomed()
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.bundle, self.ready, self.counted = frame.bundle, None, None
@@ -259,21 +227,17 @@ class Participant:
         if self.ready is None:
             return []
         self.sent = 0
-        return [Send(frame) for frame in (self.ready, self.offer, self.evaluation) if frame]
+        return [Send(frame) for frame in (self.ready, self.offer, self.exam.evaluation) if frame]
 
-    def _closing(self, code: str, reason: str) -> list[Effect]:
-        self.reason = reason
-        if code != "replaced":
-            self.dismissal = reason
-            if code != "idle":
-                self.attempts = max(self.attempts, DISMISSED_ATTEMPTS)
-            return []
-        self.link = Link.CLOSED
+    def _break_off(self, reason: str) -> list[Effect]:
+        self.contact, self.reason = self.contact.closed(), reason
         return [Close(), *self._forget_all()]
 
     def _train(self, plan: Train) -> list[Effect]:
         if self.ready is None:
             return []
+        if (plan.masking is not None) is not (self.aggregation == "masked"):
+            return self._break_off(BROKEN_WORD)
         mine = self.plan
         if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):
             # The server repeats the plan after a reconnection; the work in hand is the one it asks for.
@@ -289,13 +253,11 @@ class Participant:
         """Training comes first: who trains says nothing."""
         if self.ready is None or (self.plan and not self.offer):
             return []
-        mine = self.exam
-        if mine and (mine.round, mine.version) == (exam.round, exam.version):
+        if self.exam.is_of(exam):
             # Repeated after a reconnection, like a plan.
-            return [Send(self.evaluation)] if self.evaluation else []
-        aborted = self._forget_exam()
-        self.exam = exam
-        return [*aborted, Measure(exam)]
+            return self._say(self.exam.evaluation) if self.exam.evaluation else []
+        self.exam, effects = self.exam.asked(exam)
+        return [*effects]
 
     def _credit(self, number: int, until: int) -> list[Effect]:
         if self.offer is None or number != self.offer.round:
@@ -340,17 +302,13 @@ class Participant:
         self.plan, self.offer, self.sent = None, None, 0
         return [AbortTraining()] if training else []
 
-    @property
-    def _measuring(self) -> bool:
-        return self.exam is not None and self.evaluation is None
-
     def _forget_exam(self, until: int | None = None) -> list[Effect]:
-        """Forgets the measurement in hand, if it is of version `until` or an older one."""
-        if self.exam is None or (until is not None and self.exam.version > until):
-            return []
-        measuring = self._measuring
-        self.exam, self.evaluation = None, None
-        return [AbortMeasuring()] if measuring else []
+        self.exam, aborted = self.exam.forgotten(until)
+        return [*aborted]
 
     def _forget_all(self) -> list[Effect]:
         return [*self._forget_round(), *self._forget_exam()]
+
+    def _say(self, frame: ClientFrame) -> list[Effect]:
+        """Sends it now; what was not answered is said again after the next Welcome."""
+        return [Send(frame)] if self.contact.is_open else []

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 
 from backend.numerics.metrics import Metric
+from backend.protocols.phases import RETURN_SECONDS
 from backend.protocols.stopping import NO_RULES, StopRules
+from backend.wire.masked import Aggregation
 
 
 @dataclass(frozen=True)
@@ -16,8 +18,12 @@ class Plan:
     `shard_examples` are the sizes of the task's shards; without any, clients train on their own examples.
     `shard_parts` is the part of each where the data were dealt out to clients, else empty.
     `steps` is 0 for as many as `epochs` make. `update_bytes` is the length of what a client sends.
+    `aggregation` is how updates may be added up, best first: open, or masked with `masked_bytes` each and at
+    most `most_masked` clients in a round.
     `holdout_examples` are the sizes of held-out shards for clients to measure on; without any they measure
-    on their own. The machine keeps to the letter of it: what goes together is checked where it is read.
+    on their own. Where it is `withheld` clients tell neither their loss nor sums. Who lost its connection is
+    awaited for `grace`. The machine keeps to the letter of it: what goes together is checked where it is
+    read.
     """
 
     rounds: int
@@ -33,6 +39,7 @@ class Plan:
     gather: float = 0.0
     min_deadline: float = 0.0
     adaptive_deadline: bool = False
+    grace: float = RETURN_SECONDS
     epochs: int = 1
     steps: int = 0
     shard_examples: tuple[int, ...] = ()
@@ -43,7 +50,11 @@ class Plan:
     min_evaluate_clients: int = 2
     evaluate_every: int = 1
     holdout_examples: tuple[int, ...] = ()
+    withheld: bool = False
     stop: StopRules = NO_RULES
+    aggregation: tuple[Aggregation, ...] = ("open",)
+    masked_bytes: int = 0
+    most_masked: int = 0
 
     @property
     def metric_rows(self) -> int:

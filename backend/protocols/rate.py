@@ -30,6 +30,10 @@ class Rate:
         after = max(full, now) + 1 / self.per_second
         return after if (after - now) * self.per_second <= self.burst + _SLACK else None
 
+    def wait(self, full: float, now: float, tokens: float) -> float:
+        """Seconds until it holds so many tokens, at most `burst`; 0.0 where it does."""
+        return max(0.0, full + (tokens - self.burst) / self.per_second - now)
+
 
 class Rates:
     """One bucket for each key. Owns a number for each key that is not full again, for at most `most` keys."""

@@ -32,7 +32,8 @@ LOSS = Watched()
 class StopRules:
     """`target` is the value to be reached, `patience` counts versions without progress of `min_delta`.
 
-    `seconds` bounds what all rounds last together. `source` says whose evaluations count.
+    `seconds` bounds what all rounds last together. `source` says whose evaluations count. `participations`
+    is in how many rounds one client may be, so that its `epsilon` is kept.
     """
 
     watched: Watched = LOSS
@@ -41,6 +42,8 @@ class StopRules:
     min_delta: float = 0.0
     seconds: float | None = None
     source: Source = "server"
+    participations: int | None = None
+    epsilon: float = 0.0
 
 
 NO_RULES = StopRules()
@@ -50,11 +53,13 @@ NO_RULES = StopRules()
 class Progress:
     """What the rules have seen so far.
 
-    `spent` is how long rounds lasted together, abandoned ones included.
+    `spent` is how long rounds lasted together, abandoned ones included. `taken` is in how many rounds the
+    client was that was in most of them.
     """
 
     rules: StopRules
     spent: float = 0.0
+    taken: int = 0
     best: float | None = None
     best_at: int = 0
     newest: int = -1
@@ -83,6 +88,11 @@ class Progress:
             return (
                 f"No progress of {rules.watched.name} in {self.newest - self.best_at} versions "
                 f"since version {self.best_at}."
+            )
+        if rules.participations is not None and self.taken >= rules.participations:
+            return (
+                f"The privacy budget is spent: after another round epsilon could be over {rules.epsilon:g} "
+                f"for a client that was in {self.taken}."
             )
         if rules.seconds is not None and self.spent >= rules.seconds:
             return f"The rounds lasted {self.spent:.0f} of {rules.seconds:g} seconds."

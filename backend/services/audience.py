@@ -5,20 +5,39 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from itertools import islice
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from backend.protocols.phases import Phase
-from backend.protocols.round import Round
-from backend.services.links import Client
+from backend.services.links import Client, Presence
 from backend.wire import messages as say
 from backend.wire.codec import encode
+from backend.wire.fields import Frame
 
 STATE_SECONDS = 0.25
 # What all states together may cost: to many they are told less often.
 STATE_BYTES_PER_SECOND = 4 << 20
 # Of a crowd beyond MAX_LISTED only SOME are listed.
 MAX_LISTED, SOME = 256, 32
+
+
+class Machine(Protocol):
+    """What a state tells of a task's machine; Round is one."""
+
+    @property
+    def phase(self) -> Phase: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def quorum(self) -> int: ...
+    def deadline(self) -> float | None: ...
+    def needed(self) -> int: ...
+    def reports(self) -> tuple[int, int]: ...
+    def status(self, client: str, /) -> say.Status: ...
+    def step_ms(self, client: str, /) -> float: ...
 
 
 class Audience:
@@ -52,14 +71,18 @@ class Audience:
             client: about for client, about in self.known.items() if client in self.clients or client in but
         }
 
-    def tell(self, client: str, message: say.ServerFrame) -> None:
+    def tell(self, client: str, message: Frame) -> None:
         """Sends to one client, if it is still here."""
         if client in self.clients:
             self._send(encode(message), [client])
 
-    def tell_all(self, message: say.ServerFrame) -> None:
+    def tell_all(self, message: Frame) -> None:
         """Sends to everybody; encoded once."""
         self._send(encode(message), self.clients)
+
+    def tell_some(self, clients: Iterable[str], message: Frame) -> None:
+        """Sends to those of `clients` who are still here; encoded once."""
+        self._send(encode(message), clients)
 
     def tell_credits(self, credits: Iterable[tuple[str, say.Credit]]) -> None:
         """Sends each client the credit that an upload slot gave it."""
@@ -81,7 +104,7 @@ class Audience:
         """When the next state frame is due."""
         return min((at for at in (self._greeting, self._due) if at is not None), default=None)
 
-    def tell_state(self, machine: Round, accepted: dict[str, int], now: float) -> None:
+    def tell_state(self, machine: Machine, accepted: dict[str, int], now: float) -> None:
         """Sends the state to whom it is due."""
         if self._due is not None and now >= self._due:
             self._due = None
@@ -91,7 +114,7 @@ class Audience:
             self._send(frame, self._newcomers)
             self._newcomers, self._greeting, self._greeted = [], None, now
 
-    def _tell_changes(self, machine: Round, accepted: dict[str, int], now: float) -> None:
+    def _tell_changes(self, machine: Machine, accepted: dict[str, int], now: float) -> None:
         state = self._state(machine, accepted, now)
         if self._told is not None and _same(state, self._told):
             return
@@ -103,9 +126,10 @@ class Audience:
     def _send(self, frame: bytes, clients: Iterable[str]) -> None:
         for client in [self.clients[one] for one in clients if one in self.clients]:
             self.sent += len(frame)
+            client.sent += len(frame)
             client.link.send(frame)
 
-    def _state(self, machine: Round, accepted: dict[str, int], now: float) -> say.State:
+    def _state(self, machine: Machine, accepted: dict[str, int], now: float) -> say.State:
         deadline = machine.deadline()
         cohort, reported = machine.reports()
         return say.State(
@@ -115,12 +139,12 @@ class Audience:
             needed=machine.needed(),
             cohort=cohort,
             reported=reported,
-            quorum=machine.plan.quorum,
+            quorum=machine.quorum,
             seconds=None if deadline is None else max(0.0, deadline - now),
             participants=list(self._participants(machine, accepted)),
         )
 
-    def _participants(self, machine: Round, accepted: dict[str, int]) -> Iterable[say.Participant]:
+    def _participants(self, machine: Machine, accepted: dict[str, int]) -> Iterable[say.Participant]:
         listed = MAX_LISTED if len(self.clients) <= MAX_LISTED else SOME
         for client in islice(self.clients.values(), listed):
             yield say.Participant(
@@ -130,6 +154,19 @@ class Audience:
                 status=machine.status(client.id),
                 accepted=accepted.get(client.id, 0),
             )
+
+
+def present(client: Client, machine: Machine) -> Presence:
+    """What the task's owner is told of a connected client."""
+    return Presence(
+        client=client.id,
+        kind=client.kind,
+        backend=client.backend,
+        status=machine.status(client.id),
+        step_ms=machine.step_ms(client.id),
+        sent=client.sent,
+        received=client.received,
+    )
 
 
 def _same(state: say.State, told: say.State) -> bool:
@@ -147,6 +184,7 @@ def wire_phase(phase: Phase) -> say.Phase:
         Phase.TRAINING: "training",
         Phase.AGGREGATING: "aggregating",
         Phase.EVALUATING: "evaluating",
+        Phase.PAUSED: "paused",
         Phase.FINISHED: "finished",
     }
     return words[phase]

@@ -13,18 +13,32 @@ import msgspec
 import structlog
 
 from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
+from backend.protocols.life import State
+from backend.services.access.rules import Place, unknown
+from backend.services.alerting.messenger import NOWHERE, Outside
 from backend.services.allowlist import read_allow_list
+from backend.services.averages import averages_of
+from backend.services.dashboard.board import Board
+from backend.services.disclosure import Disclosure, Guarantee, disclose
 from backend.services.evaluation import can_evaluate
-from backend.services.host import TaskHost
+from backend.services.hosts import Host
 from backend.services.inspection import Inspection, inspect
+from backend.services.keeper import Keeper
 from backend.services.limits import USUAL, TaskLimits
 from backend.services.manifest import parse_manifest
+from backend.services.mesh.host import MeshHost
+from backend.services.mesh.ice import NO_ICE, Ice
+from backend.services.mesh.picture import picture
 from backend.services.observer import SILENCE, Observer
-from backend.services.opening import Doorway, Opener
-from backend.services.task import find_tasks
+from backend.services.opening import Doorway, Hosting, Opener
+from backend.services.task import find_launched, find_tasks
+from backend.services.taskdata import elsewhere
 from backend.services.taskfile import TaskFile
-from backend.services.timeline import rounds_told, version_told
+from backend.services.timeline import rounds_told, versions_told
 from backend.services.traffic import program_bytes, traffic
+from backend.services.trial import Trial
+from backend.services.units.host import UnitsHost
+from backend.services.units.parameters import IN_MEMORY, Parameters
 from backend.stores.contracts import EvaluationRecord
 from backend.stores.embedded import Stores
 
@@ -38,8 +52,7 @@ class TaskDetail:
     summary: dict[str, Any]
     readme_html: str
     licence: dict[str, str | None]
-    input: str | None
-    labels: list[str]
+    trial: Trial | None
     file: TaskFile
 
 
@@ -53,21 +66,31 @@ class Catalogue:
         observer: Observer = SILENCE,
         limits: TaskLimits = USUAL,
         hooks: bool = False,
+        ice: Ice = NO_ICE,
+        outside: Outside = NOWHERE,
+        parameters: Parameters = IN_MEMORY,
     ) -> None:
         self._stores = stores
         self._observer = observer
         self._limits = limits
         self._may_hook = hooks
+        self._ice = ice
+        self._outside = outside
+        self._parameters = parameters
         self._ops_file = ops_file
-        self._hosts: dict[str, TaskHost] = {}
+        self._hosts: dict[str, Host] = {}
+        self._hostings: dict[str, Hosting] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._doorway: Doorway | None = None
         self._retrying: asyncio.Task[None] | None = None
 
-    async def start(self, folders: Sequence[Path], overrides: Sequence[str]) -> None:
-        """Hosts the tasks in `folders`. One that is not sound is told in `problems` and tried again later.
+    async def start(
+        self, folders: Sequence[Path], overrides: Sequence[str], launched: Path | None = None
+    ) -> None:
+        """Hosts the tasks in `folders`, and those that owners launched into the folder `launched`.
 
-        Raises TaskFileError when there are no tasks at all, or an override is for none of them.
+        One that is not sound is told in `problems` and tried again later. Raises TaskFileError when there
+        are no tasks at all in `folders`, or an override is for none of them.
         """
         allowed = read_allow_list(self._ops_file)
         evaluate = can_evaluate()
@@ -76,15 +99,45 @@ class Catalogue:
                 "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
         opener = Opener(
-            self._stores, allowed, evaluate, overrides, self._observer, self._limits, self._may_hook
+            stores=self._stores,
+            allowed=allowed,
+            evaluate=evaluate,
+            overrides=overrides,
+            observer=self._observer,
+            limits=self._limits,
+            hooks=self._may_hook,
+            ice=self._ice,
+            outside=self._outside,
+            parameters=self._parameters,
         )
-        self._doorway = Doorway(opener, find_tasks(folders), self._admit)
+        paths = [*find_tasks(folders), *find_launched(launched)]
+        self._doorway = Doorway(opener, paths, self._admit)
         await self._doorway.open_all()
         self._refuse_unknown(overrides)
         await self._sweep()
         for name, host in self._hosts.items():
             self._run(name, host)
         self._retrying = asyncio.create_task(self._doorway.retry())
+
+    async def open_task(self, path: Path) -> None:
+        """Hosts one more task, at once. Raises MingaError where it is not sound, or its name is taken."""
+        assert self._doorway is not None  # noqa: S101 - `start` came first.
+        self._admit(await self._doorway.opener.open(path))
+
+    async def close_task(self, name: str, error: MingaError) -> Host:
+        """Hosts a task no longer, and tells everybody in it why; its former host. Raises NotFoundError."""
+        host = self.host(name)
+        host.gate.closed = str(error)
+        await host.send_away(None, error)
+        # The host's loop says so before it ends.
+        while host.participants and not self._running[name].done():  # noqa: ASYNC110 - no bell rings for it.
+            await asyncio.sleep(0.01)
+        del self._hosts[name], self._hostings[name]
+        running = self._running.pop(name)
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+        return host
 
     async def stop(self) -> None:
         """Ends all hosts."""
@@ -101,7 +154,7 @@ class Catalogue:
         return self._doorway.problems if self._doorway else {}
 
     @property
-    def hosts(self) -> list[TaskHost]:
+    def hosts(self) -> list[Host]:
         """All hosts."""
         return list(self._hosts.values())
 
@@ -132,11 +185,38 @@ class Catalogue:
         """Somebody fetches so many bytes of a blob: counted for the first task that it belongs to."""
         any(host.fetched(address, count) for host in self._hosts.values())
 
-    def host(self, name: str) -> TaskHost:
+    def snapshot(self, address: str) -> Path | None:
+        """A file with weights of work units that no record names; None where there is none."""
+        hosts = (one for one in self._hosts.values() if isinstance(one, UnitsHost))
+        return next((path for one in hosts if (path := one.snapshot(address)) is not None), None)
+
+    def host(self, name: str) -> Host:
         """The host of the task. Raises NotFoundError."""
         if name not in self._hosts:
-            raise NotFoundError("There is no task of that name; the gallery lists all.")
+            raise unknown()
         return self._hosts[name]
+
+    def place(self, name: str) -> Place:
+        """The task, as far as access to it goes. Raises NotFoundError."""
+        return _place(self._hostings[self.host(name).name])
+
+    def places_of(self, address: str) -> list[Place]:
+        """The tasks to which a blob belongs."""
+        return [_place(one) for one in self._hostings.values() if one.host.has(address)]
+
+    def keeper(self, name: str) -> Keeper:
+        """Who leads the task as its owner wants. Raises NotFoundError."""
+        self.host(name)
+        return self._hostings[name].keeper
+
+    def board(self, name: str) -> Board:
+        """What the task's owner watches. Raises NotFoundError."""
+        self.host(name)
+        return self._hostings[name].board
+
+    def folder(self, name: str) -> Path:
+        """Where the task's file lies. Raises NotFoundError."""
+        return self._hostings[self.host(name).name].folder
 
     def summaries(self) -> list[dict[str, Any]]:
         """Summaries of all tasks (docs/reference/http.md)."""
@@ -158,23 +238,25 @@ class Catalogue:
             "round": host.round,
             "rounds": file.coordination.rounds,
             "phase": host.phase,
+            "state": self.keeper(name).life.state,
             "trouble": host.trouble,
             "participants": host.participants,
+            "wanted": file.coordination.wanted,
+            "brings": file.data.brings,
             "accuracy": _accuracy(host.ledger.evaluations),
             "parameters": task.bundle.manifest.parameters.total,
             "examples": task.shards.examples,
+            "privacy": host.privacy,
         }
 
     def detail(self, name: str) -> TaskDetail:
         """All a task's page shows at once. Raises NotFoundError."""
         task = self.host(name).task
-        trial = task.file.trial
         return TaskDetail(
             summary=self.summary(name),
             readme_html=task.readme_html,
             licence={"model": task.file.licence.model, "data": task.file.licence.data},
-            input=trial.input if trial else None,
-            labels=list(trial.labels) if trial else [],
+            trial=task.trial,
             file=task.file,
         )
 
@@ -185,7 +267,31 @@ class Catalogue:
             "source": task.file.data.source,
             "preprocess": msgspec.to_builtins(task.shards.preprocess),
             "volunteer": msgspec.to_builtins(task.file.data.own),
+            "url": elsewhere(task.file.data),
+            "trial": msgspec.to_builtins(task.trial),
         }
+
+    def disclosure(self, name: str) -> Disclosure:
+        """Who can learn what, in words. Raises NotFoundError."""
+        host = self.host(name)
+        told = host.privacy
+        figures = ("sentence", "epsilon", "delta", "budget")
+        guarantee = Guarantee(**{key: told[key] for key in figures}) if told else None
+        return disclose(host.task.file, guarantee)
+
+    def mesh(self, name: str) -> dict[str, Any]:
+        """Peers, links and groups of a decentralized task (docs/reference/http.md). Raises NotFoundError."""
+        host = self.host(name)
+        if not isinstance(host, MeshHost):
+            raise NotFoundError("This task has no mesh: its server adds up what clients send it.")
+        return picture(host.peers, host.machine, host.carried)
+
+    def units(self, name: str) -> UnitsHost:
+        """The host of a task of work units. Raises NotFoundError for any other."""
+        host = self.host(name)
+        if not isinstance(host, UnitsHost):
+            raise NotFoundError("This task has no work units: its clients train all at once.")
+        return host
 
     def inspection(self, name: str, dist: Path) -> Inspection:
         """What the task's model asks of a device; `dist` holds the built web app. Raises NotFoundError."""
@@ -194,27 +300,35 @@ class Catalogue:
         program = program_bytes(dist)
         return inspect(
             bundle.manifest,
-            traffic(bundle.manifest, bundle.manifest_bytes, task.shards.train, per_client, program),
+            traffic(
+                bundle.manifest,
+                bundle.manifest_bytes,
+                task.shards.fetched,
+                per_client,
+                program,
+                averages_of(task.file, bundle.manifest.parameters.total),
+            ),
         )
 
     async def versions(self, name: str) -> list[dict[str, Any]]:
         """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
         ledger = self.host(name).ledger
-        return [version_told(one, ledger.evaluations.get(one.version)) for one in ledger.versions]
+        return versions_told(ledger.versions, ledger.evaluations)
 
     async def contributions(self, name: str) -> list[dict[str, Any]]:
         """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
         return [asdict(one) for one in await self.host(name).ledger.contributions()]
 
-    def _admit(self, host: TaskHost) -> None:
+    def _admit(self, hosting: Hosting) -> None:
         """Takes a host in; from the end of the start on, it runs at once. Raises TaskFileError."""
+        host = hosting.host
         if host.name in self._hosts:
             raise TaskFileError(f"There are two tasks called '{host.name}'; rename one.")
-        self._hosts[host.name] = host
+        self._hosts[host.name], self._hostings[host.name] = host, hosting
         if self._retrying is not None:
             self._run(host.name, host)
 
-    def _run(self, name: str, host: TaskHost) -> None:
+    def _run(self, name: str, host: Host) -> None:
         self._running[name] = asyncio.create_task(host.run())
 
     async def _sweep(self) -> None:
@@ -241,6 +355,12 @@ class Catalogue:
                 raise TaskFileError(
                     f"--set {override}: there is no task '{name}'. Write TASK.TABLE.KEY=VALUE."
                 )
+
+
+def _place(hosting: Hosting) -> Place:
+    """A task that is only tested so far is for those who were invited, whatever its file says."""
+    host, tested = hosting.host, hosting.keeper.life.state is State.TEST
+    return Place(host.name, "invited" if tested else host.task.file.access.visibility)
 
 
 def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:

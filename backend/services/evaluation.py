@@ -47,7 +47,8 @@ def can_evaluate() -> bool:
 class Evaluator:
     """Owns the evaluator's process of the task called `task`. Results come by `report`, oldest version first.
 
-    When more than MAX_PENDING versions wait, the oldest are left out.
+    When more than MAX_PENDING versions wait, the oldest are left out. `failed` hears of those that could not
+    be measured.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class Evaluator:
         shards: Sequence[Path],
         report: Callable[[EvaluationRecord], Awaitable[None]],
         task: str,
+        failed: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
         self._log = log.bind(task=task)
+        self._failed = failed
         self._setup = {"bundle": str(bundle.resolve()), "shards": [str(shard) for shard in shards]}
         self._report = report
         self._pending: deque[tuple[int, Path]] = deque(maxlen=MAX_PENDING)
@@ -103,6 +106,8 @@ class Evaluator:
                 await self._end()
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 4)
+        if self._failed is not None:
+            await self._failed(version)
 
     async def _evaluate(self, version: int, weights: Path) -> EvaluationRecord:
         process = self._process or await self._start()

@@ -8,37 +8,41 @@ needs a lock. `Reception` brings an event before the round machine, `Performer` 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
 
-import structlog
-
-from backend.errors import BusyError, SlowUploadError
+from backend.errors import MingaError, OrderError, SlowUploadError
+from backend.protocols.phases import Phase
 from backend.protocols.round import Round
-from backend.services.audience import wire_phase
-from backend.services.hooks import RoundEndHook
-from backend.services.hosted import Event, Hosted
+from backend.services.addresses import Addresses
+from backend.services.audience import present, wire_phase
+from backend.services.gate import Gate, check_room
+from backend.services.hosted import Effect, Event, Hosted, Restoring
 from backend.services.jobs import Jobs
 from backend.services.ledger import Ledger
 from backend.services.limits import USUAL, TaskLimits
-from backend.services.links import Client, Link, client_id
-from backend.services.observer import SILENCE, Observer, Observers
+from backend.services.links import Client, Link, Presence, client_id
+from backend.services.negotiation import agreed
+from backend.services.observer import SILENCE, Companion, Observer, Observers
+from backend.services.orders import Orders
 from backend.services.performer import Performer
+from backend.services.privacy.account import Account
 from backend.services.reception import Reception
 from backend.services.task import Task
-from backend.stores.contracts import Blobs
+from backend.services.turns import Turns
+from backend.stores.contracts import Blobs, VersionRecord
 from backend.wire import messages as say
-
-log = structlog.stdlib.get_logger("minga.host")
-
-INBOX = 1024
 
 
 class TaskHost:
     """Owns one task's machine, clients, uploads and the aggregate of the open round.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer` is
-    told what happens; `limits` bound what clients may ask for.
+    told what happens; `limits` bound what clients may ask for. `account` is that of [privacy], whose
+    noise is made of random bytes that `draw` gives.
     """
 
     def __init__(
@@ -50,40 +54,49 @@ class TaskHost:
         clock: Callable[[], float] = time.time,
         observer: Observer = SILENCE,
         limits: TaskLimits = USUAL,
+        account: Account | None = None,
+        draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.task = task
         self.ledger = ledger
-        self._parts = task.addresses()
-        self._blob_bytes = 0
-        self._inbox: asyncio.Queue[Event | None] = asyncio.Queue(INBOX)
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at: float | None = None
+        self._addresses = Addresses(task, ledger)
+        self._turns: Turns[Event] = Turns(task.file.name, self._turn, self._next_due)
         plan = task.plan()
+        if account is not None and account.most is not None:
+            budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)
+            plan = replace(plan, stop=budget)
         progress = ledger.progress(plan.stop)
+        if account is not None:
+            opened, made = ledger.round + ledger.lost, ledger.current.version
+            progress.taken = account.taken(ledger.accepted, opened, made)
         machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
-        self._at = Hosted(task, ledger, machine, observer, limits)
+        self._at = Hosted(task, ledger, machine, observer, limits, account, draw)
+        self._orders: Orders[Effect] = Orders(machine, self._turns)
         self._reception = Reception(self._at)
-        self._jobs = Jobs(self._at, blobs, self._reception, self._inbox.put, clock, evaluate)
+        self._jobs = Jobs(self._at, blobs, self._reception, self._turns.put, clock, evaluate)
         self._performer = Performer(self._at, self._jobs, self._reception)
-        self._hooks: list[RoundEndHook] = []
+        self._companions: list[Companion] = []
+        self.gate = Gate()
 
     # For the shell that owns the sockets.
 
     async def join(self, hello: say.Hello, link: Link) -> str:
-        """Takes a client in; its id. An older connection of the same client gives way. Raises BusyError."""
-        client = Client(client_id(hello.token), hello.kind, hello.backend, link)
-        most = self._at.limits.max_clients
-        if self.participants >= most and client.id not in self._at.audience.clients:
-            raise BusyError(
-                f"{most} participants are here, as many as this task may have. "
-                "Try again in a minute, or choose another task."
-            )
-        await self._inbox.put(lambda now: self._reception.joined(client, now))
+        """Takes a client in; its id. An older connection of the same client gives way.
+
+        Raises BusyError, UnfitError where the task does not add up updates in any way that it offers, and
+        what the gate raises.
+        """
+        name = client_id(hello.token)
+        self.gate.check(name)
+        aggregation = agreed(self.task.file.security, hello.aggregation, hello.min_masked)
+        client = Client(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
+        check_room(client.id, self._at.audience.clients, self._at.limits.max_clients, "participants")
+        await self._turns.put(lambda now: self._reception.joined(client, now))
         return client.id
 
     async def hear(self, client: str, link: Link, message: say.ClientFrame) -> None:
         """A client said something after its hello. Waits while the inbox is full."""
-        await self._inbox.put(lambda now: self._reception.heard(client, link, message, now))
+        await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
 
     def take(self, client: str, link: Link, chunk: say.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
@@ -94,18 +107,53 @@ class TaskHost:
 
     async def leave(self, client: str, link: Link) -> None:
         """A client's connection ended."""
-        await self._inbox.put(lambda now: self._reception.left(client, link, now, lost=True))
+        await self._turns.put(lambda now: self._reception.left(client, link, now, lost=True))
 
     # For the owner.
 
-    def add(self, hook: RoundEndHook) -> None:
-        """Has `hook` told what happens, and lets it run as long as the host does. Before `run`."""
-        self._at.observer = Observers([self._at.observer, hook])
-        self._hooks.append(hook)
+    def add(self, companion: Companion) -> None:
+        """See Host."""
+        self._at.observer = Observers([self._at.observer, companion])
+        self._companions.append(companion)
 
-    async def finish(self, reason: str) -> None:
-        """Ends the task; a round that is open still ends as it would."""
-        await self._inbox.put(lambda _now: self._at.machine.stop_requested(reason))
+    async def pause(self, cut: str | None = None) -> None:
+        """See Host."""
+        await self._orders.pause(cut)
+
+    async def resume(self) -> None:
+        """See Host."""
+        await self._orders.resume()
+
+    async def finish(self, reason: str, cut: bool = False) -> None:
+        """See Host."""
+        await self._orders.finish(reason, cut)
+
+    async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
+        """See Host."""
+        await self._turns.put(lambda now: self._reception.sent_away(clients, error, now))
+
+    async def restore(self, number: int, reason: str) -> VersionRecord:
+        """Goes back to an earlier version: it is recorded as the next one, which is returned.
+
+        An open round is abandoned for that `reason`. Raises OrderError while this cannot be, NotFoundError,
+        GoneError or StoreError.
+        """
+        kept = await self.ledger.kept(number)
+        restoring = Restoring(kept, reason, asyncio.get_running_loop().create_future())
+        await self._turns.put(lambda now: self._restore(restoring, now))
+        return await restoring.done
+
+    def _restore(self, restoring: Restoring, now: float) -> Sequence[Effect]:
+        try:
+            effects = self._at.machine.restore_requested(restoring.reason, now)
+        except OrderError as error:
+            restoring.failed(error)
+            return []
+        if self._at.machine.phase is Phase.FINISHED:
+            restoring.failed(OrderError("The task was finished at this moment."))
+        else:
+            self._at.restoring = restoring
+        return effects
 
     # For those who ask.
 
@@ -113,6 +161,16 @@ class TaskHost:
     def phase(self) -> say.Phase:
         """What happens now, in the wire's word."""
         return wire_phase(self._at.machine.phase)
+
+    @property
+    def needed(self) -> int:
+        """See Host."""
+        return self._at.machine.needed()
+
+    @property
+    def reason_to_finish(self) -> str | None:
+        """See Host."""
+        return self._at.machine.reason_to_finish()
 
     @property
     def round(self) -> int:
@@ -125,6 +183,11 @@ class TaskHost:
         return len(self._at.audience.clients)
 
     @property
+    def privacy(self) -> dict[str, Any] | None:
+        """What is told of its clients' privacy (docs/reference/http.md); None without [privacy]."""
+        return self._at.privacy
+
+    @property
     def name(self) -> str:
         """The task's name."""
         return self.task.file.name
@@ -135,9 +198,14 @@ class TaskHost:
         return [(client.kind, client.backend) for client in self._at.audience.clients.values()]
 
     @property
+    def presences(self) -> list[Presence]:
+        """See Host."""
+        return [present(client, self._at.machine) for client in self._at.audience.clients.values()]
+
+    @property
     def waiting(self) -> int:
         """Number of events that wait in the inbox."""
-        return self._inbox.qsize()
+        return self._turns.waiting
 
     @property
     def received(self) -> int:
@@ -147,70 +215,60 @@ class TaskHost:
     @property
     def sent(self) -> int:
         """Bytes sent since the start: frames, and blobs by HTTP."""
-        return self._at.audience.sent + self._blob_bytes
+        return self._at.audience.sent + self._addresses.bytes
+
+    @property
+    def carried(self) -> int:
+        """See Host: clients of rounds have nothing to say to one another."""
+        return 0
+
+    @property
+    def ways(self) -> list[str]:
+        """See Host."""
+        return []
+
+    def has(self, address: str) -> bool:
+        """See Host."""
+        return self._addresses.has(address)
 
     def fetched(self, address: str, count: int) -> bool:
         """Somebody fetches so many bytes of a blob; whether it belongs to this task."""
-        mine = address in self._parts or address in self.ledger.addresses
-        if mine:
-            self._blob_bytes += count
-        return mine
+        return self._addresses.fetched(address, count)
 
     @property
     def trouble(self) -> str | None:
         """Why the task waits for its stores; None while all is well."""
-        return self._at.trouble
+        return self._at.chores.trouble
 
     # The loop.
 
     async def run(self) -> None:
         """Hosts the task until cancelled."""
-        self._jobs.start(*(hook.run() for hook in self._hooks))
+        self._jobs.start(*(one.run() for one in self._companions))
         try:
-            while True:
-                await self._turn()
+            await self._turns.run()
         finally:
-            if self._alarm is not None:
-                self._alarm.cancel()
             await self._jobs.stop()
 
-    async def _turn(self) -> None:
-        if self._inbox.empty():
-            self._set_alarm()
-        event = await self._inbox.get()
-        try:
-            now = asyncio.get_running_loop().time()
-            if event is not None:
-                self._performer.perform(event(now), now)
-                self._at.audience.state_changed(now)
-            self._on_time(now)
-        except Exception:
-            # A shell: one event that fails must not end the task for everybody.
-            log.exception("an event failed", task=self.task.file.name, round=self.round)
-
-    def _set_alarm(self) -> None:
-        """Sees to it that a turn comes when something is due."""
-        due = self._next_due()
-        if due == self._alarm_at:
-            return
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm_at = due
-        self._alarm = None if due is None else asyncio.get_running_loop().call_at(due, self._ring)
-
-    def _ring(self) -> None:
-        self._alarm_at = self._alarm = None
-        if self._inbox.empty():  # Else a turn comes anyway.
-            self._inbox.put_nowait(None)
+    def _turn(self, event: Event | None, now: float) -> None:
+        if event is not None:
+            self._performer.perform(event(now), now)
+            self._at.audience.state_changed(now)
+        self._on_time(now)
 
     def _next_due(self) -> float | None:
-        times = (self._at.machine.timer(), self._at.uploads.timer(), self._at.audience.timer())
+        masked = self._at.masked.timer() if self._at.masked else None
+        times = (self._at.machine.timer(), masked, self._at.uploads.timer(), self._at.audience.timer())
         return min((at for at in times if at is not None), default=None)
 
     def _on_time(self, now: float) -> None:
         timer = self._at.machine.timer()
         if timer is not None and now >= timer:
             self._performer.perform(self._at.machine.time_passed(now), now)
+            self._at.audience.state_changed(now)
+        masked = self._at.masked
+        if masked is not None and (due := masked.timer()) is not None and now >= due:
+            self._performer.perform(masked.time_passed(now), now)
             self._at.audience.state_changed(now)
         for client, number in self._at.uploads.stalled(now):
             error = SlowUploadError(

@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from backend.numerics.aggregate import WeightedMean
+from backend.errors import MingaError
+from backend.numerics.aggregate import Mean, WeightedMean
+from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
-from backend.protocols.effects import Effect
+from backend.protocols import effects as do
+from backend.protocols import secagg_effects as mask
 from backend.protocols.round import Round
+from backend.protocols.secagg import MaskedRound
 from backend.services.audience import Audience
-from backend.services.ledger import Ledger
+from backend.services.chores import Chores
+from backend.services.ledger import Kept, Ledger
 from backend.services.limits import TaskLimits
 from backend.services.observer import Event as Happening
 from backend.services.observer import Observer
+from backend.services.privacy.account import Account
+from backend.services.privacy.central import CentralNoise
 from backend.services.tally import Tally
 from backend.services.task import Task
 from backend.services.uploads import Uploads
+from backend.stores.contracts import VersionRecord
 
-# Something that happened, to be brought before the machine at the time it is given.
-Event: TypeAlias = Callable[[float], list[Effect]]
+# What the machines of rounds and of their masks ask for.
+Effect: TypeAlias = do.Effect | mask.Effect
+# Something that happened, to be brought before the machines at the time it is given.
+Event: TypeAlias = Callable[[float], Sequence[Effect]]
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """An earlier version that is to be the next one, why, and who waits for that."""
+
+    kept: Kept
+    reason: str
+    done: asyncio.Future[VersionRecord]
+
+    def made(self, version: VersionRecord) -> None:
+        """It is the newest now."""
+        if not self.done.done():
+            self.done.set_result(version)
+
+    def failed(self, error: MingaError) -> None:
+        """It could not be made so."""
+        if not self.done.done():
+            self.done.set_exception(error)
 
 
 @dataclass
 class Hosted:
     """One task's machine and all that stands around it. Changed by the host's loop alone.
 
-    `checked` holds the updates that were found good, until they are accepted. `trouble` says why the task
-    waits for its stores; None while all is well.
+    `masked` stands beside it from the opening of a masked round to its version. `checked` holds the updates
+    that were found good, until they are accepted. `restoring` is the version that the owner goes back to,
+    until that is recorded. `chores` are what runs beside the loop. `account` is that
+    of its clients' privacy, `noise` what the server adds for it, from random bytes that `draw` gives.
     """
 
     task: Task
@@ -36,18 +69,60 @@ class Hosted:
     machine: Round
     observer: Observer
     limits: TaskLimits
+    account: Account | None = None
+    draw: Callable[[int], bytes] = secrets.token_bytes
+    noise: CentralNoise | None = field(init=False)
     uploads: Uploads = field(init=False)
     audience: Audience = field(default_factory=Audience)
     tally: Tally = field(default_factory=lambda: Tally(WeightedMean(0)))
-    checked: dict[str, Vector] = field(default_factory=dict)
-    trouble: str | None = None
+    masked: MaskedRound | None = None
+    checked: dict[str, Vector | memoryview] = field(default_factory=dict)
+    restoring: Restoring | None = None
+    chores: Chores = field(init=False)
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(self.limits)
+        self.chores = Chores(self.task.file.name, self.notice)
+        privacy = self.task.file.privacy
+        central = privacy is not None and privacy.mechanism == "central"
+        recorded = self.ledger.current.privacy
+        clip = recorded["clip"] if recorded else None
+        self.noise = CentralNoise(privacy, clip, self.draw) if privacy and central else None
 
     def notice(self, event: Happening) -> None:
         """Tells whoever watches."""
         self.observer.notice(self.task.file.name, event)
+
+    def mean(self, size: int) -> Mean:
+        """What takes in the updates of a round, of so many values each."""
+        return self.noise.mean(size) if self.noise else WeightedMean(size)
+
+    def next_clip(self, tally: Tally) -> float:
+        """The clip of the rounds after `tally`'s; 0 where nothing is clipped."""
+        if self.noise is not None and isinstance(tally.mean, PrivateMean):
+            return self.noise.next_clip(tally.mean)
+        return self.clip
+
+    @property
+    def clip(self) -> float:
+        """To which norm updates are clipped now; 0 where nothing is."""
+        if self.noise is not None:
+            return self.noise.clip
+        privacy = self.task.file.privacy
+        return privacy.clip if privacy else 0.0
+
+    @property
+    def taken(self) -> int:
+        """In how many rounds the client was that was in most of them, for the account."""
+        ledger, opened = self.ledger, self.machine.round + self.ledger.lost
+        return self.account.taken(ledger.accepted, opened, ledger.current.version) if self.account else 0
+
+    @property
+    def privacy(self) -> dict[str, Any] | None:
+        """What is told of the clients' privacy; None where nothing is done for it."""
+        if self.account is None:
+            return None
+        return self.account.told(self.taken, self.clip)
 
     @property
     def size(self) -> int:

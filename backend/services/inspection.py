@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -104,6 +105,20 @@ def fastest(step_times: list[StepTime]) -> dict[DeviceName, StepTime]:
         if rival is None or rival.range_ms is None or one.range_ms[1] < rival.range_ms[1]:
             best[one.device] = one
     return best
+
+
+def likely_device(manifest: Manifest, backend: str, step_ms: float) -> DeviceName | None:
+    """The class of devices on which a step with `backend` is expected to take about as long: a guess.
+
+    None where the time, or the backend, is not known.
+    """
+    expected: dict[DeviceName, float] = {}
+    for place in PLACES:
+        if place.backend == backend and (range_ms := _step_time(manifest, place, True).range_ms):
+            expected[place.device.name] = math.sqrt(range_ms[0] * range_ms[1])
+    if not step_ms > 0.0 or not expected:
+        return None
+    return min(expected, key=lambda device: abs(math.log(step_ms / max(expected[device], 1e-9))))
 
 
 def _verdict(lists: list[list[str]]) -> Verdict:

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 import structlog
 
-from backend.errors import MingaError, RecordedBeforeError, StoreError
-from backend.numerics.vectors import Vector
+from backend.errors import MingaError, ShareMismatchError
+from backend.protocols.secagg_effects import Recover
 from backend.services import observer as happened
 from backend.services.evaluation import Evaluator
-from backend.services.hosted import Event, Hosted
+from backend.services.hosted import Event, Hosted, Restoring
+from backend.services.privacy.account import terms, visits_of
 from backend.services.reception import Reception
 from backend.services.tally import Tally
 from backend.stores.contracts import (
@@ -29,12 +30,9 @@ log = structlog.stdlib.get_logger("minga.host")
 
 Result = TypeVar("Result")
 
-# Between attempts to record something: short, because everybody waits, and because trying costs little.
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
-
 
 class Jobs:
-    """Owns the running jobs of one host, its worker thread and its evaluator.
+    """Owns the worker thread and the evaluator of one host.
 
     Arithmetic on vectors runs in the one worker thread, in the order in which it was asked for, and gets
     there through the loop's `run_in_executor` alone. `post` puts an event into the host's inbox; `clock`
@@ -56,7 +54,7 @@ class Jobs:
         self._post = post
         self._clock = clock
         self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
-        self._running: set[asyncio.Task[None]] = set()
+        self._chores = hosted.chores
         self._evaluator: Evaluator | None = None
         if evaluate and hosted.task.shards.holdout:
             self._evaluator = Evaluator(
@@ -66,39 +64,47 @@ class Jobs:
     def start(self, *others: Coroutine[Any, Any, None]) -> None:
         """Begins what goes on as long as the host does, and `others` with it."""
         for other in others:
-            self._spawn(other)
+            self._chores.spawn(other)
         if self._evaluator is not None:
-            self._spawn(self._evaluator.run())
-            self._spawn(self._submit_unevaluated())
+            self._chores.spawn(self._evaluator.run())
+            self._chores.spawn(self._submit_unevaluated())
 
     async def stop(self) -> None:
         """Ends everything that runs."""
-        for job in self._running:
-            job.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._chores.stop()
         self._worker.shutdown()
 
     # What a performer asks for.
 
-    def add(self, client: str, offer: say.Offer, tally: Tally, update: Vector) -> None:
-        """Adds a checked update to the aggregate."""
+    def add(self, client: str, offer: say.Offer, add: Callable[[], None]) -> None:
+        """Adds a checked update to the aggregate, as `add` does."""
         # Asked for here and now, so that no aggregate is closed before it.
-        added = self._ask_worker(lambda: tally.add(update, offer))
-        self._spawn(self._add(client, offer, added))
+        added = self._ask_worker(add)
+        self._chores.spawn(self._add(client, offer, added))
 
     def make_version(self, tally: Tally, seconds: float) -> None:
         """Makes and records the next version from a round that took `seconds`."""
-        self._spawn(self._make_version(tally, seconds))
+        self._chores.spawn(self._make_version(tally, seconds))
+
+    def unmask(self, tally: Tally, recover: Recover, seconds: float) -> None:
+        """Takes the masks off the sum of a round that took `seconds`, then makes its version."""
+        self._chores.spawn(self._unmask(tally, recover, seconds))
+
+    def restore(self, number: int) -> None:
+        """Records the version that the owner goes back to as the next one, of round `number`."""
+        restoring, self._at.restoring = self._at.restoring, None
+        if restoring is not None:
+            self._chores.spawn(self._restore(restoring, number))
 
     def record_abandoned(self, tally: Tally, reason: str, seconds: float) -> None:
         """Records a round that made no version."""
         record = tally.record("abandoned", reason, seconds, self._clock(), self._at.audience.known)
         given = tally.contributions(self._at.audience.known, counted=False)
-        self._spawn(self._record_abandoned(record, given))
+        self._chores.spawn(self._record_abandoned(record, given))
 
     def record_evaluation(self, found: EvaluationRecord) -> None:
         """Records what clients measured, and tells everybody."""
-        self._spawn(self._evaluated(found))
+        self._chores.spawn(self._evaluated(found))
 
     # The jobs.
 
@@ -108,19 +114,46 @@ class Jobs:
         finally:
             await self._post(lambda now: self._tell.added(client, offer, now))
 
+    async def _unmask(self, tally: Tally, recover: Recover, seconds: float) -> None:
+        if (masked := tally.masked) is None:
+            return
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            await self._ask_worker(lambda: masked.unmask(recover))
+        except ShareMismatchError as error:
+            self._at.notice(happened.UnmaskingFailed(tally.round, str(error)))
+            await self._post(self._tell.mismatched)
+            return
+        except MingaError as error:
+            reason = str(error)
+            await self._post(lambda now: self._tell.version_failed(reason, now))
+            return
+        shared, alive = sum(map(bool, recover.pairs)), len(recover.alive)
+        taken = loop.time() - began
+        self._at.notice(happened.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
+        await self._post(self._tell.unmasked)
+        await self._make_version(tally, seconds)
+
     async def _make_version(self, tally: Tally, seconds: float) -> None:
         ledger, task = self._at.ledger, self._at.task
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            weights, state = await self._ask_worker(lambda: ledger.next_version(tally.mean))
+            outcome = await self._ask_worker(lambda: tally.outcome(task.bundle.manifest.metrics))
+            weights, state = await self._ask_worker(lambda: ledger.next_version(outcome.mean))
+            clip, private = self._at.next_clip(tally), task.file.privacy
+            bits = task.file.security.masked.bits
+            made_with = terms(private, clip, visits_of(task.file), bits) if private else None
             control = await self._ask_worker(lambda: ledger.next_control(tally.changes, tally.accepted))
-            loss, metrics = tally.loss(), tally.metrics(task.bundle.manifest.metrics)
+            told = outcome.examples, outcome.loss, outcome.metrics
             record = tally.record("version", "", seconds, self._clock(), self._at.audience.known)
             given = tally.contributions(self._at.audience.known, counted=True)
-            version = await self._stored(
-                lambda: ledger.add_version(weights, state, loss, metrics, record, given, control)
+            version = await self._chores.stored(
+                lambda: ledger.add_version(weights, state, *told, record, given, control, made_with)
             )
+            if self._at.noise is not None:
+                self._at.noise.made(clip)
         except MingaError as error:
             reason = str(error)
             log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
@@ -132,8 +165,34 @@ class Jobs:
         await self._submit(version)
         await self._let_go()
 
+    async def _restore(self, restoring: Restoring, number: int) -> None:
+        ledger, kept = self._at.ledger, restoring.kept
+        record = RoundRecord(
+            number, ledger.current.version, 0, 0, 0, "version", restoring.reason, 0.0, self._clock()
+        )
+        # What is said of a version's privacy holds for those after it, too.
+        private, clip = self._at.task.file.privacy, self._at.clip
+        bits = self._at.task.file.security.masked.bits
+        made_with = terms(private, clip, visits_of(self._at.task.file), bits) if private else None
+        told = 0, kept.record.loss, kept.record.metrics
+        try:
+            version = await self._chores.stored(
+                lambda: ledger.add_version(
+                    kept.weights, kept.state, *told, record, [], kept.control, made_with
+                )
+            )
+        except MingaError as error:
+            restoring.failed(error)
+            await self._post(self._tell.restoring_failed)
+            return
+        self._at.notice(happened.RoundEnded(record, version))
+        await self._post(lambda now: self._tell.version_made(version, now))
+        restoring.made(version)
+        await self._submit(version)
+        await self._let_go()
+
     async def _record_abandoned(self, record: RoundRecord, given: list[Contribution]) -> None:
-        await self._stored(lambda: self._at.ledger.add_abandoned(record, given))
+        await self._chores.stored(lambda: self._at.ledger.add_abandoned(record, given))
         self._at.notice(happened.RoundEnded(record, None))
 
     async def _submit(self, version: VersionRecord) -> None:
@@ -152,43 +211,10 @@ class Jobs:
         await self._at.ledger.let_go(busy, self._clock())
 
     async def _evaluated(self, found: EvaluationRecord) -> None:
-        await self._stored(lambda: self._at.ledger.add_evaluation(found))
+        await self._chores.stored(lambda: self._at.ledger.add_evaluation(found))
         await self._post(lambda now: self._tell.evaluated(found, now))
-
-    async def _stored(self, store: Callable[[], Awaitable[Result]]) -> Result:
-        """Does `store` until it succeeds: a full disk costs time, but no round and nobody's work."""
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                result = await store()
-            except RecordedBeforeError:
-                raise
-            except StoreError as error:
-                self._at.trouble = str(error)
-                self._at.notice(happened.StoreFailed(str(error), pause))
-                await asyncio.sleep(pause)
-                pause = min(LONGEST_PAUSE, 2 * pause)
-                continue
-            if self._at.trouble is not None:
-                self._at.trouble = None
-                self._at.notice(happened.StoreMended())
-            return result
 
     # How they run.
 
     def _ask_worker(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._worker, work)
-
-    def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(self._guarded(job))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-
-    async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:
-        try:
-            await job
-        except MingaError as error:
-            log.error("a job failed", task=self._at.task.file.name, reason=str(error))
-        except Exception:
-            # A shell: what a job leaves undone is logged, and the task goes on.
-            log.exception("a job failed", task=self._at.task.file.name)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from backend.errors import NotFiniteError, NotFoundError, StoreError
-from backend.numerics.aggregate import WeightedMean
+from backend.errors import GoneError, NotFiniteError, NotFoundError, StoreError
 from backend.numerics.checks import all_finite
 from backend.numerics.control import ControlChanges
 from backend.numerics.server_optimizers import no_state
-from backend.numerics.vectors import Vector, from_bytes, to_bytes
+from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
 from backend.protocols.stopping import Progress, Source, StopRules
+from backend.services.points import Point, passage, read_point
 from backend.services.retention import to_let_go
 from backend.services.task import Task
 from backend.stores.contracts import (
+    AssimilationRecord,
     Blobs,
     Contribution,
     EvaluationRecord,
@@ -29,10 +32,21 @@ from backend.stores.contracts import (
 )
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A version with its weights [parameters], the server optimizer's state and the control variate."""
+
+    record: VersionRecord
+    weights: Vector
+    state: Vector
+    control: Vector | None
+
+
 class Ledger:
     """Owns the current version of one task, in memory and in the stores. Use by its host alone.
 
-    `addresses` are those of all versions' blobs that clients fetch.
+    `addresses` are those of all versions' blobs that clients fetch. `lost` is how many rounds may have been
+    open, and not recorded, when servers before this one ended.
     """
 
     def __init__(self, task: Task, records: Records, blobs: Blobs, run: int) -> None:
@@ -50,12 +64,18 @@ class Ledger:
         self.addresses: set[str] = set()
         self.accepted: dict[str, int] = {}
         self.round = 0
+        self.lost = 0
         self._seconds = 0.0
 
     @property
     def current(self) -> VersionRecord:
         """The newest version."""
         return self.versions[-1]
+
+    @property
+    def weights(self) -> Vector:
+        """Those of the newest version, not to be written into."""
+        return self._params
 
     @property
     def evaluations(self) -> dict[int, EvaluationRecord]:
@@ -82,6 +102,7 @@ class Ledger:
         self.accepted = {one.client: one.accepted for one in await self.contributions()}
         rounds = await self._records.rounds(self._run)
         self.round = rounds[-1].round if rounds else 0
+        self.lost = await self._records.openings(self._run) - 1
         self._seconds = math.fsum(one.seconds for one in rounds)
         size = self._task.bundle.manifest.parameters
         data = await self._read(self.current.weights, "weights")
@@ -109,13 +130,13 @@ class Ledger:
                 f"blob {address}. Restore it from a backup."
             ) from error
 
-    def next_version(self, mean: WeightedMean) -> tuple[Vector, Vector]:
-        """Weights and optimizer state after `mean`; changes nothing. Long arithmetic, not for the loop.
+    def next_version(self, mean: Vector64) -> tuple[Vector, Vector]:
+        """Weights and optimizer state after the updates' `mean`; changes nothing. Long, not for the loop.
 
         Raises NotFiniteError when the weights overflow.
         """
         trainable = self._task.bundle.manifest.parameters.trainable
-        params, state = self._optimizer(self._params, mean.mean(), self._state, trainable)
+        params, state = self._optimizer(self._params, mean, self._state, trainable)
         if not all_finite(params) or not all_finite(state):
             raise NotFiniteError("The new version would hold infinity. Lower the server's learning rate.")
         return params, state
@@ -137,13 +158,17 @@ class Ledger:
         self,
         weights: Vector,
         state: Vector,
-        loss: float,
+        examples: int,
+        loss: float | None,
         metrics: dict[str, float],
         round_record: RoundRecord,
         contributions: Sequence[Contribution],
         control: Vector | None = None,
+        privacy: dict[str, Any] | None = None,
+        point: Point | None = None,
     ) -> VersionRecord:
-        """Records a version with its round and contributions; from its return on it is the current one."""
+        """Records a version of so many `examples`, with its round and contributions, and the `point` from
+        which work units go on; from its return on it is the current one."""
         with self._blobs.writing() as writing:
             weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
             state_at = await writing.put(await asyncio.to_thread(to_bytes, state)) if len(state) else None
@@ -156,14 +181,20 @@ class Ledger:
                 weights=weights_at,
                 state=state_at,
                 accepted=round_record.accepted,
-                examples=sum(one.examples for one in contributions),
+                examples=examples,
                 loss=loss,
                 metrics=metrics,
                 seconds=round_record.seconds,
                 created=round_record.ended,
                 control=control_at,
+                privacy=privacy,
             )
-            await self._records.record(self._run, RoundResult(round_record, list(contributions), version))
+            result = RoundResult(round_record, list(contributions), version)
+            if point is None:
+                await self._records.record(self._run, result)
+            else:
+                freed = await self._records.pass_on(self._run, await passage(writing, point), result)
+                await self._drop(freed)
         self._params, self._state = weights, state
         self._control, self.control_at = control, control_at
         self.versions.append(version)
@@ -173,9 +204,59 @@ class Ledger:
             self.accepted[one.client] = self.accepted.get(one.client, 0) + one.accepted
         return version
 
-    async def add_abandoned(self, round_record: RoundRecord, contributions: Sequence[Contribution]) -> None:
-        """Records a round that made no version."""
-        await self._records.record(self._run, RoundResult(round_record, list(contributions)))
+    async def kept(self, number: int) -> Kept:
+        """An earlier version, to go back to. Raises NotFoundError, GoneError or StoreError."""
+        record = next((one for one in self.versions if one.version == number), None)
+        if record is None:
+            raise NotFoundError(f"There is no version {number}; the newest is {self.current.version}.")
+        if record.let_go is not None:
+            raise GoneError(f"Version {number} was let go to save space; choose one that is kept.")
+        size = self._task.bundle.manifest.parameters
+        weights = from_bytes(await self._read(record.weights, "weights"), size.total)
+        state, control = no_state(), None
+        if record.state is not None:
+            data = await self._read(record.state, "server optimizer's state")
+            state = np.frombuffer(data, dtype="<f4").astype(np.float32)
+        if self._task.zero_control is not None:
+            at = record.control or self._task.zero_control
+            control = from_bytes(await self._read(at, "control variate"), size.trainable)
+        return Kept(record, weights, state, control)
+
+    async def add_abandoned(
+        self,
+        round_record: RoundRecord,
+        contributions: Sequence[Contribution],
+        point: Point | None = None,
+    ) -> None:
+        """Records a round that made no version, and the `point` from which work units go on."""
+        result = RoundResult(round_record, list(contributions))
+        if point is None:
+            await self._records.record(self._run, result)
+        else:
+            await self.keep(point, result)
+
+    async def keep(self, point: Point, result: RoundResult | None = None) -> None:
+        """Keeps where a task of work units stands, instead of where it stood before."""
+        with self._blobs.writing() as writing:
+            freed = await self._records.pass_on(self._run, await passage(writing, point), result)
+        await self._drop(freed)
+
+    async def _drop(self, freed: Collection[str]) -> None:
+        with suppress(StoreError):  # It is recorded; what is left lying is swept at the next start.
+            await self._blobs.drop(freed)
+
+    async def kept_point(self) -> Point | None:
+        """Where it stood last; None before any. Raises StoreError."""
+        found = await self._records.checkpoint(self._run)
+        return None if found is None else await read_point(found, self._read)
+
+    async def assimilations(self, after: int = 0, last: int | None = None) -> list[AssimilationRecord]:
+        """The newest `last` results in the model (all for None) of those after number `after`."""
+        return await self._records.assimilations(self._run, after, last)
+
+    async def add_measurement(self, number: int, found: EvaluationRecord) -> None:
+        """Records how good the model was after a result."""
+        await self._records.add_measurement(self._run, number, found.loss, found.metrics)
 
     async def add_evaluation(self, evaluation: EvaluationRecord) -> None:
         """Records what the evaluator found."""
@@ -196,9 +277,13 @@ class Ledger:
             await self._blobs.drop(freed)
         return going
 
-    async def rounds(self, after: int, last: int, before: int | None = None) -> list[RoundRecord]:
-        """The newest `last` of the rounds after number `after` and before `before`, oldest first."""
+    async def rounds(self, after: int, last: int | None, before: int | None = None) -> list[RoundRecord]:
+        """The newest `last` (all for None) of the rounds after `after` and before `before`, oldest first."""
         return await self._records.rounds(self._run, after, last, before)
+
+    async def all_rounds(self) -> list[RoundRecord]:
+        """All rounds, oldest first."""
+        return await self._records.rounds(self._run)
 
     async def contributions(self) -> list[Contribution]:
         """Sums for each client."""

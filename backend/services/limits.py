@@ -16,6 +16,7 @@ class TaskLimits:
     max_upload_bytes: int = 256 << 20
     stall_seconds: int = 20
     min_bytes_per_second: int = 4096
+    relay_bytes_per_second: int = 4 << 20
 
     @property
     def chunk_bytes(self) -> int:

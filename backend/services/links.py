@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from backend.errors import MingaError
-from backend.wire.messages import Kind
+from backend.wire.messages import Aggregation, Kind, Status
 
 
 class Link(Protocol):
@@ -24,12 +24,34 @@ class Link(Protocol):
 
 @dataclass
 class Client:
-    """A connected client. Owned by the task host."""
+    """A connected client, whose updates are added up by `aggregation`. Owned by the task host.
+
+    Where they are masked, it takes part among `min_masked` clients at least.
+    """
 
     id: str
     kind: Kind
     backend: str
     link: Link
+    aggregation: Aggregation = "open"
+    min_masked: int = 0
+    # Bytes of frames to it, and of updates from it, over this connection.
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A connected client as the task's owner sees it: what it does now, and how long a step takes it (0.0
+    where it has not said). Bytes are those of frames to it and of updates from it, over this connection."""
+
+    client: str
+    kind: Kind
+    backend: str
+    status: Status
+    step_ms: float
+    sent: int
+    received: int
 
 
 def client_id(token: str) -> str:

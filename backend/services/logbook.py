@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import structlog
 
 from backend.services import observer as happened
@@ -32,6 +34,39 @@ class Logbook:
                     code=event.code,
                     reason=event.reason,
                 )
+            case happened.SumUnmasked():
+                line.info(
+                    "sum unmasked",
+                    round=event.round,
+                    clients=event.clients,
+                    dropped=event.dropped,
+                    examples=event.examples,
+                    seconds=round(event.seconds, 3),
+                )
+            case happened.UnmaskingFailed():
+                line.warning("sum not unmasked", round=event.round, reason=event.reason)
+            case happened.ClientDistrusted():
+                line.warning("client distrusted", round=event.round, client=event.client, reason=event.reason)
+            case happened.PeersAveraged():
+                line.info(
+                    "peers averaged",
+                    round=event.round,
+                    peers=event.peers,
+                    fraction=round(event.fraction, 4),
+                    seconds=round(event.seconds, 3),
+                )
+            case happened.UnitLeased():
+                line.debug("unit leased", **asdict(event))
+            case happened.UnitReturned():
+                line.debug("result here", **asdict(event))
+            case happened.UnitReleased():
+                line.debug("unit released", **asdict(event))
+            case happened.UnitCounted():
+                line.debug("result counted", **asdict(event))
+            case happened.UnitRejected():
+                line.info("result rejected", **asdict(event))
+            case happened.ResultAssimilated():
+                line.debug("result assimilated", **{**asdict(event), "seconds": round(event.seconds, 3)})
             case happened.RoundEnded():
                 _round_ended(line, event)
             case happened.VersionEvaluated(found):
@@ -43,7 +78,7 @@ class Logbook:
                     metrics=found.metrics,
                 )
             case happened.TaskFinished():
-                line.info("task finished", version=event.version)
+                line.info("task finished", version=event.version, reason=event.reason)
             case happened.StoreFailed():
                 line.error("cannot record, trying again", reason=event.reason, seconds=event.seconds)
             case happened.StoreMended():

@@ -59,6 +59,112 @@ class UpdateRefused:
 
 
 @dataclass(frozen=True)
+class SumUnmasked:
+    """The sum of the updates of `clients` was unmasked in so many seconds; all had so many `examples`.
+
+    `dropped` of those who shared masks with them sent no update that counts.
+    """
+
+    round: int
+    clients: int
+    dropped: int
+    examples: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class UnmaskingFailed:
+    """What clients revealed does not unmask the sum; there may be more to come."""
+
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ClientDistrusted:
+    """What a client said while a sum is unmasked is not used; its update counts."""
+
+    client: str
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class PeersAveraged:
+    """In a round of a mesh so many peers ended with a result of their group, the slowest after `seconds`.
+
+    `fraction` is how much of all members' weight is in the recorded group's result.
+    """
+
+    round: int
+    peers: int
+    fraction: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class UnitLeased:
+    """A client was given a work unit of `shard`."""
+
+    client: str
+    lease: int
+    unit: int
+    epoch: int
+    shard: int
+
+
+@dataclass(frozen=True)
+class UnitReturned:
+    """A result of a work unit is here, or came `late`: after its deadline."""
+
+    client: str
+    lease: int
+    late: bool
+
+
+@dataclass(frozen=True)
+class UnitReleased:
+    """A client gave a work unit back without a result; `cause` is its word for why."""
+
+    client: str
+    lease: int
+    cause: str
+
+
+@dataclass(frozen=True)
+class UnitCounted:
+    """A result of a work unit held, and its examples are credited. `blended`: it is the one in the model."""
+
+    client: str
+    lease: int
+    examples: int
+    blended: bool
+
+
+@dataclass(frozen=True)
+class UnitRejected:
+    """A result of a work unit does not count; `code` and `reason` are what its client was told."""
+
+    client: str
+    lease: int
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ResultAssimilated:
+    """A result is in the model, in which so many others (`staleness`) were blended since it was begun.
+
+    `seconds` is how long it waited for a parameter server and took there.
+    """
+
+    epoch: int
+    unit: int
+    staleness: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class RoundEnded:
     """A round is recorded, with the version that it made, if it made one."""
 
@@ -83,9 +189,10 @@ class VersionEvaluated:
 
 @dataclass(frozen=True)
 class TaskFinished:
-    """No more rounds follow."""
+    """No more rounds follow; `reason` says why."""
 
     version: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -107,6 +214,16 @@ Event: TypeAlias = (
     | RoundOpened
     | UpdateAccepted
     | UpdateRefused
+    | SumUnmasked
+    | UnmaskingFailed
+    | ClientDistrusted
+    | PeersAveraged
+    | UnitLeased
+    | UnitReturned
+    | UnitReleased
+    | UnitCounted
+    | UnitRejected
+    | ResultAssimilated
     | RoundEnded
     | VersionMade
     | VersionEvaluated
@@ -121,6 +238,14 @@ class Observer(Protocol):
 
     def notice(self, task: str, event: Event) -> None:
         """Something happened to `task`."""
+        ...
+
+
+class Companion(Observer, Protocol):
+    """An observer with something to do as long as a task is hosted, such as to run its owner's command."""
+
+    async def run(self) -> None:
+        """Does it until cancelled."""
         ...
 
 

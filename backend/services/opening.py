@@ -11,13 +11,24 @@ from pathlib import Path
 import structlog
 
 from backend.errors import MingaError, TaskFileError
+from backend.services.alerting.book import open_book
+from backend.services.alerting.messenger import Messenger, Outside
+from backend.services.dashboard.board import Board
 from backend.services.hooks import RoundEndHook
 from backend.services.host import TaskHost
+from backend.services.hosts import Host
+from backend.services.keeper import Keeper, open_keeper
 from backend.services.ledger import Ledger
 from backend.services.limits import TaskLimits
+from backend.services.mesh.host import MeshHost
+from backend.services.mesh.ice import Ice
 from backend.services.observer import Observer, RoundEnded
-from backend.services.task import load_task, overrides_of
+from backend.services.privacy.account import open_account
+from backend.services.task import Task, load_task, overrides_of
 from backend.services.taskfile import read_task_file
+from backend.services.units.beginning import left_by
+from backend.services.units.host import UnitsHost
+from backend.services.units.parameters import Parameters
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
@@ -27,10 +38,25 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 
 
 @dataclass(frozen=True)
+class Hosting:
+    """A task that is served: its host, and beside it who leads it and what its owner watches.
+
+    `folder` holds its task file.
+    """
+
+    host: Host
+    keeper: Keeper
+    board: Board
+    folder: Path
+
+
+@dataclass(frozen=True)
 class Opener:
     """Makes hosts of task files.
 
-    `overrides` are values that were changed on the command line, `hooks` says whether tasks may run commands.
+    `overrides` are values that were changed on the command line, `hooks` says whether tasks may run commands,
+    `ice` which servers help peers to reach one another, `outside` where alerts may go,
+    `parameters` where those of work units stand.
     """
 
     stores: Stores
@@ -40,21 +66,60 @@ class Opener:
     observer: Observer
     limits: TaskLimits
     hooks: bool
+    ice: Ice
+    outside: Outside
+    parameters: Parameters
 
-    async def open(self, path: Path) -> TaskHost:
-        """A host of the task in the file at `path`. Raises MingaError when it is not sound."""
+    async def open(self, path: Path) -> Hosting:
+        """What hosts the task in the file at `path`. Raises MingaError when it is not sound."""
         blobs, records = self.stores.blobs, self.stores.records
         name = (await asyncio.to_thread(read_task_file, path)).name
         task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs)
         run = await records.open_run(name, task.bundle.address)
         ledger = Ledger(task, records, blobs, run)
         await ledger.open(time.time())
-        host = TaskHost(task, ledger, blobs, self.evaluate, observer=self.observer, limits=self.limits)
+        host = await self._host(task, ledger)
         if task.file.hooks.on_round_end:
             await self._add_hook(host, path.parent)
-        return host
+        keeper = await open_keeper(host, self.stores.lives)
+        host.add(keeper)
+        book = await open_book(name, self.stores.alerts)
+        board = Board(host, keeper, Messenger(task.file, self.outside), book)
+        host.add(board)
+        return Hosting(host, keeper, board, path.parent)
 
-    async def _add_hook(self, host: TaskHost, folder: Path) -> None:
+    async def _host(self, task: Task, ledger: Ledger) -> Host:
+        blobs, observer, limits = self.stores.blobs, self.observer, self.limits
+        if task.file.coordination.decentralized:
+            return MeshHost(
+                task,
+                ledger,
+                blobs,
+                self.evaluate,
+                ledger.lost + 1,
+                observer=observer,
+                limits=limits,
+                ice=self.ice,
+            )
+        if task.file.coordination.volunteer:
+            return UnitsHost(
+                task,
+                ledger,
+                blobs,
+                self.evaluate,
+                self.stores.scratch / task.file.name,
+                await left_by(task, ledger),
+                observer=observer,
+                limits=limits,
+                parameters=self.parameters,
+            )
+        manifest = task.bundle.manifest
+        account = await open_account(
+            task.file, ledger.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
+        )
+        return TaskHost(task, ledger, blobs, self.evaluate, observer=observer, limits=limits, account=account)
+
+    async def _add_hook(self, host: Host, folder: Path) -> None:
         """Has the task's command run after each round, the last one included: a crash may have lost it."""
         if not self.hooks:
             raise TaskFileError(
@@ -76,7 +141,7 @@ class Doorway:
 
     opener: Opener
     paths: Sequence[Path]
-    admit: Callable[[TaskHost], None]
+    admit: Callable[[Hosting], None]
     problems: dict[str, str] = field(default_factory=dict)
 
     async def open_all(self) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from backend.numerics.aggregate import WeightedMean
+from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
+from backend.protocols import secagg_effects as mask
+from backend.protocols.phases import Phase
+from backend.protocols.secagg import MaskedRound
+from backend.services import frames
 from backend.services import observer as happened
-from backend.services.hosted import Hosted
+from backend.services.hosted import Effect, Hosted
 from backend.services.jobs import Jobs
+from backend.services.masked import MaskedSum, masked_sum
 from backend.services.reception import Reception
 from backend.services.tally import Tally
 from backend.stores.contracts import EvaluationRecord
@@ -23,20 +28,36 @@ class Performer:
         self._reception = reception
         self._jobs = jobs
 
-    def perform(self, effects: Iterable[do.Effect], now: float) -> None:
+    def perform(self, effects: Iterable[Effect], now: float) -> None:
         """Performs `effects` in their order."""
         for effect in effects:
             match effect:
+                case mask.Tell():
+                    self._at.audience.tell(effect.client, effect.frame)
+                case mask.TellAll():
+                    self._at.audience.tell_some(effect.clients, effect.frame)
+                case mask.Exclude():
+                    self._exclude(effect, now)
+                case mask.Distrust():
+                    number, reason = self._at.machine.round, str(effect.error)
+                    self._at.notice(happened.ClientDistrusted(effect.client, number, reason))
+                case mask.Recover():
+                    self._jobs.unmask(self._at.tally, effect, self._at.tally.seconds)
+                case mask.Fail():
+                    self._fail(effect, now)
                 case do.Opened():
                     self._open_tally(effect, now)
                 case do.SendTrain():
                     self._at.audience.tell(effect.client, self._train(effect))
                 case do.SendEvaluate():
-                    self._at.audience.tell(effect.client, self._evaluate(effect))
+                    weights = self._at.ledger.current.weights
+                    self._at.audience.tell(effect.client, frames.evaluate(self._at.task, effect, weights))
                 case do.Measured():
                     self._measured(effect)
                 case do.Grant():
-                    self._at.audience.tell_credits(self._at.uploads.grant(effect.client, effect.offer, now))
+                    masked = self._at.masked is not None
+                    credits = self._at.uploads.grant(effect.client, effect.offer, now, masked)
+                    self._at.audience.tell_credits(credits)
                 case do.Check():
                     self.perform(self._reception.complete(effect.client, effect.offer, now), now)
                 case do.Accept():
@@ -44,50 +65,68 @@ class Performer:
                 case do.Refuse():
                     self._refuse(effect, now)
                 case do.Aggregate():
-                    self._jobs.make_version(self._at.tally, now - self._at.tally.opened)
+                    self._aggregate(now)
+                case do.Restore():
+                    self._jobs.restore(effect.round)
                 case do.Abandon():
                     self._abandon(effect, now)
                 case do.Finished():
                     self._at.uploads.rest()
-                    self._at.notice(happened.TaskFinished(effect.version))
+                    self._at.notice(happened.TaskFinished(effect.version, effect.reason))
 
     def _open_tally(self, opened: do.Opened, now: float) -> None:
         refused, cohort = self._at.tally.later, len(opened.cohort)
         self._at.audience.forget_absent(but=refused.clients)
-        mean, changes = WeightedMean(self._at.size), self._at.ledger.control_changes()
+        changes = self._at.ledger.control_changes()
+        masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
         self._at.tally = Tally(
-            mean, opened.round, opened.version, cohort, now, refused=refused, changes=changes
+            self._at.mean(0 if masked else self._at.size),
+            opened.round,
+            opened.version,
+            cohort,
+            now,
+            refused=refused,
+            changes=changes,
+            masked=masked,
+            private=self._at.task.file.privacy is not None,
         )
+        self._at.machine.took_part(self._at.taken)
         self._at.notice(happened.RoundOpened(opened.round, opened.version, cohort))
 
-    def _train(self, order: do.SendTrain) -> say.Train:
-        task = self._at.task
-        shards = [task.shards.train[number] for number in order.shards]
-        return say.Train(
-            round=order.round,
-            version=order.version,
-            weights=self._at.ledger.current.weights,
-            epochs=task.epochs,
-            steps=task.file.training.steps or 0,
-            batch_size=task.batch_size,
-            learning_rate=task.learning_rate,
-            past_steps=task.past_steps(order.version),
-            seed=order.seed,
-            proximal_mu=task.file.training.proximal_mu,
-            control=self._at.ledger.control_at,
-            shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
-            seconds=order.seconds,
+    def _open_masked(self, opened: do.Opened, now: float) -> MaskedSum:
+        """Has the machine of masks begin beside that of rounds."""
+        clients = self._at.audience.clients
+        minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
+        masked = masked_sum(self._at.task, opened, self._at.ledger.current.weights)
+        self._at.masked = MaskedRound(
+            masked.terms, opened.cohort, opened.seconds, now, minima, self._at.task.file.coordination.grace
         )
+        return masked
 
-    def _evaluate(self, order: do.SendEvaluate) -> say.Evaluate:
-        shards = [self._at.task.shards.measured[number] for number in order.shards]
-        return say.Evaluate(
-            round=order.round,
-            version=order.version,
-            weights=self._at.ledger.current.weights,
-            shards=[say.Shard(sha256=shard.sha256, examples=shard.examples) for shard in shards],
-            seconds=order.seconds,
-        )
+    def _exclude(self, exclude: mask.Exclude, now: float) -> None:
+        number = self._at.tally.round
+        self.perform(self._at.machine.member_excluded(exclude.client, number, exclude.error, now), now)
+
+    def _fail(self, fail: mask.Fail, now: float) -> None:
+        """Ends the round, wherever it is."""
+        if self._at.machine.phase is Phase.AGGREGATING:
+            self.perform(self._at.machine.aggregation_failed(fail.reason, now), now)
+        else:
+            self.perform(self._at.machine.training_failed(fail.round, fail.reason, now), now)
+
+    def _aggregate(self, now: float) -> None:
+        """Makes a version of what was accepted; in a masked round the masks come off first."""
+        tally = self._at.tally
+        tally.seconds = now - tally.opened
+        if self._at.masked is None:
+            self._jobs.make_version(tally, tally.seconds)
+        else:
+            self.perform(self._at.masked.inputs_over(now), now)
+
+    def _train(self, order: do.SendTrain) -> say.Train:
+        ledger, masked = self._at.ledger, self._at.tally.masked
+        weights, masking = ledger.current.weights, masked.masking if masked else None
+        return frames.train(self._at.task, order, weights, ledger.control_at, masking)
 
     def _measured(self, found: do.Measured) -> None:
         self._jobs.record_evaluation(
@@ -96,10 +135,19 @@ class Performer:
 
     def _accept(self, accept: do.Accept) -> None:
         offer, tally = accept.offer, self._at.tally
-        self._jobs.add(accept.client, offer, tally, self._at.checked.pop(accept.client))
+        self._jobs.add(accept.client, offer, self._adding(accept, self._at.checked.pop(accept.client)))
         tally.accepted[accept.client] = offer
         self._at.audience.tell(accept.client, say.Accepted(round=offer.round, examples=offer.examples))
         self._at.notice(happened.UpdateAccepted(accept.client, offer.round, offer.examples))
+
+    def _adding(self, accept: do.Accept, update: Vector | memoryview) -> Callable[[], None]:
+        """What adds an accepted update to the aggregate."""
+        tally = self._at.tally
+        if not isinstance(update, memoryview):
+            return lambda: tally.add(update, accept.offer)
+        if self._at.masked is not None:
+            self._at.masked.input_accepted(accept.client)
+        return lambda: tally.add_masked(update)
 
     def _refuse(self, refuse: do.Refuse, now: float) -> None:
         if self._at.uploads.receiving(refuse.client):
@@ -112,5 +160,6 @@ class Performer:
     def _abandon(self, abandon: do.Abandon, now: float) -> None:
         reason = abandon.reason[:500]
         self._at.uploads.rest()
+        self._at.masked = None
         self._at.audience.tell_all(say.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._at.tally, reason, now - self._at.tally.opened)

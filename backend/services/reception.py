@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from itertools import chain
 
-from backend.errors import ReplacedError, UpdateRefusedError, WrongLengthError
+from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
+from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
+from backend.services import frames
 from backend.services import observer as happened
-from backend.services.hosted import Hosted
+from backend.services.hosted import Effect, Hosted
 from backend.services.links import Client, Link
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages as say
@@ -22,9 +25,9 @@ class Reception:
 
     # Clients.
 
-    def joined(self, client: Client, now: float) -> list[do.Effect]:
+    def joined(self, client: Client, now: float) -> list[Effect]:
         """Somebody said hello; an older connection of the same client gives way."""
-        effects: list[do.Effect] = []
+        effects: list[Effect] = []
         older = self._at.audience.clients.get(client.id)
         if older is not None:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
@@ -35,13 +38,15 @@ class Reception:
             client=client.id,
             bundle=self._at.task.bundle.address,
             chunk_bytes=self._at.limits.chunk_bytes,
+            aggregation=client.aggregation,
         )
         self._at.audience.tell(client.id, welcome)
         self._at.audience.welcome(client.id, now)
         self._at.notice(happened.ClientJoined(client.id, client.kind, client.backend))
-        return effects + self._at.machine.client_joined(client.id)
+        self._at.machine.client_joined(client.id, client.aggregation)
+        return effects
 
-    def left(self, client: str, link: Link, now: float, lost: bool) -> list[do.Effect]:
+    def left(self, client: str, link: Link, now: float, lost: bool) -> list[Effect]:
         """A client said goodbye, or its connection was `lost`."""
         if not self._is_current(client, link):
             return []
@@ -49,9 +54,20 @@ class Reception:
         self._at.notice(happened.ClientLeft(client, lost))
         if self._at.uploads.receiving(client):
             self._at.audience.tell_credits(self._at.uploads.drop(client, now))
-        return self._at.machine.client_left(client, now, lost)
+        masked = self._at.masked.client_left(client, now, lost) if self._at.masked else []
+        return [*self._at.machine.client_left(client, now, lost), *masked]
 
-    def heard(self, client: str, link: Link, message: say.ClientFrame, now: float) -> list[do.Effect]:
+    def sent_away(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
+        """The owner wants no connection with these."""
+        effects: list[Effect] = []
+        for client in list(self._at.audience.clients) if clients is None else clients:
+            here = self._at.audience.clients.get(client)
+            if here is not None:
+                here.link.close(error)
+                effects += self.left(client, here.link, now, lost=False)
+        return effects
+
+    def heard(self, client: str, link: Link, message: say.ClientFrame, now: float) -> Sequence[Effect]:
         """A client said something after its hello."""
         if not self._is_current(client, link):
             return []  # It was replaced, or left, while this was under way.
@@ -60,7 +76,8 @@ class Reception:
                 known = self._at.audience.clients[client]
                 known.backend = message.backend
                 self._at.audience.add(known)
-                return self._at.machine.client_ready(client, now, message.step_ms, message.examples)
+                again = self._at.machine.client_ready(client, now, message.step_ms, message.examples)
+                return [*again, *(self._at.masked.client_ready(client) if self._at.masked else [])]
             case say.Offer():
                 return self._offered(client, message, now)
             case say.Chunk():
@@ -71,10 +88,32 @@ class Reception:
                 return self.left(client, link, now, lost=False)
             case say.Hello():
                 return []  # The shell lets one hello through, before all else.
+            case say.Keys() | say.Shares() | say.Vouch() | say.Reveal() | say.Decline():
+                return self._heard_of_masks(client, message, now)
+
+    def _heard_of_masks(
+        self, client: str, message: say.Keys | say.Shares | say.Vouch | say.Reveal | say.Decline, now: float
+    ) -> Sequence[Effect]:
+        masked = self._at.masked
+        if masked is None:
+            return []
+        match message:
+            case say.Keys():
+                return masked.keys_arrived(client, message, now)
+            case say.Shares():
+                return masked.shares_arrived(client, message, now)
+            case say.Vouch():
+                return masked.vouch_arrived(client, message, now)
+            case say.Reveal():
+                return masked.reveal_arrived(client, message, now)
+            case say.Decline():
+                return masked.declined(client, message, now)
 
     def _offered(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
         effects = self._at.machine.update_offered(client, offer, now)
         if any(isinstance(effect, do.Grant) for effect in effects):
+            if self._at.masked and (objection := self._at.masked.may_offer(client)):
+                return self._at.machine.update_failed(client, offer.round, objection, now)
             try:
                 check_finite("loss", [offer.loss])
                 check_finite("list of metric sums", chain.from_iterable(offer.sums))
@@ -83,6 +122,7 @@ class Reception:
         return effects
 
     def _chunk(self, client: str, chunk: say.Chunk, now: float) -> list[do.Effect]:
+        self._at.audience.clients[client].received += len(chunk.data)
         try:
             complete, credits = self._at.uploads.chunk(client, chunk, now)
         except WrongLengthError as error:
@@ -96,6 +136,7 @@ class Reception:
         credits = self._at.uploads.further(client, chunk, now) if self._is_current(client, link) else None
         if credits is None:
             return False
+        self._at.audience.clients[client].received += len(chunk.data)
         self._at.audience.tell_credits(credits)
         return True
 
@@ -107,8 +148,12 @@ class Reception:
 
     def complete(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
         """All values of an update are here, and were looked at as they came."""
+        update: Vector | memoryview
         try:
-            update = self._at.uploads.update(client, self._at.task.file.security.max_update_norm)
+            if self._at.masked is not None:
+                update = self._at.uploads.words(client)
+            else:
+                update = self._at.uploads.update(client, self._at.task.file.security.max_update_norm)
         except UpdateRefusedError as error:
             effects = self._at.machine.update_failed(client, offer.round, error, now)
         else:
@@ -123,29 +168,33 @@ class Reception:
         self._at.audience.tell_credits(self._at.uploads.done(client, offer.round, now))
         return []
 
+    def unmasked(self, _now: float) -> Sequence[Effect]:
+        """The masks are off the sum."""
+        if self._at.masked is not None:
+            self._at.masked.unmasked()
+        return []
+
+    def mismatched(self, now: float) -> Sequence[Effect]:
+        """What was revealed does not take them off."""
+        return self._at.masked.mismatched(now) if self._at.masked else []
+
     def version_made(self, version: VersionRecord, now: float) -> list[do.Effect]:
         """The next version is recorded."""
-        self._at.audience.tell_all(
-            say.Version(
-                version=version.version,
-                round=version.round,
-                weights=version.weights,
-                accepted=version.accepted,
-                examples=version.examples,
-                loss=version.loss or 0.0,
-                metrics=version.metrics,
-            )
-        )
+        self._at.masked = None
+        self._at.audience.tell_all(frames.made(version))
+        self._at.machine.took_part(self._at.taken)
         return self._at.machine.aggregated(version.version, now)
 
     def version_failed(self, reason: str, now: float) -> list[do.Effect]:
         """The next version could not be made or recorded."""
         return self._at.machine.aggregation_failed(reason, now)
 
+    def restoring_failed(self, now: float) -> list[do.Effect]:
+        """The version that the owner goes back to could not be recorded."""
+        return self._at.machine.restoring_failed(now)
+
     def evaluated(self, found: EvaluationRecord, _now: float) -> list[do.Effect]:
         """A version was measured on the held-out shards."""
-        self._at.audience.tell_all(
-            say.Evaluated(version=found.version, source=found.source, loss=found.loss, metrics=found.metrics)
-        )
+        self._at.audience.tell_all(frames.evaluated(found))
         self._at.notice(happened.VersionEvaluated(found))
         return self._at.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -45,13 +45,25 @@ class Shards:
 
     `preprocess` is how they were made, where that is known, and how volunteers read data of their own.
     `measured` are the held-out ones again where clients measure versions on them: then they are in the blob
-    store, too.
+    store, too. `elsewhere` says that clients fetch the data from another place: these are then names of parts
+    of it, and no blobs.
     """
 
     train: tuple[ShardFile, ...]
     holdout: tuple[Path, ...]
     preprocess: Fitted | None = None
     measured: tuple[ShardFile, ...] = ()
+    elsewhere: bool = False
+
+    @property
+    def fetched(self) -> tuple[ShardFile, ...]:
+        """Those of the training shards that clients fetch from this server."""
+        return () if self.elsewhere else self.train
+
+    @property
+    def blobs(self) -> frozenset[str]:
+        """Addresses of the shards in the blob store."""
+        return frozenset(shard.sha256 for shard in (*self.train, *self.measured) if not self.elsewhere)
 
     @property
     def examples(self) -> int:

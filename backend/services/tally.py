@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from backend.numerics.aggregate import WeightedMean
+import numpy as np
+
+from backend.numerics.aggregate import Mean
 from backend.numerics.control import ControlChanges
 from backend.numerics.metrics import Metric, metric_values
-from backend.numerics.vectors import Vector
+from backend.numerics.vectors import Vector, Vector64
+from backend.services.masked import MaskedSum
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.messages import Offer
 
@@ -34,43 +37,93 @@ class Refusals:
         self.codes[code] += 1
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What the updates of a round come to: their mean [parameters], and what was said of the training."""
+
+    mean: Vector64
+    examples: int
+    loss: float | None
+    metrics: dict[str, float]
+
+
 @dataclass
 class Tally:
-    """Accepted offers and refusals of one round. Owned by the task host; `mean` and `changes` by its worker
-    thread.
+    """Accepted offers and refusals of one round. Owned by the task host; `mean`, `changes` and `masked` by
+    its worker thread.
 
-    `changes` are those of the clients' control variates, None without such.
+    In a masked round everything that clients tell is in the sum `masked`, and nothing in their offers.
+
+    `changes` are those of the clients' control variates, None without such. Where clients are `private` each
+    weighs 1, and neither losses nor numbers of examples are remembered.
     `refused` begins with what was refused since the round before it was recorded, `later` holds what was
     refused since this one was.
     """
 
-    mean: WeightedMean
+    mean: Mean
     round: int = 0
     version: int = 0
     cohort: int = 0
     opened: float = 0.0
+    # How long it took, once it is over.
+    seconds: float = 0.0
     accepted: dict[str, Offer] = field(default_factory=dict)
     refused: Refusals = field(default_factory=Refusals)
     later: Refusals = field(default_factory=Refusals)
     recorded: bool = False
     changes: ControlChanges | None = None
+    masked: MaskedSum | None = None
+    private: bool = False
 
     def add(self, update: Vector, offer: Offer) -> None:
         """Counts an update in what the next version is made of."""
-        self.mean.add(update, offer.examples)
+        self.mean.add(update, 1 if self.private else offer.examples)
         if self.changes is not None:
             self.changes.add(update, offer.steps)
+
+    def add_masked(self, content: memoryview) -> None:
+        """Counts a masked update in the sum."""
+        if self.masked is not None:
+            self.masked.add(content)
+
+    @property
+    def examples(self) -> int:
+        """Those of all updates together; 0 where clients do not tell, and before their sum is unmasked."""
+        if self.private:
+            return 0
+        if self.masked is None:
+            return sum(offer.examples for offer in self.accepted.values())
+        found = self.masked.found
+        return 0 if found is None else round(self.masked.terms.examples * found.weight)
+
+    def outcome(self, specs: Sequence[Metric]) -> Outcome:
+        """What the next version is made of. Raises ValueError before there is any update."""
+        if self.masked is None:
+            return Outcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
+        if self.masked.found is None:
+            raise ValueError("The sum is still masked.")
+        found, full = self.masked.found, self.masked.terms.examples
+        mean = found.mean.astype(np.float64)
+        if self.private:
+            return Outcome(mean, 0, None, {})
+        rows = [full * value for value in found.rows]
+        pairs = list(zip(rows[::2], rows[1::2], strict=True))
+        return Outcome(mean, self.examples, found.loss, metric_values(specs, [pairs]))
 
     def refuse(self, client: str, code: str) -> None:
         """Counts a refusal, if this round is recorded already for the next one."""
         (self.later if self.recorded else self.refused).add(client, code)
 
-    def loss(self) -> float:
-        """Mean training loss of the accepted updates, weighted by their examples."""
+    def loss(self) -> float | None:
+        """Mean training loss of the accepted updates, weighted by their examples; None where private."""
+        if self.private:
+            return None
         return self._average([(offer.loss, offer.examples) for offer in self.accepted.values()])
 
     def metrics(self, specs: Sequence[Metric]) -> dict[str, float]:
         """The model's metrics over all examples of the accepted updates, from their sums."""
+        if self.private:
+            return {}
         return metric_values(specs, [offer.sums for offer in self.accepted.values()])
 
     def record(self, outcome: str, reason: str, seconds: float, ended: float, about: About) -> RoundRecord:
@@ -87,7 +140,8 @@ class Tally:
             seconds=seconds,
             ended=ended,
             refusals=dict(self.refused.codes),
-            accepted_by=_kinds(about.get(client, STRANGER) for client in self.accepted),
+            accepted_by=kinds(about.get(client, STRANGER) for client in self.accepted),
+            losses={} if self.private or self.masked else spread(one.loss for one in self.accepted.values()),
         )
 
     def contributions(self, about: About, counted: bool) -> list[Contribution]:
@@ -103,7 +157,7 @@ class Tally:
                     backend=backend,
                     accepted=int(offer is not None),
                     refused=self.refused.clients[client],
-                    examples=offer.examples if offer else 0,
+                    examples=offer.examples if offer and not self.private else 0,
                 )
             )
         return given
@@ -113,7 +167,16 @@ class Tally:
         return sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs)
 
 
-def _kinds(clients: Iterable[tuple[str, str]]) -> dict[str, int]:
+def spread(losses: Iterable[float]) -> dict[str, float]:
+    """How far apart clients' losses are; nothing where there are none."""
+    values = list(losses)
+    if not values:
+        return {}
+    found = np.percentile(values, (10, 50, 90))
+    return {name: float(value) for name, value in zip(("p10", "p50", "p90"), found, strict=True)}
+
+
+def kinds(clients: Iterable[tuple[str, str]]) -> dict[str, int]:
     """How many clients have each kind and backend; the rarest together."""
     counts = Counter(" ".join(client).strip() for client in clients)
     kinds = dict(counts.most_common(MOST_KINDS))

@@ -9,18 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from markdown_it import MarkdownIt
-
 from backend.errors import TaskFileError
+from backend.numerics.packing import masked_bytes
 from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
+from backend.numerics.sparse import chosen_values
 from backend.protocols.plan import Plan
 from backend.protocols.stopping import LOSS, Source, StopRules, Watched
 from backend.services.bundles import Bundle, store_bundle
 from backend.services.shards import Shards
+from backend.services.suits import check_suits
 from backend.services.taskdata import load_data
 from backend.services.taskfile import Stop, TaskFile, read_task_file
 from backend.services.taskfile.server_optimizer import hyperparameters, name_of
+from backend.services.texts import rendered
+from backend.services.trial import Trial, trial_of
 from backend.stores.contracts import Blobs
+from backend.wire.messages import Privacy
 
 TASK_FILE = "task.toml"
 _MAX_README = 1 << 18
@@ -53,9 +57,29 @@ class Task:
         return self.file.training.batch_size or self.bundle.manifest.batch_size
 
     @property
+    def trial(self) -> Trial | None:
+        """How people try the model."""
+        return trial_of(self.file, self.shards.preprocess, self.bundle.manifest)
+
+    @property
     def epochs(self) -> int:
         """Visits to each example in a round; 0 where steps are counted instead."""
         return 0 if self.file.training.steps else self.file.training.epochs or 1
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """What clients do for theirs, as their orders say it; what the server does for them is not in it."""
+        chosen = self.file.privacy
+        if chosen is None:
+            return None
+        local, examples = chosen.mechanism == "local", chosen.of_examples
+        return Privacy(
+            clip=chosen.clip if local else 0.0,
+            noise=chosen.noise_multiplier if local else 0.0,
+            example_clip=chosen.clip if examples else 0.0,
+            example_noise=chosen.noise_multiplier if examples else 0.0,
+            microbatch=chosen.microbatch if examples else 0,
+        )
 
     def past_steps(self, version: int) -> int:
         """Steps that a client took up to `version`, had it been in every round: a schedule's position."""
@@ -72,7 +96,7 @@ class Task:
         """Of all blobs that clients may fetch, but for those of versions."""
         bundle, shards = self.bundle, self.shards
         files = (file.sha256 for file in bundle.manifest.files.values())
-        return frozenset([bundle.address, *files, *(one.sha256 for one in shards.train + shards.measured)])
+        return frozenset([bundle.address, *files, *shards.blobs])
 
     def plan(self) -> Plan:
         """What its rounds are like."""
@@ -88,6 +112,7 @@ class Task:
             min_deadline=chosen.shortest,
             adaptive_deadline=chosen.adaptive_deadline,
             gather=chosen.gather,
+            grace=chosen.grace,
             epochs=self.epochs,
             steps=self.file.training.steps or 0,
             batch_size=self.batch_size,
@@ -100,8 +125,16 @@ class Task:
             min_evaluate_clients=chosen.min_evaluate_clients,
             evaluate_every=chosen.evaluate_every,
             holdout_examples=tuple(shard.examples for shard in self.shards.measured),
+            withheld=self.file.privacy is not None,
             stop=stop_rules(chosen.stop, "server" if self.shards.holdout else "clients"),
             seed=int(self.bundle.address[:8], 16),
+            aggregation=self.file.security.aggregation,
+            masked_bytes=masked_bytes(
+                chosen_values(manifest.parameters.total, self.file.security.masked.share),
+                sum(metric.rows for metric in manifest.metrics),
+                self.file.security.masked.bits,
+            ),
+            most_masked=self.file.security.masked.most_clients,
         )
 
     def server_optimizer(self) -> ServerOptimizer:
@@ -135,6 +168,11 @@ def find_tasks(folders: Sequence[Path]) -> list[Path]:
     return found
 
 
+def find_launched(folder: Path | None) -> list[Path]:
+    """Task files in the subfolders of `folder`, where owners' tasks lie; there may be none."""
+    return sorted(folder.glob(f"*/{TASK_FILE}")) if folder is not None else []
+
+
 def overrides_of(name: str, overrides: Sequence[str]) -> list[str]:
     """Those of `name.table.key=value` that are for the task `name`, without that name."""
     return [override.partition(".")[2] for override in overrides if override.partition(".")[0] == name]
@@ -159,45 +197,8 @@ async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str
 
 def _check(task: Task) -> None:
     """Raises TaskFileError when the task file asks for what bundle or shards do not give."""
-    file, manifest, where = task.file, task.bundle.manifest, task.file.name
-    training, stop = file.training, file.coordination.stop
-    if training.batch_size and training.batch_size > manifest.batch_size:
-        raise TaskFileError(
-            f"{where}: training.batch_size is {training.batch_size}, the bundle's {manifest.batch_size}. "
-            "Lower it, or raise model.batch_size and convert again."
-        )
-    if training.control_variates and not manifest.optimizer.plain:
-        raise TaskFileError(
-            f"{where}: training.control_variates needs plain gradient descent. Convert with optimizer = "
-            '{ name = "sgd" } without momentum, schedule, clipping, weight_decay or '
-            "gradient_accumulation_steps, or take proximal_mu, which goes with every optimizer."
-        )
-    if training.learning_rate is not None and manifest.optimizer.schedule is not None:
-        raise TaskFileError(
-            f"{where}: training.learning_rate does not go with a schedule; set the schedule's own."
-        )
-    if file.data.own and manifest.optimizer.schedule is not None and not training.steps:
-        raise TaskFileError(
-            f"{where}: a learning-rate schedule needs training.steps here: how many steps volunteers' epochs "
-            "take is not known."
-        )
-    if file.fraction_evaluate > 0.0 and not task.shards.measured and not file.data.own:
-        raise TaskFileError(
-            f"{where}: coordination.fraction_evaluate needs a held-out shard for clients to measure on. "
-            "Cut the data with one, or leave it out."
-        )
-    measured = task.shards.holdout or (file.data.own and file.fraction_evaluate > 0.0)
-    if (stop.target or stop.patience) and not measured:
-        raise TaskFileError(
-            f"{where}: coordination.stop needs evaluations to look at. Cut the data with a held-out "
-            "shard, or leave target and patience out."
-        )
-    names = {"loss", *(metric.name for metric in manifest.metrics)}
-    if stop.target and stop.target.metric not in names:
-        raise TaskFileError(
-            f"{where}: coordination.stop.target names '{stop.target.metric}', which this model does not "
-            f"measure. It has {', '.join(sorted(names))}."
-        )
+    check_suits(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
+    _ = task.trial
 
 
 async def _store_zeros(values: int, blobs: Blobs) -> str:
@@ -208,9 +209,7 @@ async def _store_zeros(values: int, blobs: Blobs) -> str:
 
 
 def _readme(path: Path) -> str:
-    """README.md as HTML. Raw HTML in it is shown as text; links are checked by the renderer."""
+    """README.md as HTML; empty where there is none, or one that is too long."""
     if not path.is_file() or path.stat().st_size > _MAX_README:
         return ""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return html
+    return rendered(path.read_text(encoding="utf-8", errors="replace"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from backend.services.ledger import Ledger
+from backend.services.lineage import Lineage, lineage_of
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
 
@@ -17,12 +19,22 @@ async def rounds_told(ledger: Ledger, after: int, last: int, before: int | None)
     rounds = await ledger.rounds(after, last, before)
     first = rounds[0].round if rounds else 0
     made = {one.round: one for one in ledger.versions if one.round >= first}
-    evaluations = ledger.evaluations
-    return [_round(one, made.get(one.round), evaluations) for one in rounds]
+    evaluations, lineage = ledger.evaluations, lineage_of(ledger.versions)
+    return [_round(one, made.get(one.round), evaluations, lineage) for one in rounds]
 
 
-def version_told(record: VersionRecord, evaluation: EvaluationRecord | None) -> dict[str, Any]:
-    """A version with what was measured of it."""
+def versions_told(
+    versions: Sequence[VersionRecord], evaluations: Mapping[int, EvaluationRecord]
+) -> list[dict[str, Any]]:
+    """All versions of a run, oldest first."""
+    lineage = lineage_of(versions)
+    return [version_told(one, evaluations.get(one.version), lineage) for one in versions]
+
+
+def version_told(
+    record: VersionRecord, evaluation: EvaluationRecord | None, lineage: Lineage
+) -> dict[str, Any]:
+    """A version with what was measured of it, and where it stands in the `lineage` of all."""
     return {
         "version": record.version,
         "round": record.round,
@@ -35,11 +47,19 @@ def version_told(record: VersionRecord, evaluation: EvaluationRecord | None) -> 
         "seconds": record.seconds,
         "created": record.created,
         "let_go": record.let_go,
+        "restores": lineage.restores.get(record.version),
+        "left": record.version in lineage.left,
     }
 
 
 def _round(
-    record: RoundRecord, version: VersionRecord | None, evaluations: dict[int, EvaluationRecord]
+    record: RoundRecord,
+    version: VersionRecord | None,
+    evaluations: Mapping[int, EvaluationRecord],
+    lineage: Lineage,
 ) -> dict[str, Any]:
-    made = version and version_told(version, evaluations.get(version.version))
-    return {**asdict(record), "opened": record.ended - record.seconds, "made": made}
+    made = version and version_told(version, evaluations.get(version.version), lineage)
+    told = {**asdict(record), "opened": record.ended - record.seconds, "made": made}
+    # Of few clients these are nearly their own losses: they are for the task's owner.
+    del told["losses"]
+    return told

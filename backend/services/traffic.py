@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from backend.numerics.precision import encoded_size
+from backend.protocols.grouping import choose_exchange
+from backend.protocols.mesh_groups import Averages
 from backend.services.manifest import Manifest
 from backend.services.shards import ShardFile
 
@@ -35,9 +38,13 @@ def traffic(
     shards: Sequence[ShardFile] = (),
     shards_per_client: int = 1,
     program: int | None = None,
+    averages: Averages | None = None,
 ) -> Traffic:
-    """What joining a task with this bundle costs: `data` is for one round, of shards of average size."""
-    vector = BYTES_PER_VALUE * manifest.parameters.total
+    """What joining a task with this bundle costs: `data` is for one round, of shards of average size.
+
+    With `averages` peers average among themselves.
+    """
+    vector = round_bytes(manifest.parameters.total, averages)
     average = sum(shard.bytes for shard in shards) / len(shards) if shards else None
     return Traffic(
         browser_bundle=manifest_bytes + _files(manifest, "train/", "apply/"),
@@ -47,6 +54,17 @@ def traffic(
         data=None if average is None else round(average * min(shards_per_client, len(shards))),
         program=program,
     )
+
+
+def round_bytes(values: int, averages: Averages | None) -> int:
+    """Bytes that a client moves each way in a round: a version and an update or, with `averages`, what goes
+    to and from the others of a whole group."""
+    if averages is None:
+        return BYTES_PER_VALUE * values
+    members, size = averages.group_size, encoded_size(values, averages.precision)
+    if choose_exchange(averages.exchange, members, size, averages.reducer) == "full":
+        return (members - 1) * size
+    return 2 * size * (members - 1) // members
 
 
 def program_bytes(dist: Path) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class Upload:
     """One update being received since `begun`; `until` is the credit given so far.
 
     The values that are here whole, up to byte `looked`, were looked at; `fault` is what was wrong with one.
+    A masked update has no `norm`: what its words are worth is not to be seen.
     """
 
     client: str
@@ -33,7 +34,7 @@ class Upload:
     until: int
     begun: float
     heard: float
-    norm: Norm = field(default_factory=Norm)
+    norm: Norm | None
     looked: int = 0
     fault: NotFiniteError | None = None
 
@@ -48,7 +49,7 @@ class Upload:
         self.buffer[self.received : end] = data
         self.received, self.heard = end, now
         whole = end - end % VALUE_BYTES
-        if self.fault is None and whole > self.looked:
+        if self.norm is not None and self.fault is None and whole > self.looked:
             values = from_bytes(self.buffer[self.looked : whole], (whole - self.looked) // VALUE_BYTES)
             self.looked = whole
             try:
@@ -69,6 +70,7 @@ class Waiting:
     client: str
     offer: Offer
     since: float
+    masked: bool
 
 
 class Uploads:
@@ -87,9 +89,9 @@ class Uploads:
         self._spare: list[memoryview] = []
         self.received = 0
 
-    def grant(self, client: str, offer: Offer, now: float) -> list[tuple[str, Credit]]:
-        """Takes the offered update in, at once or when a slot is free."""
-        self._queue.append(Waiting(client, offer, now))
+    def grant(self, client: str, offer: Offer, now: float, masked: bool = False) -> list[tuple[str, Credit]]:
+        """Takes the offered update in, at once or when a slot is free. A `masked` one is not looked at."""
+        self._queue.append(Waiting(client, offer, now, masked))
         return self.fill(now)
 
     def further(self, client: str, chunk: Chunk, now: float) -> list[tuple[str, Credit]] | None:
@@ -131,8 +133,13 @@ class Uploads:
         upload = self._active[client]
         if upload.fault is not None:
             raise upload.fault
-        upload.norm.within(max_norm)
+        if upload.norm is not None:
+            upload.norm.within(max_norm)
         return from_bytes(upload.buffer, len(upload.buffer) // VALUE_BYTES)
+
+    def words(self, client: str) -> memoryview:
+        """The bytes of a complete masked update; the slot stays taken until `done`."""
+        return self._active[client].buffer
 
     def done(self, client: str, number: int, now: float) -> list[tuple[str, Credit]]:
         """Frees the slot of a complete update of round `number`, whose bytes nobody needs any more."""
@@ -172,7 +179,8 @@ class Uploads:
         credits: list[tuple[str, Credit]] = []
         while self._queue and (len(self._active) < SLOTS or self._may_widen(now)):
             first = self._queue.popleft()
-            upload = Upload(first.client, first.offer.round, self._buffer(first.offer.size), 0, 0, now, now)
+            buffer, norm = self._buffer(first.offer.size), None if first.masked else Norm()
+            upload = Upload(first.client, first.offer.round, buffer, 0, 0, now, now, norm)
             self._active[first.client] = upload
             credits += self._extend(upload)
         return credits

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from backend.protocols.degrees import degree
 from backend.services.taskfile import TaskFile
 from backend.services.taskfile.coordination import Coordination
 from backend.simulation.outcome import DeviceOutcome, Outcome
+from backend.wire.masked import Server
 
 # Shares from which on something is worth a sentence.
 ABANDONED, TOO_SLOW, FULL_LENGTH, WASTED, LINE = 0.1, 0.25, 0.5, 0.4, 0.7
@@ -22,14 +24,16 @@ PLURALS = {"phone": "phones", "laptop": "laptops", "gpu": "computers with a GPU"
 
 def advice(plan: Outcome, file: TaskFile) -> list[str]:
     """Sentences, the most pressing first; none where nothing is wrong."""
+    spent = list(_spent(plan, file))
     if not plan.rounds:
-        return [
+        return spent or [
             "No round ended: too few clients were ready at the same time. "
             "Lower coordination.min_available_clients, or ask more people."
         ]
     chosen = file.coordination
-    slow = list(_slow(plan, chosen))
-    found = [*slow, *_abandoned(plan, chosen, bool(slow)), *_waiting(plan, chosen, bool(slow))]
+    slow = list(_slow(plan, file))
+    lost = _not_unmasked(plan, file) if file.security.masks else _abandoned(plan, chosen, bool(slow))
+    found = [*spent, *slow, *lost, *_waiting(plan, chosen, bool(slow))]
     return [*found, *_wasted(plan), *_line(plan), *_ended(plan, file)]
 
 
@@ -39,9 +43,22 @@ def longer(seconds: float) -> float:
     return min(LONGEST_DEADLINE, float(step * math.ceil(seconds / step)))
 
 
-def _slow(plan: Outcome, chosen: Coordination) -> Iterator[str]:
+def _spent(plan: Outcome, file: TaskFile) -> Iterator[str]:
+    """The privacy budget, if it ended the task."""
+    privacy, made, wanted = file.privacy, plan.budget_spent_at, file.coordination.rounds
+    if privacy is None or privacy.epsilon is None or made is None or made >= wanted:
+        return
+    yield (
+        f"privacy.epsilon = {privacy.epsilon:g} is spent at version {made} of {wanted}, where the task ends: "
+        "raise privacy.noise_multiplier, ask more people, so that each is in fewer rounds, or make fewer "
+        "versions (coordination.rounds)."
+    )
+
+
+def _slow(plan: Outcome, file: TaskFile) -> Iterator[str]:
+    chosen = file.coordination
     for device in plan.devices:
-        share = _too_slow(device, chosen)
+        share = _too_slow(device, file)
         if share <= TOO_SLOW or device.seconds_needed is None or device.seconds_given is None:
             continue
         deadline = longer(ROOM * device.seconds_needed)
@@ -59,11 +76,14 @@ def _slow(plan: Outcome, chosen: Coordination) -> Iterator[str]:
         )
 
 
-def _too_slow(device: DeviceOutcome, chosen: Coordination) -> float:
-    """Share of a device's plans that had too little time; where more are chosen than wanted, some must."""
+def _too_slow(device: DeviceOutcome, file: TaskFile) -> float:
+    """Share of a device's plans that had too little time.
+
+    Where more are chosen than wanted some come late, and where a masked round fails early all do.
+    """
     if device.plans < FEW_PLANS:
         return 0.0
-    late = 0.0 if chosen.over_selection else device.late or 0.0
+    late = 0.0 if file.coordination.over_selection or file.security.masks else device.late or 0.0
     return (device.cut_short or 0.0) + late
 
 
@@ -78,6 +98,33 @@ def _abandoned(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]
         remedies.append("raise coordination.min_available_clients, so that a few who drop out do not matter")
     text = ", or ".join(remedies) if remedies else "give them more time as said above"
     yield f"{share:.0%} of the rounds came to nothing, for want of {chosen.quorum} updates: {text}."
+
+
+def _not_unmasked(plan: Outcome, file: TaskFile) -> Iterator[str]:
+    """What an abandoned round of a masked task was in want of."""
+    share, masking = plan.abandoned_share or 0.0, file.security.masked
+    if share <= ABANDONED:
+        return
+    members = min(math.floor(plan.clients_per_round or 0.0), masking.most_clients)
+    chosen = max(file.coordination.quorum, masking.min_clients)
+    shares = _held_by_all(members, masking.server)
+    remedies = ["ask for less work in a round (training, data.shards_per_client), so that fewer leave in it"]
+    if chosen > shares:
+        remedies += [
+            "lower security.masking.min_clients and coordination.quorum",
+            "raise coordination.min_available_clients, so that rounds begin with more",
+        ]
+    yield (
+        f"{share:.0%} of the rounds came to nothing: {members} clients were to be masked together in the "
+        f"median, and fewer stayed than the {max(chosen, shares)} that it takes to unmask their sum: "
+        f"{', or '.join(remedies)}."
+    )
+
+
+def _held_by_all(members: int, server: Server) -> int:
+    """How many of so many members must stay for their shares; 1 where a few neighbours' shares are enough."""
+    neighbours, threshold = degree(members, server)
+    return threshold if neighbours == members - 1 else 1
 
 
 def _waiting(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]:

@@ -11,7 +11,8 @@ from random import Random
 from backend.protocols import participant_events as to
 from backend.protocols.participant import Participant
 from backend.services.links import client_id
-from backend.simulation.labour import Labour, Turn, Work
+from backend.simulation.labour import Labour, Turn, Update, Work
+from backend.simulation.masks import Masks
 from backend.simulation.network import Connection, Door, Line, dial, download
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Refused, Train
@@ -54,7 +55,10 @@ class SimulatedClient:
         self.traits = traits
         self.id = client_id(traits.token)
         self.machine = Participant()
-        self.labour = Labour(self.id, work, traits.step_seconds, traits.line.up.rate, self.handle)
+        self.labour = Labour(
+            self.id, work, traits.step_seconds, traits.line.up.rate, self.handle, self._trained
+        )
+        self.masks = Masks(work.model(), Random(f"{traits.token}/masks"), self._tell, self._give_up)
         self._work = work
         self._door = door
         self._fate = fate
@@ -69,7 +73,12 @@ class SimulatedClient:
     def start(self) -> None:
         """Takes part from now on."""
         hello = Hello(
-            token=self.traits.token, kind=self.traits.kind, backend=self.traits.backend, agent="simulation"
+            token=self.traits.token,
+            kind=self.traits.kind,
+            backend=self.traits.backend,
+            agent="simulation",
+            aggregation=["masked", "open"],
+            min_masked=0,
         )
         self.handle(to.Start(hello))
 
@@ -88,6 +97,7 @@ class SimulatedClient:
         if isinstance(said, Accepted):
             self.labour.accepted(said.round)
         self.handle(to.Frame(said))
+        self.masks.hear(said, self.machine)
 
     def cut_off(self, connection: Connection) -> None:
         """See Caller."""
@@ -118,6 +128,7 @@ class SimulatedClient:
         self._life += 1
         self._stop_training()
         self.labour.stop_measuring()
+        self.masks.die()
         self.machine = Participant()
 
     def _break_down(self, unnoticed: float) -> None:
@@ -157,6 +168,23 @@ class SimulatedClient:
         if self._connection is not None:
             self._connection.say(encode(frame), more)
 
+    def _trained(self, plan: Train, update: Update) -> None:
+        """An update is made. In a masked round it waits for its masks."""
+        if plan.masking is None:
+            self.labour.offer(plan, update, update.vector)
+        else:
+            self.masks.mask(plan, update, lambda content: self.labour.offer(plan, update, content))
+
+    def _tell(self, frame: ClientFrame) -> None:
+        """Says what belongs to masks, if the server knows who says it."""
+        if self.machine.contact.is_open:
+            self._say(frame)
+
+    def _give_up(self, number: int) -> None:
+        """No update of round `number` will be sent."""
+        if self.machine.plan is not None and self.machine.plan.round == number:
+            self.labour.stop_training()
+
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.hang_up()
@@ -191,7 +219,7 @@ class SimulatedClient:
         self._stop_training()
         fetching = self._fetch(self._work.downloads(plan))
         training = self._work.steps(plan) * self.traits.step_seconds
-        turn = self._fate(fetching + training + self._work.size() / self.traits.line.up.rate)
+        turn = self._fate(fetching + training + self._work.size(plan.masking) / self.traits.line.up.rate)
         self.labour.train(plan, fetching, turn.slowness)
         if turn.exit is not None:
             self._exit = self._loop.call_later(turn.after, self.drop_out, turn)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
+from backend.peer.masker import Model
 from backend.protocols import participant_events as to
 from backend.protocols.pace import Pace
+from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 # A step without gradients and optimizer takes so much of one with them.
@@ -53,6 +55,11 @@ class Findings:
     sums: Sums
 
 
+def withheld(update: Update, plan: Train) -> Update:
+    """What clients tell of an update: neither loss nor sums where the plan asks for privacy."""
+    return update if plan.privacy is None else replace(update, loss=0.0, sums=[])
+
+
 class Work(Protocol):
     """How clients train and measure."""
 
@@ -72,8 +79,12 @@ class Work(Protocol):
         """Address and size in bytes of everything that has to be there before the first step."""
         ...
 
-    def size(self) -> int:
-        """Bytes of an update."""
+    def model(self) -> Model:
+        """What an update is made of, as it is really sent."""
+        ...
+
+    def size(self, masking: Masking | None) -> int:
+        """Bytes of an update, which may be masked."""
         ...
 
     def train(self, client: str, plan: Train, steps: int) -> Update:
@@ -111,8 +122,10 @@ class Attempt:
 class Labour:
     """Owns one client's training and measuring. `report` gets what they come to; `id` is the client's.
 
-    `attempts` are all plans so far. `update` is the last round's with its bytes, `size` what they stand for.
-    As in real clients, `pace` learns from uploads how much time is left for training.
+    `trained` gets an update that is made, and calls `offer` once it may be sent.
+
+    `attempts` are all plans so far. `update` is the last round's with the bytes that are sent, `size` what
+    they stand for. As in real clients, `pace` learns from uploads how much time is left for training.
     """
 
     id: str
@@ -120,6 +133,7 @@ class Labour:
     step_seconds: float
     upload_rate: float
     report: Callable[[to.Event], None]
+    trained: Callable[[Train, Update], None]
     attempts: list[Attempt] = field(default_factory=list)
     update: tuple[int, bytes] = (0, b"")
     size: int = 0
@@ -132,7 +146,7 @@ class Labour:
         """Works on a plan whose parts will be here after `fetching` seconds."""
         self.stop_training()
         loop = asyncio.get_running_loop()
-        planned, size = self.work.steps(plan), self.work.size()
+        planned, size = self.work.steps(plan), self.work.size(plan.masking)
         each, around = self.step_seconds * slowness, fetching + size / self.upload_rate
         left = self.pace.training_seconds(plan.seconds, size) - fetching
         steps = max(1, min(planned, int(left / each)))
@@ -141,22 +155,26 @@ class Labour:
 
         def trained() -> None:
             self._training = None
-            update = self.work.train(self.id, plan, steps)
-            self.update, self.size = (plan.round, update.vector), size
-            attempt.examples = update.examples
-            self.report(
-                to.Trained(
-                    round=plan.round,
-                    size=len(update.vector),
-                    examples=update.examples,
-                    steps=update.steps,
-                    loss=update.loss,
-                    sums=update.sums,
-                )
-            )
+            update = withheld(self.work.train(self.id, plan, steps), plan)
+            self.size, attempt.examples = size, update.examples
+            self.trained(plan, update)
 
         begin = loop.time() + fetching
         self._training = loop.call_at(begin + steps * each, trained), begin, plan.batch_size / each
+
+    def offer(self, plan: Train, update: Update, content: bytes) -> None:
+        """The update may be sent, as `content`."""
+        self.update = plan.round, content
+        self.report(
+            to.Trained(
+                round=plan.round,
+                size=len(content),
+                examples=update.examples,
+                steps=update.steps,
+                loss=update.loss,
+                sums=update.sums,
+            )
+        )
 
     def stop_training(self) -> None:
         """Ends the training in progress; what was trained until now was trained for nothing."""

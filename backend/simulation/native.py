@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from backend.numerics.vectors import Vector
 from backend.peer.evaluator import Evaluator
 from backend.peer.graphs import import_graphs, open_bundle
 from backend.peer.measurer import Measurer
+from backend.peer.protection import protected
 from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import never, read_totals
 from backend.peer.trainer import Control, Plan, Trainer
 from backend.services.observer import Event, RoundEnded
+from backend.services.privacy.entropy import words_of
 from backend.services.task import Task
 from backend.simulation.labour import Findings, Update
 from backend.simulation.work import Pretended
@@ -106,6 +109,9 @@ class Native(Pretended):
             lambda done, _: done >= steps,
             lambda _: None,
         )
+        # Words of a seed: a run must be the same again.
+        key = hashlib.sha256(f"{self._seed}/{client}/{plan.round}".encode()).digest()
+        result = protected(result, plan.privacy, words_of(key))
         if result.change is not None:
             self._changes[client] = plan.round, result.change
         self.steps_trained += result.steps
@@ -162,6 +168,11 @@ async def open_native(task: Task, blobs: Blobs, seed: int) -> Native:
         raise SettingsError(
             "--train needs data, and this task's stays with its volunteers; leave it out to try the plan "
             "alone."
+        )
+    if task.shards.elsewhere:
+        raise SettingsError(
+            "--train needs data on this machine, and this task's are fetched by its clients; leave it out to "
+            "try the plan alone."
         )
     native = Native(task, blobs, seed)
     shards = [shard.sha256 for shard in (*task.shards.train, *task.shards.measured)]

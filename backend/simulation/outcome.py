@@ -41,9 +41,11 @@ class Outcome:
     """Figures of one run; None where there is nothing to divide by.
 
     `hours` lie between the opening of the first round and the end of the last. `full_length_share` is the
-    share of rounds that lasted as long as they might. `wasted_work` is the share of all trained examples that
-    entered no version. Bytes are those of everything, headers included; the clients' are means, for each
-    round. `server_line_share` is how much of the server's line was in use, in the busier direction.
+    share of rounds that lasted as long as they might. `clients_per_round` is how many a round began with, in
+    the median. `wasted_work` is the share of all trained examples that entered no version. `budget_spent_at`
+    is the version with which the privacy budget ended the task. Bytes are those of everything, headers
+    included; the clients' are means, for each round. `server_line_share` is how much of the server's line was
+    in use, in the busier direction.
     """
 
     hours: float
@@ -54,10 +56,12 @@ class Outcome:
     full_length_share: float | None
     round_seconds_median: float | None
     round_seconds_longest: float | None
+    clients_per_round: float | None
     updates_per_version: float | None
     examples_per_version: float | None
     wasted_work: float | None
     hours_to_all_versions: float | None
+    budget_spent_at: int | None
     client_bytes_down_per_round: float | None
     client_bytes_up_per_round: float | None
     server_bytes_out_per_round: float | None
@@ -85,8 +89,10 @@ def summarize(
     attempts: Mapping[str, Sequence[Sequence[Attempt]]],
     moved: Moved,
     wanted: int,
+    spent: int | None = None,
 ) -> Outcome:
-    """The figures of `rounds` and of the `versions` they made; `wanted` is how many the task makes in all.
+    """The figures of `rounds` and of the `versions` they made; `wanted` is how many the task makes in all,
+    `spent` the version that was its last, since its privacy budget was spent then.
 
     `attempts` has, for each device, those of each of its clients.
     """
@@ -98,7 +104,8 @@ def summarize(
     everything = [one for clients in tried.values() for client in clients for one in client]
     seconds = [one.seconds for one in rounds]
     hours = (rounds[-1].ended - rounds[0].ended + seconds[0]) / 3600 if rounds else 0.0
-    counted, trained = sum(one.examples for one in versions), sum(one.examples for one in everything)
+    counted = sum(one.examples for one in versions) or _counted(versions, everything)
+    trained = sum(one.examples for one in everything)
     clients = sum(len(of_device) for of_device in tried.values())
     return Outcome(
         hours=hours,
@@ -109,10 +116,12 @@ def summarize(
         full_length_share=_per(_full_length(rounds, everything), len(rounds)),
         round_seconds_median=statistics.median(seconds) if seconds else None,
         round_seconds_longest=max(seconds, default=None),
+        clients_per_round=statistics.median(one.cohort for one in rounds) if rounds else None,
         updates_per_version=_per(sum(one.accepted for one in versions), len(versions)),
         examples_per_version=_per(counted, len(versions)),
         wasted_work=_per(max(0.0, trained - counted), trained),
         hours_to_all_versions=_per(wanted * hours, len(versions)),
+        budget_spent_at=spent,
         client_bytes_down_per_round=_per(moved.down, clients * len(rounds)),
         client_bytes_up_per_round=_per(moved.up, clients * len(rounds)),
         server_bytes_out_per_round=_per(moved.down, len(rounds)),
@@ -120,6 +129,12 @@ def summarize(
         server_line_share=_per(max(moved.down, moved.up), moved.rate * 3600 * hours),
         devices=tuple(_of_device(device, clients) for device, clients in tried.items()),
     )
+
+
+def _counted(versions: Sequence[VersionRecord], everything: Sequence[Attempt]) -> float:
+    """Examples in versions that do not say it themselves, since their clients are private."""
+    made = {one.round for one in versions}
+    return sum(one.examples for one in everything if one.counted and one.round in made)
 
 
 def _of_device(device: str, clients: Sequence[Sequence[Attempt]]) -> DeviceOutcome:

@@ -18,6 +18,7 @@ from backend.services.host import TaskHost
 from backend.services.inspection import inspect
 from backend.services.manifest import Parameters
 from backend.services.observer import SILENCE
+from backend.services.privacy.account import Account, open_account
 from backend.services.task import Task, load_task
 from backend.services.taskfile import Stop
 from backend.services.traffic import traffic
@@ -116,24 +117,43 @@ async def _play(trial: Trial, task: Task, stores: Stores, run: int, native: Nati
     short = _endless(task if native else await _shortened(task, stores.blobs))
     manifest, shards = task.bundle.manifest, (*task.shards.train, *task.shards.measured)
     work = native or Pretended(manifest, shards, trial.seed, short.bundle.manifest.parameters)
-    world = World(short, stores.records, stores.blobs, run, trial.server_megabits, observer=native or SILENCE)
+    world = World(
+        short,
+        stores.records,
+        stores.blobs,
+        run,
+        trial.server_megabits,
+        observer=native or SILENCE,
+        account=await _account(task),
+        seed=trial.seed,
+    )
     host = await world.open_server()
     _let_in(trial, task, work, world)
     await _until_round(host, SETTLING + 1)
     before = _moved(world)
     await _until_round(host, SETTLING + trial.rounds + 1)
     moved = _moved(world).since(before)
+    spent = host.ledger.current.version if host.phase == "finished" else None
     await world.kill_server()
     rounds = [one for one in await stores.records.rounds(run) if one.round > SETTLING]
     versions = [one for one in await stores.records.versions(run) if one.round > SETTLING]
-    return summarize(rounds, versions, _attempts(world), moved, task.file.coordination.rounds)
+    return summarize(rounds, versions, _attempts(world), moved, task.file.coordination.rounds, spent)
+
+
+async def _account(task: Task) -> Account | None:
+    """The account of a task with a budget; of others nothing is counted here."""
+    file, manifest = task.file, task.bundle.manifest
+    if file.privacy is None or file.privacy.epsilon is None:
+        return None
+    rows = sum(metric.rows for metric in manifest.metrics)
+    return await open_account(file, (), manifest.parameters.total, rows)
 
 
 async def _until_round(host: TaskHost, number: int) -> None:
-    """Lets time pass until round `number` is opened, or all hope is lost."""
+    """Lets time pass until round `number` is opened, the task is finished, or all hope is lost."""
     loop = asyncio.get_running_loop()
     seen, since = host.round, loop.time()
-    while host.round < number and loop.time() < since + PATIENCE_HOURS * 3600:
+    while host.round < number and host.phase != "finished" and loop.time() < since + PATIENCE_HOURS * 3600:
         await asyncio.sleep(GLANCE)
         if host.round != seen:
             seen, since = host.round, loop.time()
@@ -182,7 +202,7 @@ async def _shortened(task: Task, blobs: Blobs) -> Task:
 
 
 def _endless(task: Task) -> Task:
-    """The task with more rounds than any trial has, no other reason to stop, and all versions kept."""
+    """The task with more rounds than any trial has, no rule to stop by, and all versions kept."""
     file = task.file
     endless = msgspec.structs.replace(file.coordination, rounds=MOST_ROUNDS, stop=Stop())
     keeping = msgspec.structs.replace(file.checkpoints, keep_last=MOST_ROUNDS)

@@ -7,10 +7,14 @@ import math
 
 import numpy as np
 
+from backend.numerics.packing import masked_bytes
+from backend.numerics.sparse import chosen_values
+from backend.peer.masker import Model
 from backend.services.manifest import Manifest, Parameters
 from backend.services.shards import ShardFile
 from backend.services.traffic import traffic
 from backend.simulation.labour import Findings, Update
+from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 VALUE_BYTES = 4
@@ -34,6 +38,7 @@ class Pretended:
         self._bytes = {shard.sha256: shard.bytes for shard in shards}
         self._seed = seed
         self._own = 0, 0
+        self._rows = sum(metric.rows for metric in manifest.metrics)
 
     def bringing(self, examples: int, held_out: int) -> Pretended:
         """The same for a client that trains on so many examples of its own, and measures on others."""
@@ -61,8 +66,15 @@ class Pretended:
             wanted[order.control] = VALUE_BYTES * sizes.trainable
         return wanted | {shard.sha256: self._bytes[shard.sha256] for shard in order.shards}
 
-    def size(self) -> int:
+    def model(self) -> Model:
         """See Work."""
+        return Model(self._sent.total, self._rows)
+
+    def size(self, masking: Masking | None) -> int:
+        """See Work."""
+        if masking is not None:
+            sent = chosen_values(self._manifest.parameters.total, masking.share)
+            return masked_bytes(sent, self._rows, masking.bits)
         return VALUE_BYTES * self._manifest.parameters.total
 
     def train(self, client: str, plan: Train, steps: int) -> Update:
@@ -86,9 +98,8 @@ class Pretended:
         return np.random.Generator(np.random.Philox([self._seed, int(client, 16) + number]))
 
     def _figures(self, random: np.random.Generator, examples: int) -> tuple[float, Sums]:
-        rows = sum(metric.rows for metric in self._manifest.metrics)
         loss, right = random.uniform(0.5, 1.5), float(random.binomial(examples, 0.5))
-        return loss, [(right, float(examples))] * rows
+        return loss, [(right, float(examples))] * self._rows
 
     def _epoch(self, order: Train | Evaluate) -> int:
         """Examples of one epoch: the shards', or else the client's own."""

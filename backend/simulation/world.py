@@ -9,6 +9,7 @@ from random import Random
 from backend.services.host import TaskHost
 from backend.services.ledger import Ledger
 from backend.services.observer import SILENCE, Observer
+from backend.services.privacy.account import Account
 from backend.services.task import Task
 from backend.simulation.clients import Fate, SimulatedClient, Traits
 from backend.simulation.door import SimulatedDoor, Tap, no_tap
@@ -24,7 +25,10 @@ MakeLedger = Callable[[Task, Records, Blobs, int], Ledger]
 
 
 class World:
-    """Owns the server and the clients of one task. To be made and used on a virtual loop."""
+    """Owns the server and the clients of one task. To be made and used on a virtual loop.
+
+    `account` is that of its [privacy]. The server's noise is decided by `seed`.
+    """
 
     def __init__(
         self,
@@ -35,6 +39,8 @@ class World:
         megabits: float,
         tap: Tap = no_tap,
         observer: Observer = SILENCE,
+        account: Account | None = None,
+        seed: int = 0,
     ) -> None:
         self.task = task
         self.clients: list[SimulatedClient] = []
@@ -44,6 +50,8 @@ class World:
         self._blobs = blobs
         self._run = run
         self._observer = observer
+        self._account = account
+        self._noise = Random(f"{seed}/server")
         self._loop = asyncio.get_running_loop()
 
     def clock(self) -> float:
@@ -55,7 +63,14 @@ class World:
         ledger = Ledger(self.task, self._records, self._blobs, self._run)
         await ledger.open(self.clock())
         host = TaskHost(
-            self.task, ledger, self._blobs, evaluate=False, clock=self.clock, observer=self._observer
+            self.task,
+            ledger,
+            self._blobs,
+            evaluate=False,
+            clock=self.clock,
+            observer=self._observer,
+            account=self._account,
+            draw=self._noise.randbytes,
         )
         self.door.open(host)
         return host

@@ -73,6 +73,12 @@ class FileBlobs:
         """See Blobs."""
         return await asyncio.to_thread(self._drop, list(addresses))
 
+    async def release(self, addresses: Collection[str]) -> int:
+        """See Blobs."""
+        with self._guard:
+            self._parts.difference_update(addresses)
+        return await self.drop(addresses)
+
     async def sweep(self, keep: Collection[str]) -> int:
         """See Blobs."""
         return await asyncio.to_thread(self._sweep, keep)

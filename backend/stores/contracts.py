@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class VersionRecord:
     """One model version. Times are seconds (Unix).
 
     `state` is the address of the server optimizer's state, `control` that of the server's control variate.
+    `privacy` says what noise is in it, and to which norm updates after it are clipped.
     `let_go` says when the three blobs were let go to save space; None while they are kept.
     """
 
@@ -33,6 +34,7 @@ class VersionRecord:
     created: float
     control: str | None = None
     let_go: float | None = None
+    privacy: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class RoundRecord:
 
     `refused` counts the updates refused since the round before it was recorded, `refusals` by their code.
     `accepted_by` counts the accepted ones by kind and backend of their clients, such as `browser webgpu`.
+    `losses` are percentiles (`p10`, `p50`, `p90`) of the losses that clients told, for the task's owner;
+    empty where single updates are not seen.
     """
 
     round: int
@@ -65,6 +69,7 @@ class RoundRecord:
     ended: float
     refusals: dict[str, int] = field(default_factory=dict)
     accepted_by: dict[str, int] = field(default_factory=dict)
+    losses: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,11 +93,67 @@ class RoundResult:
     version: VersionRecord | None = None
 
 
+@dataclass(frozen=True)
+class AssimilationRecord:
+    """A result of a work unit that is in the model, the `number`th of the run from 1 on.
+
+    It began at the weights with `base` results in them, `staleness` more came before it; `seconds` is how
+    long its `client` had it, `lost` how many results were written over by then. `loss` and `metrics` are the
+    model's right after it on held-out examples; None where that was not measured (yet).
+    """
+
+    number: int
+    epoch: int
+    unit: int
+    shard: int
+    first: int
+    examples: int
+    client: str
+    kind: str
+    backend: str
+    base: int
+    staleness: int
+    seconds: float
+    lost: float
+    at: float
+    loss: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """From where a run of work units goes on: the model with `base` results in it, in `epoch`.
+
+    `weights` and `slot` are addresses of vectors, the latter with `count` what the assimilation remembers.
+    `content` is what the host keeps beside it.
+    """
+
+    at: float
+    epoch: int
+    base: int
+    weights: str
+    slot: str | None
+    count: int
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A checkpoint, and what is in it since the one before: both are recorded, or none of it."""
+
+    checkpoint: Checkpoint
+    assimilations: list[AssimilationRecord] = field(default_factory=list)
+
+
 class Records(Protocol):
     """Facts about tasks. A run is the history of one task with one bundle, from version 0."""
 
     async def open_run(self, task: str, bundle: str) -> int:
-        """Number of the run of `task` with `bundle`; made when it is new."""
+        """Number of the run of `task` with `bundle`; made when it is new. Each opening is counted."""
+        ...
+
+    async def openings(self, run: int) -> int:
+        """How often the run was opened, this time included."""
         ...
 
     async def record(self, run: int, result: RoundResult) -> None:
@@ -100,6 +161,27 @@ class Records(Protocol):
 
         A version or round that exists already is a StoreError.
         """
+        ...
+
+    async def pass_on(self, run: int, passage: Passage, result: RoundResult | None = None) -> set[str]:
+        """Adds assimilations, puts a checkpoint in the place of the one before, and records the round that
+        `result` is, where it closes one; all or nothing. Addresses of the checkpoint before that nothing
+        names any more.
+        """
+        ...
+
+    async def checkpoint(self, run: int) -> Checkpoint | None:
+        """The last one; None before any."""
+        ...
+
+    async def assimilations(
+        self, run: int, after: int = 0, last: int | None = None
+    ) -> list[AssimilationRecord]:
+        """Those after number `after`, oldest first; given `last`, only so many, the newest."""
+        ...
+
+    async def add_measurement(self, run: int, number: int, loss: float, metrics: dict[str, float]) -> None:
+        """What the model was measured to be after an assimilation that is recorded."""
         ...
 
     async def add_first_version(self, run: int, version: VersionRecord) -> None:
@@ -135,11 +217,11 @@ class Records(Protocol):
         ...
 
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
-        """Marks versions as let go. The addresses of their blobs that no kept version of any run names."""
+        """Marks versions as let go. The addresses of their blobs that nothing kept of any run names."""
         ...
 
     async def named(self) -> set[str]:
-        """Addresses of the blobs of all kept versions, and of the bundles of all runs."""
+        """Addresses of the blobs of all kept versions and checkpoints, and of the bundles of all runs."""
         ...
 
     async def bundles(self) -> set[str]:
@@ -148,6 +230,10 @@ class Records(Protocol):
 
     async def gone(self, address: str) -> tuple[str, int] | None:
         """Task and version whose weights lay at `address` before they were let go."""
+        ...
+
+    async def forget_task(self, task: str) -> None:
+        """Removes all runs of a task with everything that belongs to them."""
         ...
 
     async def check(self) -> None:
@@ -195,6 +281,10 @@ class Blobs(Protocol):
 
     async def drop(self, addresses: Iterable[str]) -> int:
         """Deletes blobs, but for those being written and parts of tasks; the number of bytes freed."""
+        ...
+
+    async def release(self, addresses: Collection[str]) -> int:
+        """Drops blobs that are no parts of a task any more, but for those being written; bytes freed."""
         ...
 
     async def sweep(self, keep: Collection[str]) -> int:

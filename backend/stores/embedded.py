@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from backend.errors import StoreError
+from backend.stores.access import AccessRecords
+from backend.stores.alerts import Alerts
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import Blobs, Records
-from backend.stores.sqlite import sqlite_records
+from backend.stores.lives import Lives
+from backend.stores.records import SqlRecords
+from backend.stores.sql_access import SqlAccess
+from backend.stores.sql_alerts import SqlAlerts
+from backend.stores.sql_lives import SqlLives
+from backend.stores.sqlite import sqlite_database
 from backend.stores.translate import translated
+
+RECORDS = "records.sqlite"
+# What hosts lay aside while they run; a killed server leaves it behind.
+SCRATCH = "scratch"
 
 
 @dataclass(frozen=True)
 class Stores:
-    """The stores of a server; owns the lock on its data folder until `close`."""
+    """The stores of a server; owns the lock on its data folder until `close`.
+
+    `scratch` is a folder for files that need not survive, made by who needs it.
+    """
 
     records: Records
+    access: AccessRecords
+    lives: Lives
+    alerts: Alerts
     blobs: Blobs
     lock: sqlite3.Connection
+    scratch: Path
 
     async def check(self) -> None:
         """Returns if something could be stored now. Raises StoreError."""
@@ -42,10 +61,20 @@ def open_stores(folder: Path) -> Stores:
         pass
     lock = _lock(folder)
     try:
-        records = folder / "records.sqlite"
+        records = folder / RECORDS
         _refuse_lost(records, folder / "blobs")
+        shutil.rmtree(folder / SCRATCH, ignore_errors=True)
         # In this order: a folder with blobs has records.
-        return Stores(sqlite_records(records), FileBlobs(folder / "blobs"), lock)
+        database = sqlite_database(records)
+        return Stores(
+            SqlRecords(database),
+            SqlAccess(database),
+            SqlLives(database),
+            SqlAlerts(database),
+            FileBlobs(folder / "blobs"),
+            lock,
+            folder / SCRATCH,
+        )
     except StoreError:
         lock.close()
         raise

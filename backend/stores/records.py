@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
@@ -12,29 +10,41 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Engine,
     Table,
     bindparam,
     delete,
     func,
     insert,
     select,
+    true,
     update,
 )
 
-from backend.stores import schema, tables
+from backend.stores import tables
 from backend.stores.contracts import (
+    AssimilationRecord,
+    Checkpoint,
     Contribution,
     EvaluationRecord,
+    Passage,
     RoundRecord,
     RoundResult,
     VersionRecord,
 )
-from backend.stores.translate import translated
+from backend.stores.database import Database
 
-Result = TypeVar("Result")
-Row = TypeVar("Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution)
+Row = TypeVar(
+    "Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution, AssimilationRecord, Checkpoint
+)
 
+_OF_RUNS = (
+    tables.assimilations,
+    tables.checkpoints,
+    tables.contributions,
+    tables.evaluations,
+    tables.versions,
+    tables.rounds,
+)
 # What a client gave in a round, added to what it gave before. Made once, which costs more than to run it.
 _ADD_TO_CONTRIBUTION = (
     update(tables.contributions)
@@ -51,13 +61,10 @@ _ADD_TO_CONTRIBUTION = (
 
 
 class SqlRecords:
-    """Implements Records; all calls run in one thread of its own. `place` names the database in errors."""
+    """Implements Records."""
 
-    def __init__(self, engine: Engine, place: str) -> None:
-        self._engine, self._place = engine, place
-        self._thread = ThreadPoolExecutor(1, "records")
-        with translated(f"The records in {place} cannot be opened"):
-            schema.upgrade(engine, place)
+    def __init__(self, database: Database) -> None:
+        self._database, self._do = database, database.do
 
     async def open_run(self, task: str, bundle: str) -> int:
         """See Records."""
@@ -69,21 +76,59 @@ class SqlRecords:
             if found is None:
                 connection.execute(insert(tables.tasks).values(task=task, bundle=bundle))
                 found = connection.execute(query).scalar_one()
+            once_more = {"openings": tables.tasks.c.openings + 1}
+            connection.execute(update(tables.tasks).where(tables.tasks.c.run == found).values(once_more))
             return found
 
         return await self._do(work)
 
+    async def openings(self, run: int) -> int:
+        """See Records."""
+        query = select(tables.tasks.c.openings).where(tables.tasks.c.run == run)
+        return await self._do(lambda connection: connection.execute(query).scalar_one())
+
     async def record(self, run: int, result: RoundResult) -> None:
         """See Records."""
 
-        def work(connection: Connection) -> None:
-            connection.execute(insert(tables.rounds).values(run=run, **asdict(result.round)))
-            if result.version is not None:
-                connection.execute(insert(tables.versions).values(run=run, **asdict(result.version)))
-            if result.contributions:
-                _add_contributions(connection, run, result.contributions)
+        await self._do(lambda connection: _record(connection, run, result))
 
-        await self._do(work)
+    async def pass_on(self, run: int, passage: Passage, result: RoundResult | None = None) -> set[str]:
+        """See Records."""
+
+        def work(connection: Connection) -> set[str]:
+            table = tables.checkpoints
+            before = _checkpoints(connection, table.c.run == run)
+            rows = [{"run": run, **asdict(one)} for one in passage.assimilations]
+            if rows:
+                connection.execute(insert(tables.assimilations), rows)
+            if result is not None:
+                _record(connection, run, result)
+            connection.execute(delete(table).where(table.c.run == run))
+            connection.execute(insert(table).values(run=run, **asdict(passage.checkpoint)))
+            return before - _checkpoints(connection, true()) - _kept(connection)
+
+        return await self._do(work)
+
+    async def checkpoint(self, run: int) -> Checkpoint | None:
+        """See Records."""
+        return next(iter(await self._all(tables.checkpoints, Checkpoint, run, "run")), None)
+
+    async def assimilations(
+        self, run: int, after: int = 0, last: int | None = None
+    ) -> list[AssimilationRecord]:
+        """See Records."""
+        table = tables.assimilations
+        query = select(*_columns(table, AssimilationRecord)).where(table.c.run == run, table.c.number > after)
+        newest = query.order_by(table.c.number.desc()).limit(last)
+        rows = await self._do(lambda connection: connection.execute(newest).all())
+        return [AssimilationRecord(*row) for row in reversed(rows)]
+
+    async def add_measurement(self, run: int, number: int, loss: float, metrics: dict[str, float]) -> None:
+        """See Records."""
+        table = tables.assimilations
+        which = (table.c.run == run) & (table.c.number == number)
+        change = update(table).where(which).values(loss=loss, metrics=metrics)
+        await self._do(lambda connection: connection.execute(change))
 
     async def add_first_version(self, run: int, version: VersionRecord) -> None:
         """See Records."""
@@ -145,7 +190,7 @@ class SqlRecords:
             if numbers:
                 connection.execute(update(table).where(going).values(let_go=now), numbers)
             gone = _blobs(connection, (table.c.run == run) & (table.c.let_go == now))
-            return gone - _blobs(connection, table.c.let_go.is_(None))
+            return gone - _kept(connection) - _checkpoints(connection, true())
 
         return await self._do(work)
 
@@ -153,7 +198,7 @@ class SqlRecords:
         """See Records."""
 
         def work(connection: Connection) -> set[str]:
-            return _blobs(connection, tables.versions.c.let_go.is_(None)) | _bundles(connection)
+            return _kept(connection) | _checkpoints(connection, true()) | _bundles(connection)
 
         return await self._do(work)
 
@@ -178,6 +223,17 @@ class SqlRecords:
 
         return await self._do(work)
 
+    async def forget_task(self, task: str) -> None:
+        """See Records."""
+
+        def work(connection: Connection) -> None:
+            runs = select(tables.tasks.c.run).where(tables.tasks.c.task == task)
+            for table in _OF_RUNS:
+                connection.execute(delete(table).where(table.c.run.in_(runs)))
+            connection.execute(delete(tables.tasks).where(tables.tasks.c.task == task))
+
+        await self._do(work)
+
     async def check(self) -> None:
         """See Records."""
         # Changes nothing, but takes the lock of a writer.
@@ -186,22 +242,21 @@ class SqlRecords:
 
     async def close(self) -> None:
         """See Records."""
-        await self._do(lambda _connection: None)
-        self._engine.dispose()
-        self._thread.shutdown()
+        await self._database.close()
 
     async def _all(self, table: Table, kind: type[Row], run: int, *order: str) -> list[Row]:
         by = [table.c[name] for name in order]
         query = select(*_columns(table, kind)).where(table.c.run == run).order_by(*by)
         return await self._do(lambda connection: [kind(*row) for row in connection.execute(query)])
 
-    async def _do(self, work: Callable[[Connection], Result]) -> Result:
-        """Runs `work` in the store's thread as one transaction."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
 
-    def _transaction(self, work: Callable[[Connection], Result]) -> Result:
-        with translated(f"The records in {self._place} cannot be used"), self._engine.begin() as connection:
-            return work(connection)
+def _record(connection: Connection, run: int, result: RoundResult) -> None:
+    """Adds a round with all that belongs to it."""
+    connection.execute(insert(tables.rounds).values(run=run, **asdict(result.round)))
+    if result.version is not None:
+        connection.execute(insert(tables.versions).values(run=run, **asdict(result.version)))
+    if result.contributions:
+        _add_contributions(connection, run, result.contributions)
 
 
 def _add_contributions(connection: Connection, run: int, more: Sequence[Contribution]) -> None:
@@ -228,6 +283,18 @@ def _columns(table: Table, kind: type[Row]) -> list[Column[Any]]:
 
 def _bundles(connection: Connection) -> set[str]:
     return set(connection.scalars(select(tables.tasks.c.bundle)))
+
+
+def _kept(connection: Connection) -> set[str]:
+    """Addresses of the blobs of versions that were not let go."""
+    return _blobs(connection, tables.versions.c.let_go.is_(None))
+
+
+def _checkpoints(connection: Connection, which: ColumnElement[bool]) -> set[str]:
+    """Addresses of the vectors of checkpoints."""
+    table = tables.checkpoints
+    rows = connection.execute(select(table.c.weights, table.c.slot).where(which))
+    return {address for row in rows for address in row if address is not None}
 
 
 def _blobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:

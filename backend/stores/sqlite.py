@@ -9,6 +9,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from backend.errors import StoreError
+from backend.stores.database import Database
 from backend.stores.records import SqlRecords
 from backend.stores.translate import translated
 
@@ -16,11 +17,16 @@ _BUSY_MILLISECONDS = 5000
 
 
 def sqlite_records(path: Path) -> SqlRecords:
-    """The embedded `Records`: one file with a write-ahead log. Raises StoreError when it is damaged."""
+    """The embedded `Records`, alone in their database. Raises StoreError when it is damaged."""
+    return SqlRecords(sqlite_database(path))
+
+
+def sqlite_database(path: Path) -> Database:
+    """The embedded database: one file with a write-ahead log. Raises StoreError when it is damaged."""
     with translated(f"The records in {path} cannot be opened"):
         engine = sqlite_engine(path)
         _check_pages(engine, path)
-    return SqlRecords(engine, str(path))
+    return Database(engine, str(path))
 
 
 def sqlite_engine(path: Path) -> Engine:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, Float, ForeignKey, Integer, MetaData, String, Table, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
 
 metadata = MetaData()
 
@@ -17,6 +29,7 @@ tasks = Table(
     Column("run", Integer, primary_key=True),
     Column("task", String(64), nullable=False),
     Column("bundle", String(64), nullable=False),
+    Column("openings", Integer, nullable=False, server_default="0"),
     UniqueConstraint("task", "bundle"),
 )
 
@@ -35,6 +48,7 @@ rounds = Table(
     Column("ended", Float, nullable=False),
     Column("refusals", JSON, nullable=False, server_default="{}"),
     Column("accepted_by", JSON, nullable=False, server_default="{}"),
+    Column("losses", JSON, nullable=False, server_default="{}"),
 )
 
 versions = Table(
@@ -53,6 +67,7 @@ versions = Table(
     Column("created", Float, nullable=False),
     Column("control", String(64)),
     Column("let_go", Float),
+    Column("privacy", JSON(none_as_null=True)),
 )
 
 evaluations = Table(
@@ -76,4 +91,166 @@ contributions = Table(
     Column("accepted", Integer, nullable=False),
     Column("refused", Integer, nullable=False),
     Column("examples", Integer, nullable=False),
+)
+
+# Results of work units that are in the model, in the order in which they came there.
+assimilations = Table(
+    "assimilations",
+    metadata,
+    _run(),
+    Column("number", Integer, primary_key=True),
+    Column("epoch", Integer, nullable=False),
+    Column("unit", Integer, nullable=False),
+    Column("shard", Integer, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("examples", Integer, nullable=False),
+    Column("client", String(16), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("backend", String(32), nullable=False),
+    Column("base", Integer, nullable=False),
+    Column("staleness", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("lost", Float, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("loss", Float),
+    Column("metrics", JSON, nullable=False),
+)
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    _run(),
+    Column("at", Float, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("base", Integer, nullable=False),
+    Column("weights", String(64), nullable=False),
+    Column("slot", String(64)),
+    Column("count", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+# Of accounts. Secrets lie here as SHA-256 only, passwords as argon2id.
+
+
+def _account() -> Column[str]:
+    return Column("account", ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True)
+
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("operator", Boolean, nullable=False),
+    Column("password", String(200)),
+    Column("created", Float, nullable=False),
+)
+
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("id", String(1400), primary_key=True),
+    _account(),
+    Column("name", String(64), nullable=False),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("uses", Integer, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("used", Float),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("secret", String(64), primary_key=True),
+    _account(),
+    Column("agent", String(200), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("secret", String(64), primary_key=True),
+    _account(),
+    Column("name", String(64), nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("task", String(64)),
+    Column("created", Float, nullable=False),
+    Column("used", Float),
+    Column("expires", Float),
+)
+
+roles = Table(
+    "roles",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("account", ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("role", String(16), nullable=False),
+)
+
+sign_in_links = Table(
+    "sign_in_links",
+    metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("account", ForeignKey("accounts.id", ondelete="CASCADE"), index=True),
+    Column("operator", Boolean, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("task", String(64), nullable=False, index=True),
+    Column("note", String(100), nullable=False),
+    Column("uses", Integer),
+    Column("used", Integer, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("expires", Float),
+)
+
+admissions = Table(
+    "admissions",
+    metadata,
+    Column("visitor", String(64), primary_key=True),
+    Column("invitation", ForeignKey("invitations.secret", ondelete="CASCADE"), primary_key=True),
+    Column("created", Float, nullable=False),
+)
+
+# Of owners, by the name of their task.
+
+lives = Table(
+    "lives",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("running", String(16), nullable=False),
+    Column("ended", String(16), nullable=False),
+    Column("by_owner", Boolean, nullable=False),
+    Column("reason", String(500), nullable=False),
+    Column("since", Float, nullable=False),
+)
+
+bans = Table(
+    "bans",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("client", String(16), primary_key=True),
+    Column("reason", String(500), nullable=False),
+    Column("since", Float, nullable=False),
+)
+
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("task", String(64), nullable=False, index=True),
+    Column("trouble", String(32), nullable=False),
+    Column("text", String(1000), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("cleared", Float),
+    Column("acknowledged", Float),
 )

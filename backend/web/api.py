@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from backend.services.catalogue import Catalogue
+from backend.services.units.scores import result_told
 from backend.web.blobs import blob
+from backend.web.deposits import deposit
+from backend.web.identity import summaries_for
+from backend.web.lineage import lineage
 from backend.web.metrics import metrics
 from backend.web.queries import number_asked
 from backend.web.sockets import task_socket
@@ -25,9 +31,14 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks/{name}", task),
         Route("/api/tasks/{name}/model", model),
         Route("/api/tasks/{name}/data", data),
+        Route("/api/tasks/{name}/disclosure", disclosure),
+        Route("/api/tasks/{name}/about", about),
         Route("/api/tasks/{name}/versions", versions),
         Route("/api/tasks/{name}/contributions", contributions),
         Route("/api/tasks/{name}/rounds", rounds),
+        Route("/api/tasks/{name}/mesh", mesh),
+        Route("/api/tasks/{name}/units/history", results),
+        Route("/api/tasks/{name}/weights/{sha256}", deposit, methods=["PUT"]),
         WebSocketRoute("/api/tasks/{name}/socket", task_socket),
         Route("/blobs/{sha256}", blob),
         Route("/healthz", healthz),
@@ -37,8 +48,8 @@ def routes() -> list[BaseRoute]:
 
 
 async def tasks(request: Request) -> Response:
-    """All tasks."""
-    return _fresh({"tasks": _catalogue(request).summaries()})
+    """All tasks that the asker may find here."""
+    return _fresh({"tasks": await summaries_for(request)})
 
 
 async def task(request: Request) -> Response:
@@ -51,6 +62,19 @@ async def model(request: Request) -> Response:
     name, dist = request.path_params["name"], request.app.state.settings.dist
     inspection = await asyncio.to_thread(_catalogue(request).inspection, name, dist)
     return _fresh(inspection.to_json())
+
+
+async def disclosure(request: Request) -> Response:
+    """What the server, other participants and readers of the model can learn, in sentences."""
+    return _fresh(asdict(_catalogue(request).disclosure(request.path_params["name"])))
+
+
+async def about(request: Request) -> Response:
+    """What a task's owner says of it, its data and their people, and which task came before and after."""
+    name = request.path_params["name"]
+    detail = _catalogue(request).detail(name)
+    said = {key: msgspec.to_builtins(getattr(detail.file, key)) for key in ("licence", "consent", "ethics")}
+    return _fresh({"html": detail.readme_html, **said, **await lineage(request, name)})
 
 
 async def data(request: Request) -> Response:
@@ -75,6 +99,19 @@ async def rounds(request: Request) -> Response:
     name = request.path_params["name"]
     found = await _catalogue(request).rounds(name, after, min(last, MOST_ROUNDS), before)
     return _fresh({"rounds": found})
+
+
+async def mesh(request: Request) -> Response:
+    """Who is in the mesh of a decentralized task, their links, and who averages with whom."""
+    return _fresh(_catalogue(request).mesh(request.path_params["name"]))
+
+
+async def results(request: Request) -> Response:
+    """The results of work units that are in the model of a volunteer task."""
+    after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
+    host = _catalogue(request).units(request.path_params["name"])
+    found = await host.assimilations(after, min(last, MOST_ROUNDS))
+    return _fresh({"results": [result_told(one) for one in found]})
 
 
 async def readyz(request: Request) -> Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,21 +12,50 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
 
+from backend.protocols.rate import Rate
+from backend.services.access.access import access_to
+from backend.services.access.attempts import Attempts
 from backend.services.catalogue import Catalogue
+from backend.services.deletion import Deletions
+from backend.services.drafts.desk import TASKS, Desk
+from backend.services.exports.exporter import Exporter
+from backend.services.exports.results import Results
 from backend.services.logbook import Logbook
 from backend.services.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
-from backend.web import api, failures, pages
+from backend.web import (
+    accounts,
+    api,
+    auth,
+    copies,
+    draftpages,
+    drafts,
+    failures,
+    invitations,
+    keys,
+    manage,
+    owners,
+    pages,
+    results,
+    reviews,
+    tried,
+)
+from backend.web.connections import Connections
+from backend.web.guard import guarded
 from backend.web.metrics import Metrics
+from backend.web.numbers import bound_numbers
+from backend.web.openapi import handlers as openapi
+from backend.web.origin import SameOrigin
 from backend.web.security import SecurityHeaders
-from backend.web.static import BuiltFiles
+from backend.web.static import PublicFiles
 
 
 def build_app(settings: Settings) -> Starlette:
     """The whole server as an ASGI application; its lifespan opens the stores and hosts the tasks.
 
-    `app.state` holds `settings`, and from start-up on `stores` and `services` (the Catalogue).
+    `app.state` holds `settings`, and from start-up on `stores`, `services` (the Catalogue), `access`, `desk`
+    and `first_link`: the secret of a link for the first operator, None where there is one.
     """
 
     @asynccontextmanager
@@ -32,24 +63,73 @@ def build_app(settings: Settings) -> Starlette:
         figures = Metrics()
         stores = open_stores(settings.data_dir)
         observers = Observers([Logbook(), figures])
-        catalogue = Catalogue(stores, settings.ops_file, observers, settings.limits, settings.hooks)
+        catalogue = Catalogue(
+            stores,
+            settings.ops_file,
+            observers,
+            settings.limits,
+            settings.hooks,
+            settings.ice,
+            settings.outside,
+            settings.parameters,
+        )
+        exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)
         app.state.stores, app.state.services, app.state.metrics = stores, catalogue, figures
+        access = access_to(stores.access, time.time)
+        app.state.access, app.state.connections = access, Connections()
+        per_minute = settings.limits.sign_ins_per_minute
+        app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
+        app.state.results = Results(catalogue, stores.blobs, exporter)
+        deletions = app.state.deletions = Deletions(
+            settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
+        )
+        desk = app.state.desk = Desk(
+            settings.data_dir, settings.limits, catalogue, access.roles, stores.lives, time.time
+        )
+        looking = asyncio.create_task(app.state.connections.run())
         try:
-            await catalogue.start(settings.tasks, settings.overrides)
+            await exporter.start()
+            await stores.access.clear(time.time())
+            app.state.first_link = await access.links.first()
+            await deletions.finish()
+            await catalogue.start(settings.tasks, settings.overrides, settings.data_dir / TASKS)
+            await desk.start()
             figures.watch(lambda: catalogue.hosts)
             yield
         finally:
+            looking.cancel()
+            await exporter.stop()
+            await desk.stop()
             await catalogue.stop()
             await stores.close()
 
+    bound_numbers()
     app = Starlette(
         routes=[
-            *pages.routes(),
-            *api.routes(),
+            *guarded(
+                [
+                    *pages.routes(),
+                    *api.routes(),
+                    *results.routes(),
+                    *auth.routes(),
+                    *accounts.routes(),
+                    *keys.routes(),
+                    *owners.routes(),
+                    *drafts.routes(),
+                    *draftpages.routes(),
+                    *tried.routes(),
+                    *copies.routes(),
+                    *reviews.routes(),
+                    *manage.routes(),
+                    *invitations.routes(),
+                    *openapi.routes(),
+                ]
+            ),
             # TF.js and its WASM shrink to a third; blobs are numbers and do not shrink.
-            Mount("/static/dist", GZipMiddleware(BuiltFiles(directory=settings.dist, check_dir=False))),
+            Mount("/docs", GZipMiddleware(PublicFiles(settings.site, pages=True))),
+            Mount("/static/dist", GZipMiddleware(PublicFiles(settings.dist))),
         ],
-        middleware=[Middleware(SecurityHeaders)],
+        middleware=[Middleware(SecurityHeaders), Middleware(SameOrigin)],
         exception_handlers=failures.handlers(),
         lifespan=lifespan,
     )

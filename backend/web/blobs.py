@@ -12,25 +12,41 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from backend.errors import GoneError, NotFoundError
+from backend.services.access.rules import ANYBODY, may
 from backend.stores.embedded import Stores
 from backend.web.files import EXTENSION
+from backend.web.identity import identify
 
 IMMUTABLE = "public, max-age=31536000, immutable"
+PRIVATE = "private, max-age=31536000, immutable"
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 async def blob(request: Request) -> Response:
     """`GET /blobs/{sha256}`: whole, by Range, or not at all where the reader has it already."""
     address = request.path_params["sha256"]
-    path = await _path(request.app.state.stores, address)
-    headers = {"ETag": f'"{address}"', "Cache-Control": IMMUTABLE, "Accept-Ranges": "bytes"}
-    if _has(request.headers.get("if-none-match", ""), address):
+    cached = await _cached(request, address)
+    path = request.app.state.services.snapshot(address) or await _path(request.app.state.stores, address)
+    headers = {"ETag": f'"{address}"', "Cache-Control": cached, "Accept-Ranges": "bytes"}
+    if has_already(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)
     asked = request.headers.get("range", "")
     if request.headers.get("if-range", f'"{address}"') != f'"{address}"':
         asked = ""
     catalogue = request.app.state.services
     return FilePart(path, asked, headers, lambda count: catalogue.fetched(address, count))
+
+
+async def _cached(request: Request, address: str) -> str:
+    """How a blob may be cached. Raises NotFoundError for one of tasks that the asker may not know of."""
+    places = request.app.state.services.places_of(address)
+    if not places or any(may(ANYBODY, "view", place) for place in places):
+        return IMMUTABLE
+    identity = await identify(request)
+    if not any(may(identity, "view", place) for place in places):
+        raise NotFoundError(f"There is nothing at the address {address}.")
+    # Not by proxies: they would give it to anybody.
+    return PRIVATE
 
 
 async def _path(stores: Stores, address: str) -> Path:
@@ -46,7 +62,8 @@ async def _path(stores: Stores, address: str) -> Path:
         ) from None
 
 
-def _has(if_none_match: str, address: str) -> bool:
+def has_already(if_none_match: str, address: str) -> bool:
+    """Whether an If-None-Match header names this address."""
     tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
     return f'"{address}"' in tags or "*" in tags
 

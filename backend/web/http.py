@@ -22,6 +22,8 @@ from backend.web.websocket import Sockets
 
 # Whoever is over a limit is told if its request comes within so many seconds.
 REFUSED_SECONDS = 2
+# What is put here may take as long as its bytes at the least speed, but no longer.
+LONGEST_SECONDS = 300
 
 
 class Http(HttpToolsProtocol):
@@ -88,16 +90,21 @@ class Http(HttpToolsProtocol):
         forwarded = [value.decode("latin-1") for name, value in self.headers if name == b"x-forwarded-for"]
         self._visit.speaks_for(forwarded)
         super().on_headers_complete()
+        if self.scope["method"] in ("PUT", "PATCH"):
+            self._relax()
+            self._expect(self._limits.seconds_for(_length(self.headers)))
 
     def on_message_complete(self) -> None:
         """uvicorn's own; nothing is due until the next request."""
         self._relax()
         super().on_message_complete()
 
-    def _expect(self) -> None:
+    def _expect(self, seconds: float | None = None) -> None:
+        """A request is to be here whole in so many seconds, by default in those of a short one."""
         if self._deadline is None:
-            seconds = REFUSED_SECONDS if self._visit.refusal else self._limits.request_seconds
-            self._deadline = self.loop.call_later(seconds, self._be_late)
+            usual = self._limits.request_seconds if seconds is None else min(seconds, LONGEST_SECONDS)
+            due = REFUSED_SECONDS if self._visit.refusal else usual
+            self._deadline = self.loop.call_later(due, self._be_late, due)
 
     def _relax(self) -> None:
         if self._deadline is not None:
@@ -109,10 +116,9 @@ class Http(HttpToolsProtocol):
             self._unread.cancel()
             self._unread = None
 
-    def _be_late(self) -> None:
+    def _be_late(self, seconds: float) -> None:
         self._deadline = None
-        seconds = self._limits.request_seconds
-        self._refuse(408, f"A request must be here whole within {seconds} seconds.")
+        self._refuse(408, f"A request must be here whole within {seconds:.0f} seconds.")
 
     def _refuse(self, status: int, message: str) -> None:
         """Says so, if no other answer is under way, and closes."""
@@ -147,6 +153,12 @@ class Http(HttpToolsProtocol):
             with_files(app, cycle, self._limits) if error is None else _refused(self.config.app, error)
         )
         super()._start_asgi_task(cycle, served)
+
+
+def _length(headers: list[tuple[bytes, bytes]]) -> int:
+    """Bytes of the body that a head announces; 0 where it does not say."""
+    said = dict(headers).get(b"content-length", b"")
+    return int(said) if said.isdigit() and len(said) < 16 else 0
 
 
 def _refused(app: Any, error: MingaError) -> ASGIApp:

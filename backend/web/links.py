@@ -62,6 +62,11 @@ class SocketLink:
         """See Connection."""
         self._connection.take_by(taker)
 
+    @property
+    def backlog(self) -> int:
+        """See Connection."""
+        return self._connection.backlog
+
     def send(self, frame: bytes) -> None:
         """See Link."""
         if self.closing:

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from backend.errors import ForbiddenError
 from backend.services import observer as happened
+from backend.web.unit_metrics import UnitFigures, UnitsStanding
 from backend.web.words import BACKENDS, KINDS
 
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
@@ -40,6 +41,10 @@ class Host(Protocol):
     def received(self) -> int: ...
     @property
     def sent(self) -> int: ...
+    @property
+    def carried(self) -> int: ...
+    @property
+    def ways(self) -> Sequence[str]: ...
 
 
 class Metrics:
@@ -68,18 +73,44 @@ class Metrics:
         self._version = Gauge(
             "minga_version", "Newest version made since the start", task, registry=self.registry
         )
+        self._dropped = self._count(
+            "masked_dropped", "Clients that shared masks, but whose update is missing"
+        )
+        self._unmasking = Histogram(
+            "minga_unmask_seconds",
+            "Seconds of taking the masks off a sum",
+            task,
+            registry=self.registry,
+            buckets=AGGREGATE_SECONDS,
+        )
+
+        self._averaging = Histogram(
+            "minga_averaging_seconds",
+            "Seconds that peers took to average, the slowest of a round",
+            task,
+            registry=self.registry,
+            buckets=SECONDS,
+        )
+        self._units = UnitFigures(self.registry)
 
     def _count(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"minga_{name}", text, ["task", *labels], registry=self.registry)
 
     def notice(self, task: str, event: happened.Event) -> None:
         """See Observer."""
+        self._units.notice(task, event)
         match event:
             case happened.UpdateAccepted():
                 self._accepted.labels(task).inc()
                 self._examples.labels(task).inc(event.examples)
             case happened.UpdateRefused():
                 self._refused.labels(task, event.code).inc()
+            case happened.SumUnmasked():
+                self._examples.labels(task).inc(event.examples)
+                self._dropped.labels(task).inc(event.dropped)
+                self._unmasking.labels(task).observe(event.seconds)
+            case happened.PeersAveraged():
+                self._averaging.labels(task).observe(event.seconds)
             case happened.RoundEnded(ended, version):
                 self._rounds.labels(task, ended.outcome).inc()
                 self._seconds.labels(task).observe(ended.seconds)
@@ -95,6 +126,7 @@ class Metrics:
     def watch(self, hosts: Callable[[], Iterable[Host]]) -> None:
         """Reads the hosts that there are, too, whenever somebody asks."""
         self.registry.register(_Standing(hosts))
+        self.registry.register(UnitsStanding(hosts))
 
 
 class _Standing(Collector):
@@ -107,14 +139,21 @@ class _Standing(Collector):
         trouble = GaugeMetricFamily("minga_paused", "1 while a task waits for its stores", labels=["task"])
         received = CounterMetricFamily("minga_received_bytes", "Bytes of updates received", labels=["task"])
         sent = CounterMetricFamily("minga_sent_bytes", "Bytes of frames and blobs sent", labels=["task"])
+        carried = CounterMetricFamily(
+            "minga_carried_bytes", "Bytes carried from peer to peer of a mesh", labels=["task"]
+        )
+        links = GaugeMetricFamily("minga_links", "Ends of links between peers", labels=["task", "way"])
         for host in self._hosts():
+            carried.add_metric([host.name], host.carried)
+            for way, count in Counts(host.ways).items():
+                links.add_metric([host.name, way], count)
             received.add_metric([host.name], host.received)
             sent.add_metric([host.name], host.sent)
             for (kind, backend), count in Counts(map(_known, host.clients)).items():
                 clients.add_metric([host.name, kind, backend], count)
             waiting.add_metric([host.name], host.waiting)
             trouble.add_metric([host.name], float(host.trouble is not None))
-        return [clients, waiting, trouble, received, sent]
+        return [clients, waiting, trouble, received, sent, carried, links]
 
 
 def _known(client: tuple[str, str]) -> tuple[str, str]:

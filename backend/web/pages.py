@@ -4,40 +4,64 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from backend.services.averages import averages_of
 from backend.services.catalogue import Catalogue
 from backend.services.devices import DEVICES
+from backend.services.gallery import Search, by_need, topics
 from backend.services.inspection import fastest
+from backend.services.publishing import publication
+from backend.services.traffic import round_bytes
+from backend.web.identity import signed_in, summaries_for
+from backend.web.languages import FALLBACK, catalogue, language_of
+from backend.web.lineage import lineage
 from backend.web.queries import number_asked
-from backend.web.words import FILTERS, kept
+from backend.web.security import POLICY, policy
+from backend.web.words import Words
 
 SOURCES = "webapp/static/src/page"
+WORDS = "webapp/static/src/shared/words"
 FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
+# Where one takes part in tasks of another scheme than the usual.
+TRAINING = {"decentralized": "mesh.html", "volunteer": "units.html"}
 
 
 def routes() -> list[BaseRoute]:
     """Gallery, the four pages of a task, and the logo as the pages' icon."""
     return [
-        Route("/", gallery, name="gallery"),
+        page_route("/", gallery),
         Route("/favicon.svg", favicon, name="favicon"),
-        Route("/tasks/{name}", task, name="task"),
-        Route("/tasks/{name}/model", model, name="model"),
-        Route("/tasks/{name}/rounds", rounds, name="rounds"),
-        Route("/tasks/{name}/train", train, name="train"),
+        page_route("/tasks/{name}", task),
+        page_route("/tasks/{name}/model", model),
+        page_route("/tasks/{name}/rounds", rounds),
+        page_route("/tasks/{name}/train", train),
     ]
 
 
+def page_route(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+    """A page, which shrinks to a third on its way: that counts where the network is slow."""
+    return Route(path, endpoint, middleware=[Middleware(GZipMiddleware)])
+
+
 async def gallery(request: Request) -> Response:
-    return render(request, "gallery.html", {"tasks": _services(request).summaries()})
+    asked = request.query_params
+    search = Search(asked.get("q", "").strip(), asked.get("topic", ""))
+    tasks = by_need(one for one in await summaries_for(request) if one["state"] != "archived")
+    found = sum(search.finds(task) for task in tasks)
+    context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": found}
+    return render(request, "gallery.html", context)
 
 
 async def favicon(request: Request) -> Response:
@@ -50,6 +74,7 @@ async def task(request: Request) -> Response:
     context["versions"] = await services.versions(name)
     context["contributions"] = await services.contributions(name)
     context["rounds"] = await services.rounds(name, 0, FEW_ROUNDS)
+    context |= await lineage(request, name)
     return render(request, "task.html", context)
 
 
@@ -66,7 +91,6 @@ async def rounds(request: Request) -> Response:
         "newest": before is None,
         "older": oldest if oldest > 1 else None,
         "newer": None if before is None else newer,
-        "kept": kept(context["plan"].checkpoints),
     }
     return render(request, "rounds.html", context)
 
@@ -95,26 +119,31 @@ async def train(request: Request) -> Response:
     services, name = _services(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await services.versions(name)
-    return render(request, "train.html", context)
+    page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train.html"), context)
+    if (url := context["plan"].data.url) is not None:
+        page.headers[POLICY] = policy(url.origins)
+    return page
 
 
 def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> HTMLResponse:
-    """The page of `template`, with the built scripts and styles that belong to it."""
+    """The page of `template` in the reader's language, with the built scripts and styles that it needs."""
     webapp, dist = _webapp(request), request.app.state.settings.dist
+    language = language_of(template, request.headers.get("accept-language", ""))
     # Pages without a script of their own, such as errors, take the gallery's.
-    built = assets(dist, f"{SOURCES}/{Path(template).stem}.ts") or assets(dist, f"{SOURCES}/gallery.ts")
+    entries = (f"{SOURCES}/{name}.ts" for name in (Path(template).stem, "gallery"))
+    built = next(filter(None, (assets(dist, entry, language) for entry in entries)), None)
     text = (
-        _environment(webapp / "templates")
+        _environment(webapp, language)
         .get_template(template)
-        .render(request=request, built=built, **context)
+        .render(request=request, built=built, language=language, signed_in=signed_in(request), **context)
     )
-    return HTMLResponse(text, status_code=status)
+    return HTMLResponse(text, status, {"Content-Language": language, "Vary": "Accept-Language"})
 
 
-def assets(dist: Path, entry: str) -> dict[str, Any] | None:
-    """Addresses below `dist` of the entry's script and of every style that it or its imports need.
+def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] | None:
+    """Addresses below `dist` of the entry's script, of the modules that it needs and of all their styles.
 
-    None when the web app, or this entry of it, was not built.
+    None when the web app, or this entry of it, was not built. Of the languages, English is in every script.
     """
     path = dist / "manifest.json"
     if not path.is_file():
@@ -122,15 +151,17 @@ def assets(dist: Path, entry: str) -> dict[str, Any] | None:
     manifest = _manifest(path, path.stat().st_mtime_ns)
     if entry not in manifest:
         return None
-    styles: dict[str, None] = {}
-    waiting, seen = [entry], {entry}
+    words = f"{WORDS}/{language}/index.ts"
+    waiting = [entry, *([words] if words in manifest else [])]
+    needed: dict[str, Any] = {}
     while waiting:
-        chunk = manifest[waiting.pop()]
-        styles.update(dict.fromkeys(chunk.get("css", [])))
-        imports = [name for name in chunk.get("imports", []) if name not in seen]
-        seen.update(imports)
-        waiting += imports
-    return {"script": manifest[entry]["file"], "styles": list(styles)}
+        name = waiting.pop(0)
+        if name not in needed:
+            needed[name] = manifest[name]
+            waiting += needed[name].get("imports", [])
+    styles = dict.fromkeys(style for chunk in needed.values() for style in chunk.get("css", []))
+    modules = [chunk["file"] for name, chunk in needed.items() if name != entry]
+    return {"script": manifest[entry]["file"], "modules": modules, "styles": list(styles)}
 
 
 @lru_cache(maxsize=4)
@@ -139,16 +170,20 @@ def _manifest(path: Path, _modified: int) -> dict[str, Any]:
     return manifest
 
 
-@lru_cache(maxsize=4)
-def _environment(templates: Path) -> Environment:
+@lru_cache(maxsize=8)
+def _environment(webapp: Path, language: str) -> Environment:
+    templates, sentences = webapp / "templates", catalogue(webapp / "locales", language)
     environment = Environment(
         loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
-    environment.filters.update(FILTERS)
+    environment.install_gettext_translations(sentences, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.filters.update(Words(language, sentences).filters())
     # The drawing stands in the page itself, so that it takes the colours of light and dark.
     environment.globals["logo"] = Markup((templates / "logo.svg").read_text(encoding="utf-8"))  # noqa: S704
     return environment
@@ -156,13 +191,16 @@ def _environment(templates: Path) -> Environment:
 
 def _task_context(request: Request, name: str) -> dict[str, Any]:
     detail = _services(request).detail(name)
+    parameters = detail.summary["parameters"]
     return {
         "task": detail.summary,
         "readme": Markup(detail.readme_html),  # noqa: S704  (Markdown rendered with HTML disabled)
         "licence": detail.licence,
-        "labels": detail.labels,
-        "try_input": detail.input,
+        "trial": detail.trial,
         "plan": detail.file,
+        "publication": publication(detail.file),
+        "disclosure": _services(request).disclosure(name),
+        "moved": round_bytes(parameters, averages_of(detail.file, parameters)),
     }
 
 

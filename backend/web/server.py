@@ -133,6 +133,7 @@ def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
         ws_per_message_deflate=False,
         ws_ping_interval=ping_seconds,
         ws_ping_timeout=ping_seconds,
+        timeout_keep_alive=settings.limits.keep_alive_seconds,
         access_log=False,
         log_config=None,
         server_header=False,

@@ -1,9 +1,10 @@
-"""The built web app."""
+"""The built web app, and the documentation's pages."""
 
 from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
@@ -15,8 +16,17 @@ from backend.web.blobs import IMMUTABLE
 _HASHED = re.compile(r"-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$")
 
 
-class BuiltFiles(StaticFiles):
-    """Files whose name holds their hash are cached for ever, others are asked for again."""
+class PublicFiles(StaticFiles):
+    """The files of a folder, which may be missing; `pages` where its names are those of pages.
+
+    Caches ask for pages again. Of the web app they keep for ever what has its hash in its name.
+    """
+
+    def __init__(self, folder: Path, *, pages: bool = False) -> None:
+        super().__init__(directory=folder, html=pages, check_dir=False)
+
+    async def check_config(self) -> None:
+        """Nothing: what is asked of a folder that is missing is not there, and no fault of the server."""
 
     def file_response(
         self,
@@ -27,6 +37,6 @@ class BuiltFiles(StaticFiles):
     ) -> Response:
         """Starlette's response with the cache's rule added."""
         response = super().file_response(full_path, stat_result, scope, status_code)
-        hashed = _HASHED.search(os.fspath(full_path))
+        hashed = not self.html and _HASHED.search(os.fspath(full_path))
         response.headers["Cache-Control"] = IMMUTABLE if hashed else "no-cache"
         return response

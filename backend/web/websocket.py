@@ -11,11 +11,13 @@ from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
+from websockets.typing import Subprotocol
 
 from backend.errors import FrameError, IdleError, MingaError, TooFastError, TooLongError, TooSlowError
 from backend.protocols.rate import NEVER
 from backend.web.doors import Visit
 from backend.web.links import EXTENSION, Taker, close_reason, last_frame
+from backend.wire.mesh_fields import MESH_PROTOCOL
 from backend.wire.messages import PROTOCOL
 
 MAX_FRAGMENTS = 64
@@ -126,8 +128,8 @@ class Sockets(WebSocketsSansIOProtocol):
             super().handle_connect(event)
             return
         response = self.conn.accept(event)
-        if response.status_code == 101 and _asks_for_us(event.headers):
-            response.headers["Sec-WebSocket-Protocol"] = PROTOCOL
+        if response.status_code == 101 and (protocol := _protocol_of(event.headers)) is not None:
+            response.headers["Sec-WebSocket-Protocol"] = protocol
         self.conn.send_response(response)
         self.handshake_complete = True
         self.refuse(self._refusal)
@@ -293,6 +295,7 @@ class Sockets(WebSocketsSansIOProtocol):
             self.transport.abort()
 
 
-def _asks_for_us(headers: Headers) -> bool:
-    offered = ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")
-    return PROTOCOL in (word.strip() for word in offered)
+def _protocol_of(headers: Headers) -> Subprotocol | None:
+    """The protocol of ours that a handshake asks for."""
+    offered = {word.strip() for word in ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")}
+    return next((Subprotocol(one) for one in (PROTOCOL, MESH_PROTOCOL) if one in offered), None)

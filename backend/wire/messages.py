@@ -6,41 +6,49 @@ Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-25
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
-PROTOCOL = "minga.1"
-CHUNK_BYTES = 256 * 1024
-
-Token = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]+\Z")]
-Word = Annotated[str, Meta(max_length=32, pattern=r"^[a-z0-9-]+\Z")]
-Text = Annotated[str, Meta(max_length=500)]
-Hash = Annotated[str, Meta(min_length=64, max_length=64, pattern=r"^[0-9a-f]+\Z")]
-Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-Metrics = Annotated[dict[Annotated[str, Meta(max_length=64)], float], Meta(max_length=16)]
-# A numerator and a denominator for each metric row of the bundle, added up over examples.
-Sums = Annotated[list[tuple[float, float]], Meta(max_length=2048)]
-Kind = Literal["browser", "peer"]
-Phase = Literal["waiting", "training", "evaluating", "aggregating", "finished"]
-Status = Literal["loading", "ready", "training", "evaluating", "reported", "refused"]
-Source = Literal["server", "clients"]
-
-
-class Frame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
-    """Base of every message."""
-
+# One import for all that is said: what is named twice here is meant for those who import this module.
+from backend.wire.fields import CHUNK_BYTES as CHUNK_BYTES
+from backend.wire.fields import PROTOCOL as PROTOCOL
+from backend.wire.fields import Count, Frame, Text, Token, Word
+from backend.wire.fields import Hash as Hash
+from backend.wire.fields import Kind as Kind
+from backend.wire.fields import Metrics as Metrics
+from backend.wire.fields import Phase as Phase
+from backend.wire.fields import Source as Source
+from backend.wire.fields import Status as Status
+from backend.wire.fields import Sums as Sums
+from backend.wire.masked import MOST_MEMBERS
+from backend.wire.masked import Aggregation as Aggregation
+from backend.wire.masked import Dealt as Dealt
+from backend.wire.masked import Decline as Decline
+from backend.wire.masked import Keys as Keys
+from backend.wire.masked import Masking as Masking
+from backend.wire.masked import Reveal as Reveal
+from backend.wire.masked import Roster as Roster
+from backend.wire.masked import Shares as Shares
+from backend.wire.masked import Survivors as Survivors
+from backend.wire.masked import Unmask as Unmask
+from backend.wire.masked import Vouch as Vouch
 
 # Client to server.
 
 
 class Hello(Frame, frozen=True, tag="hello"):
-    """First frame of a connection. `token` is secret, made once by the client and kept between visits."""
+    """First frame of a connection. `token` is secret, made once by the client and kept between visits.
+
+    `aggregation` says how its updates may be added up, `min_masked` among how many at least where masked.
+    """
 
     token: Token
     kind: Kind
     backend: Word
     agent: Annotated[str, Meta(max_length=64)]
+    aggregation: Annotated[list[Aggregation], Meta(min_length=1, max_length=2)]
+    min_masked: Annotated[int, Meta(ge=0, le=MOST_MEMBERS)]
 
 
 class Ready(Frame, frozen=True, tag="ready"):
@@ -95,18 +103,22 @@ class Leave(Frame, frozen=True, tag="leave"):
     """The volunteer stops; the round goes on without this client."""
 
 
-ClientFrame = Hello | Ready | Offer | Chunk | Evaluation | Leave
+ClientFrame = Hello | Ready | Offer | Chunk | Evaluation | Leave | Keys | Shares | Vouch | Reveal | Decline
 
 # Server to client.
 
 
 class Welcome(Frame, frozen=True, tag="welcome"):
-    """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json."""
+    """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
+
+    `aggregation` is how this client's updates are added up: the task's first choice that it offered.
+    """
 
     task: str
     client: str
     bundle: Hash
     chunk_bytes: int
+    aggregation: Aggregation
 
 
 class Shard(Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,6 +126,21 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True):
 
     sha256: Hash
     examples: Count
+
+
+class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a client does so that its update says little about it or about one of its examples; 0 is nothing.
+
+    The update is clipped to the L2 norm `clip`; Gaussian noise on each value has `noise` times that as its
+    standard deviation. Within training, gradients of `microbatch` examples at a time are clipped to
+    `example_clip`, and the sum of a step's gets noise of `example_noise` times that (Abadi et al. 2016).
+    """
+
+    clip: float
+    noise: float
+    example_clip: float
+    example_noise: float
+    microbatch: Count
 
 
 class Train(Frame, frozen=True, tag="train"):
@@ -124,6 +151,7 @@ class Train(Frame, frozen=True, tag="train"):
     `past_steps` is where a learning-rate schedule stands; 0 for a bundle without one. `proximal_mu` times the
     way from the version's weights is added to each gradient (FedProx, Li et al. 2020). `control` is the
     address of the server's control variate, float32 [trainable] (SCAFFOLD, Karimireddy et al. 2020).
+    With `masking` the update goes up masked, after an exchange of keys; `privacy` bounds what it says.
     """
 
     round: Count
@@ -137,6 +165,8 @@ class Train(Frame, frozen=True, tag="train"):
     seed: Count
     proximal_mu: float
     control: Hash | None
+    masking: Masking | None
+    privacy: Privacy | None
     shards: list[Shard]
     seconds: float
 
@@ -247,5 +277,9 @@ ServerFrame = (
     | Version
     | Evaluated
     | Abandoned
+    | Roster
+    | Dealt
+    | Survivors
+    | Unmask
     | Closing
 )

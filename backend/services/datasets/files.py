@@ -105,11 +105,17 @@ def _zip(path: Path) -> Files:
         raise DataError(f"{path} is damaged, or no zip file ({error}); make it anew.") from error
     members = {item.filename: item for item in archive.infolist() if not item.is_dir()}
     for item in members.values():
-        _check_member(path, item)
+        check_member(path, item)
+        if item.file_size > MAX_FILE_BYTES:
+            raise DataError(
+                f"{path}: {item.filename[:80]} has over {MAX_FILE_BYTES >> 20} MiB; "
+                "cut it into smaller files."
+            )
     return Files(path, _sorted(path, list(members)), lambda name: _member(path, archive, members[name]))
 
 
-def _check_member(path: Path, item: zipfile.ZipInfo) -> None:
+def check_member(path: Path, item: zipfile.ZipInfo) -> None:
+    """Raises DataError where a member of the zip at `path` is a link, leads elsewhere, or is a bomb."""
     name = item.filename
     kind = stat.S_IFMT(item.external_attr >> 16)
     away = name.startswith("/") or ".." in name.split("/") or "\\" in name or ":" in name or "\0" in name
@@ -119,10 +125,6 @@ def _check_member(path: Path, item: zipfile.ZipInfo) -> None:
         )
     if item.flag_bits & 1:
         raise DataError(f"{path} is locked with a password; make it without one.")
-    if item.file_size > MAX_FILE_BYTES:
-        raise DataError(
-            f"{path}: {name[:80]} has over {MAX_FILE_BYTES >> 20} MiB; cut it into smaller files."
-        )
     if item.file_size > _RATIO_MATTERS and item.file_size > MAX_RATIO * max(item.compress_size, 1):
         raise DataError(
             f"{path}: {name[:80]} unpacks to over {MAX_RATIO} times its size; that is no data file."

@@ -65,7 +65,7 @@ def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[Rows]]:
     try:
         with ExitStack() as stack:
             archive = stack.enter_context(zipfile.ZipFile(path))
-            there = [name.removesuffix(".npy") for name in archive.namelist()]
+            there = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
             absent = [name for name in names if name not in there]
             if absent:
                 raise DataError(

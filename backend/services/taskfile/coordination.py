@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import force_setattr
 
+from backend.services.taskfile.averaging import Averaging
 from backend.services.taskfile.server_optimizer import FEDAVG, ServerOptimizerChoice
 from backend.services.taskfile.types import NotNegative, Number, Part, Positive
+from backend.services.taskfile.units import Units
 
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Clients = Annotated[int, Meta(ge=1, le=10_000)]
@@ -78,10 +81,14 @@ class Stop(Part, frozen=True):
 
 
 class Coordination(Part, frozen=True):
-    """How clients work together. Times are seconds."""
+    """How clients work together. Times are seconds.
 
-    scheme: Literal["federated"]
-    rounds: Number
+    `averaging` is how the peers of a decentralized task average among themselves, `units` how the data of a
+    volunteer one are dealt out; None for any other scheme. The `rounds` of the latter are its epochs.
+    """
+
+    scheme: Literal["federated", "decentralized", "volunteer"]
+    rounds: Number = 0
     fraction_train: Annotated[float, Meta(gt=0, le=1)] = 1.0
     min_train_clients: Clients = 2
     min_available_clients: Clients = 2
@@ -91,13 +98,19 @@ class Coordination(Part, frozen=True):
     min_deadline: Seconds | None = None
     adaptive_deadline: bool = True
     gather: Annotated[float, Meta(ge=0, le=3600)] = 1.0
+    grace: Annotated[float, Meta(ge=0, le=3600)] = 5.0
     fraction_evaluate: Fraction | None = None
     min_evaluate_clients: Clients = 2
     evaluate_every: Number = 1
     server_optimizer: ServerOptimizerChoice = FEDAVG
     stop: Stop = Stop()
+    averaging: Averaging | None = None
+    units: Units | None = None
 
     def __post_init__(self) -> None:
+        self._check_passes()
+        if self.averaging is not None and not self.decentralized:
+            raise ValueError('averaging goes with scheme = "decentralized"; take the table out')
         if self.min_deadline is not None and self.min_deadline > self.deadline:
             raise ValueError("min_deadline is over deadline; lower it or raise that")
         if self.quorum > self.min_available_clients:
@@ -110,6 +123,44 @@ class Coordination(Part, frozen=True):
                 "quorum is over min_train_clients, so a round could choose too few clients to succeed; "
                 "lower quorum or raise min_train_clients"
             )
+
+    def _check_passes(self) -> None:
+        """How often all is gone through is said by the scheme's own key, and by no other."""
+        if self.volunteer:
+            if self.units is None:
+                raise ValueError(
+                    'scheme = "volunteer" needs the table [coordination.units] with its `epochs`: write '
+                    "[coordination.units] below the other keys of [coordination], and epochs = 20 below that"
+                )
+            if self.rounds not in (0, self.units.epochs):
+                raise ValueError('rounds does not go with scheme = "volunteer"; say units.epochs')
+            force_setattr(self, "rounds", self.units.epochs)
+            return
+        if self.units is not None:
+            raise ValueError('units goes with scheme = "volunteer"; take the table out')
+        if not self.rounds:
+            # In the words of a key that no scheme could do without.
+            raise ValueError("Object missing required field `rounds`")
+
+    @property
+    def volunteer(self) -> bool:
+        """Whether clients train work units, each of which is blended when it arrives."""
+        return self.scheme == "volunteer"
+
+    @property
+    def wanted(self) -> int:
+        """How many clients it takes."""
+        return 1 if self.volunteer else self.min_available_clients
+
+    @property
+    def decentralized(self) -> bool:
+        """Whether peers average among themselves, and no server adds up."""
+        return self.scheme == "decentralized"
+
+    @property
+    def averages(self) -> Averaging:
+        """How peers average, where they do."""
+        return self.averaging or Averaging()
 
     @property
     def shortest(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import TaskFileError
+from backend.services.taskfile.combinations import contradiction
 from backend.services.taskfile.hints import explained
 from backend.services.taskfile.whole import TaskFile
 
@@ -38,6 +39,8 @@ def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
         task = msgspec.convert(tables, TaskFile)
     except msgspec.ValidationError as error:
         raise TaskFileError(f"{where}: {explained(error)} See docs/reference/task-file.md.") from error
+    if sentence := contradiction(task):
+        raise TaskFileError(f"{where}: {sentence} See docs/reference/task-file.md.")
     return task
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from msgspec import field
 
+from backend.services.taskfile.alerts import Alerts
 from backend.services.taskfile.checkpoints import Checkpoints
 from backend.services.taskfile.coordination import Coordination, Training
 from backend.services.taskfile.data import Data
 from backend.services.taskfile.hooks import Hooks
 from backend.services.taskfile.model import Model
-from backend.services.taskfile.publication import Licence, Security, Try
+from backend.services.taskfile.privacy import Privacy
+from backend.services.taskfile.publication import Access, Consent, Ethics, Licence, Try
+from backend.services.taskfile.security import Security
 from backend.services.taskfile.types import Line, Name, Part
 
 
 class TaskFile(Part, frozen=True):
-    """A whole task.toml."""
+    """A whole task.toml. `follows` names the task of which this is a new version."""
 
     name: Name
     title: Line
@@ -23,15 +26,30 @@ class TaskFile(Part, frozen=True):
     coordination: Coordination
     summary: Line = ""
     topics: list[Line] = field(default_factory=list)
+    follows: Name | None = None
     training: Training = Training()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()
+    alerts: Alerts = Alerts()
     security: Security = Security()
+    privacy: Privacy | None = None
     trial: Try | None = field(name="try", default=None)
     licence: Licence = Licence()
+    consent: Consent = Consent()
+    ethics: Ethics = Ethics()
+    access: Access = Access()
 
     @property
     def fraction_evaluate(self) -> float:
-        """The part of the clients that measure a version: where nothing is said, all on data of their own."""
+        """The part of the clients that measure a version, where nothing is said.
+
+        All, where only clients have the held-out examples. But nobody on their own where updates are masked
+        or private: a measurement would tell of one client's data what its update hides.
+        """
         chosen = self.coordination.fraction_evaluate
-        return (1.0 if self.data.own else 0.0) if chosen is None else chosen
+        if chosen is None:
+            if self.data.url is not None:
+                return 1.0 if self.data.url.held_out else 0.0
+            hidden = self.security.masks or self.privacy is not None
+            return 1.0 if self.data.own and not hidden else 0.0
+        return chosen

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from backend.protocols.phases import IllegalEventError
+from backend.wire.masked import Aggregation
 
 # Products such as 0.29 * 100 fall a hair below the whole number that was meant.
 _HAIR = 1e-9
@@ -25,14 +26,18 @@ def with_reserve(count: int, available: int, over: float) -> int:
 
 @dataclass
 class Present:
-    """A connected client: its time for a step, its own examples, and how often it was chosen."""
+    """A connected client: its time for a step, its own examples, and how often it was chosen.
+
+    Its updates are added up by `aggregation`.
+    """
 
     turns: int
+    aggregation: Aggregation = "open"
     step_ms: float = 0.0
     examples: int = 0
 
 
-class Roster:
+class Attendance:
     """Owned by the machine of the rounds. With `own_data`, one without examples is never selected.
 
     `past` is how often each client took part in earlier runs of the server. Those who took part least are
@@ -45,10 +50,16 @@ class Roster:
         self._past = dict(past)
         self._least = 0
         self._clients: dict[str, Present] = {}
-        self._ready: dict[str, None] = {}
+        # By how their updates are added up.
+        self._ready: dict[Aggregation, dict[str, Present]] = {"open": {}, "masked": {}}
 
     def __contains__(self, client: str) -> bool:
         return client in self._clients
+
+    @property
+    def here(self) -> Collection[str]:
+        """Everybody who is connected."""
+        return self._clients.keys()
 
     def __getitem__(self, client: str) -> Present:
         """A connected client. Raises IllegalEventError for any other."""
@@ -59,37 +70,56 @@ class Roster:
     @property
     def available(self) -> int:
         """How many may be selected."""
-        return len(self._ready)
+        return sum(map(len, self._ready.values()))
+
+    def available_for(self, aggregation: Aggregation) -> int:
+        """How many of them have their updates added up by `aggregation`."""
+        return len(self._ready[aggregation])
+
+    def whose_turn(self, aggregations: Sequence[Aggregation], least: int) -> Aggregation:
+        """Whose updates a round adds up next: of the kinds with `least` available, the one with the client
+        that took part least; the first of those in `aggregations`."""
+        turns = {
+            aggregation: min(one.turns for one in self._ready[aggregation].values())
+            for aggregation in aggregations
+            if self.available_for(aggregation) >= max(1, least)
+        }
+        return min(turns, key=turns.__getitem__, default=aggregations[0])
 
     def is_ready(self, client: str) -> bool:
         """Whether it may be selected."""
-        return client in self._ready
+        return any(client in ready for ready in self._ready.values())
 
-    def join(self, client: str) -> None:
+    def join(self, client: str, aggregation: Aggregation = "open") -> None:
         """A client is here. Raises IllegalEventError when it was before."""
         if client in self._clients:
             raise IllegalEventError(f"Client {client} is here already.")
-        self._clients[client] = Present(max(self._past.get(client, 0), self._least))
+        self._clients[client] = Present(max(self._past.get(client, 0), self._least), aggregation)
 
     def leave(self, client: str) -> None:
         """A client is no longer here."""
+        self.silent(client)
         del self._clients[client]
-        self._ready.pop(client, None)
 
     def ready(self, client: str) -> None:
         """It gave a sign of life: it may be selected if it has what the task needs."""
-        if self[client].examples > 0 or not self._own_data:
-            self._ready[client] = None
+        present = self[client]
+        if present.examples > 0 or not self._own_data:
+            self._ready[present.aggregation][client] = present
         else:
-            self._ready.pop(client, None)
+            self.silent(client)
 
     def silent(self, client: str) -> None:
         """Nothing was heard of it in time: it is not selected before a sign of life."""
-        self._ready.pop(client, None)
+        self._ready[self._clients[client].aggregation].pop(client, None)
 
-    def choose(self, count: int, draw: str) -> tuple[str, ...]:
-        """`count` of those available, in alphabetical order. The same `draw` always draws the same lots."""
-        turns = {client: self._clients[client].turns for client in self._ready}
+    def choose(self, count: int, draw: str, aggregation: Aggregation | None = None) -> tuple[str, ...]:
+        """`count` of those available, in alphabetical order. The same `draw` always draws the same lots.
+
+        With `aggregation` only of those whose updates are added up so.
+        """
+        kinds = self._ready.values() if aggregation is None else [self._ready[aggregation]]
+        turns = {client: one.turns for ready in kinds for client, one in ready.items()}
         self._least = min(turns.values(), default=self._least)
         order = sorted(turns, key=lambda client: (turns[client], _lot(client, draw)))
         return tuple(sorted(order[:count]))

@@ -1,0 +1,88 @@
+"""`minga account`: links with which owners sign in, made on the server's own machine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from backend.commands.asking import DEFAULT, server_at
+from backend.errors import NotFoundError, StoreError
+from backend.services.access.access import access_to
+from backend.settings import read_settings
+from backend.stores.database import Database
+from backend.stores.embedded import RECORDS
+from backend.stores.sql_access import SqlAccess
+from backend.stores.sqlite import sqlite_database
+
+# Where a server listens on this machine, browsers know it by this name, which passkeys need.
+_HERE = ("127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 - compared, not bound.
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its actions."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "account", help="let owners of this server's tasks sign in"
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    link = actions.add_parser("link", help="a link that signs in once, for a first or a lost account")
+    link.add_argument("name", metavar="NAME", nargs="?", help="the account; without it the operator's")
+    link.add_argument("--data-dir", type=Path, help="folder of the server (MINGA_DATA_DIR)")
+    link.add_argument(
+        "--server",
+        metavar="URL",
+        default=os.environ.get("MINGA_SERVER") or DEFAULT,
+        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
+    )
+    link.add_argument("--json", action="store_true", help="report in JSON")
+    link.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Makes a link and prints it; the server may be running meanwhile. Raises NotFoundError or StoreError."""
+    flags = {"data_dir": args.data_dir}
+    records = read_settings(flags, os.environ).data_dir / RECORDS
+    if not records.is_file():
+        raise StoreError(
+            f"There are no records in {records.parent}. Name the server's folder with --data-dir."
+        )
+    address = sign_in_address(server_at(args.server).url, asyncio.run(_link(records, args.name)))
+    print(json.dumps({"link": address}) if args.json else address)
+    return 0
+
+
+def sign_in_address(url: str, code: str) -> str:
+    """Where a link's `code` is used, at the server at `url`: it stands where no log sees it."""
+    parts = urlsplit(url)
+    if parts.hostname in _HERE:
+        port = f":{parts.port}" if parts.port else ""
+        url = f"{parts.scheme}://localhost{port}"
+    return f"{url}/sign-in#{code}"
+
+
+async def _link(path: Path, name: str | None) -> str:
+    database = sqlite_database(path)
+    try:
+        return await _make(database, name)
+    finally:
+        await database.close()
+
+
+async def _make(database: Database, name: str | None) -> str:
+    access = access_to(SqlAccess(database), time.time)
+    accounts = await access.records.accounts()
+    operators = [one for one in accounts if one.operator]
+    if name is None and not operators:
+        return await access.links.make(operator=True)
+    if name is None and len(operators) == 1:
+        return await access.links.make(account=operators[0].id)
+    for one in accounts:
+        if one.name == name:
+            return await access.links.make(account=one.id)
+    names = ", ".join(one.name for one in accounts) or "none"
+    raise NotFoundError(f"Say whose link you need: minga account link NAME. There are: {names}.")

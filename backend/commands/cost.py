@@ -1,0 +1,118 @@
+"""`minga cost`: what a training would have cost on rented machines, and in energy."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from rich.console import Console
+
+from backend.commands.asking import DEFAULT, Asked, keeps_secrets, server_at
+from backend.commands.cost_report import print_cost
+from backend.commands.tokens import token_for
+from backend.errors import NotFoundError, SettingsError
+from backend.services.costs.cost import Cost, cost_of
+from backend.services.costs.prices import OURS, Prices, read_prices
+from backend.services.costs.record import Record, of_rounds, of_units, read_results
+from backend.services.manifest import parse_manifest
+
+# As many rows as a server gives at a time.
+_MOST = 1000
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "cost", help="say what a training would have cost on rented machines, and in energy"
+    )
+    parser.add_argument("name", metavar="NAME", help="the task")
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        default=os.environ.get("MINGA_SERVER") or DEFAULT,
+        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
+    )
+    parser.add_argument(
+        "--prices", type=Path, default=OURS, metavar="FILE", help="your own table of prices; default: ours"
+    )
+    parser.add_argument(
+        "--instance", metavar="NAME", help="reckon with this machine of the table only; default: with each"
+    )
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks the server for the record, and reckons. Raises MingaError with a sentence."""
+    prices = _chosen(read_prices(args.prices), args.instance)
+    server = server_at(args.server)
+    if keeps_secrets(server.url):
+        server = replace(server, token=token_for(server.url))
+    record = recorded(server, args.name)
+    if not record.work:
+        raise NotFoundError(f"Nobody worked on {args.name} so far, so that there is nothing to reckon.")
+    cost = cost_of(record, prices)
+    if args.json:
+        print(json.dumps(_as_json(record, cost, prices)))
+    else:
+        print_cost(record, cost, prices, Console(highlight=False))
+    return 0
+
+
+def recorded(server: Asked, task: str) -> Record:
+    """What the server recorded of a task. Raises MingaError."""
+    summary = server.summary(task)
+    with server.file(f"/blobs/{summary['bundle']}") as answer:
+        manifest = parse_manifest(answer.read())
+    path = f"/api/tasks/{quote(task, safe='')}"
+    people = server.get(f"{path}/contributions", "contributions")["contributions"]
+    rounds = _rounds(server, path)
+    if summary["scheme"] != "volunteer":
+        return of_rounds(summary, manifest, rounds, people)
+    with server.file(f"{path}/figures/assimilations.csv") as answer:
+        results = read_results(answer.read().decode("utf-8"))
+    return of_units(summary, manifest, rounds, people, results)
+
+
+def _rounds(server: Asked, path: str) -> list[dict[str, Any]]:
+    """All rounds, oldest first."""
+    found: list[dict[str, Any]] = []
+    before = ""
+    while page := server.get(f"{path}/rounds?last={_MOST}{before}", "rounds")["rounds"]:
+        found = [*page, *found]
+        before = f"&before={page[0]['round']}"
+    return found
+
+
+def _chosen(prices: Prices, name: str | None) -> Prices:
+    if name is None:
+        return prices
+    found = [one for one in prices.instances if one.name == name]
+    if not found:
+        names = ", ".join(one.name for one in prices.instances)
+        raise SettingsError(f"The table of prices has no machine '{name}'; it has: {names}.")
+    return Prices(found, prices.traffic, prices.energy)
+
+
+def _as_json(record: Record, cost: Cost, prices: Prices) -> dict[str, Any]:
+    return {
+        "task": record.task,
+        "scheme": record.scheme,
+        "passes": record.passes,
+        "seconds": record.seconds,
+        "busy_seconds": record.busy,
+        "rented_seconds": record.there,
+        "bytes_down": record.down,
+        "bytes_up": record.up,
+        "flops": record.flops,
+        "clients": [asdict(one) for one in record.work],
+        "fleets": [{**asdict(one), "saved": one.saved} for one in cost.fleets],
+        "traffic_dollars": cost.traffic,
+        "energy": asdict(cost.energy),
+        "prices": [{"name": one.name, "date": one.date, "source": one.source} for one in prices.instances],
+    }

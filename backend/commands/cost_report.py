@@ -1,0 +1,87 @@
+"""The cost of a training as text for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from backend.services.costs.cost import Cost
+from backend.services.costs.prices import Prices
+from backend.services.costs.record import Record
+from backend.web.words import counted, number
+
+
+def print_cost(record: Record, cost: Cost, prices: Prices, console: Console) -> None:
+    """What was done, then what it would have cost with each machine of the table, then energy."""
+    passes = counted(record.passes, "epoch" if record.scheme == "volunteer" else "round")
+    clients = counted(len(record.work), "client")
+    console.print(
+        f"\n  [bold]{escape(record.task)}[/bold]  {passes} in {_time(record.seconds)} with {clients}\n"
+    )
+    console.print(Padding(_done(record), (0, 2, 1, 2)))
+    console.print("  [bold cyan]On rented machines, one for each client, US dollars[/bold cyan]")
+    console.print(Padding(_fleets(cost), (0, 2, 1, 2)))
+    console.print("  [bold cyan]Besides[/bold cyan]")
+    console.print(Padding(_besides(cost), (0, 2, 1, 2)))
+    dates = ", ".join(f"{one.name}: {one.date}" for one in prices.instances)
+    console.print(Padding(f"[dim]Prices of {escape(dates)}; give yours by --prices.[/dim]", (0, 2, 1, 2)))
+
+
+def _done(record: Record) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("client", "runs on"):
+        table.add_column(heading)
+    for heading in ("results", "examples", "at work", "there"):
+        table.add_column(heading, justify="right")
+    for one in sorted(record.work, key=lambda one: -one.busy)[:20]:
+        table.add_row(
+            one.client,
+            escape(f"{one.kind} {one.backend}"),
+            number(one.results),
+            number(one.examples),
+            _time(one.busy),
+            _time(one.there),
+        )
+    if len(record.work) > 1:
+        results, examples = (
+            number(sum(values))
+            for values in ([one.results for one in record.work], [one.examples for one in record.work])
+        )
+        table.add_row("all", "", results, examples, _time(record.busy), _time(record.there))
+    return table
+
+
+def _fleets(cost: Cost) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("", "paid"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("server", "standard", "preemptible", "saved"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in cost.fleets:
+        whole = map(_dollars, (one.server, one.standard_rented, one.preemptible_rented))
+        table.add_row(escape(one.instance), "while there", *whole, f"{one.saved:.0%}")
+        table.add_row("", "at work", "", *map(_dollars, (one.standard_busy, one.preemptible_busy)))
+    return table
+
+
+def _besides(cost: Cost) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    low, high = cost.energy.kwh
+    cheap, dear = cost.energy.dollars
+    table.add_row("Traffic", f"{_dollars(cost.traffic)}")
+    table.add_row(
+        "Energy", f"{low:.3g} to {high:.3g} kWh at the clients, {_dollars(cheap)} to {_dollars(dear)}"
+    )
+    return table
+
+
+def _dollars(value: float) -> str:
+    return f"{value:,.2f}" if value >= 1 else f"{value:.2g}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

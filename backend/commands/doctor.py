@@ -1,0 +1,72 @@
+"""`minga peer doctor`: says which links this machine's network allows."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+from contextlib import ExitStack
+from typing import Any
+
+from backend.errors import PeerError
+
+_MARKS = {True: "+", False: "-", None: "·"}
+
+
+def register(actions: Any, listen: Any, address: Any) -> None:
+    """Adds the action; `listen` and `address` read the flags of these names."""
+    doctor = actions.add_parser("doctor", help="say how other peers of a task can reach this machine")
+    doctor.add_argument(
+        "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
+    )
+    doctor.add_argument("--task", metavar="NAME", help="the task, where the address does not say it")
+    doctor.add_argument(
+        "--listen", type=listen, metavar="HOST:PORT", help="as you would give it to `join`: is it reached?"
+    )
+    doctor.add_argument("--address", type=address, metavar="URL", help="with --listen, as for `join`")
+    doctor.add_argument("--json", action="store_true", help="report in JSON")
+    doctor.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints a sentence for each thing tried; 1 where a link cannot be had that was asked for."""
+    if importlib.util.find_spec("aiortc") is None:
+        raise PeerError("A peer needs aiortc: run `pip install 'minga[peer]'` and try again.")
+    if args.address and not args.listen:
+        raise PeerError("--address says how others reach what --listen opens: give both.")
+    if args.listen and not args.listen[1]:
+        raise PeerError("--listen needs a port for this, like 0.0.0.0:9000.")
+    told = asyncio.run(_examine(args))
+    if args.json:
+        print(json.dumps({"findings": told}, indent=1))
+    else:
+        for one in told:
+            print(f"{_MARKS[one['good']]} {one['text']}")
+    return int(any(one["about"] == "listen" and one["good"] is False for one in told))
+
+
+async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
+    import httpx
+
+    from backend.peer.doctor.findings import sentences
+    from backend.peer.doctor.trying import examine
+    from backend.peer.identity import STATE, machine_identity
+    from backend.peer.site import accept_invitation, choose_task, parse_address, visitor_headers
+
+    site, headers = parse_address(args.url), dict[str, str]()
+    with ExitStack() as stack:
+        if site.invitation:
+            # The invitation is used for this machine, so that `minga peer join` finds the door open.
+            headers = visitor_headers(stack.enter_context(machine_identity(STATE.expanduser())).token)
+        async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
+            if site.invitation:
+                site = await accept_invitation(client, site)
+            task = await choose_task(client, site, args.task)
+    if task.scheme != "decentralized":
+        raise PeerError(
+            f"In the task {task.name} peers talk with the server only: if its page opens here, a peer can "
+            "take part."
+        )
+    found = await examine(site.socket(task.name), args.listen, args.address, headers)
+    return [{"about": one.about, "good": one.is_good, "text": one.text} for one in sentences(found)]

@@ -1,0 +1,131 @@
+"""`minga privacy`: how much noise a guarantee takes, and what noise is worth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from backend.commands.numbers import number
+from backend.errors import TaskFileError
+from backend.services.privacy.accountant import ask_accountant
+from backend.services.privacy.accounting import (
+    MOST_EPSILON,
+    Curve,
+    CurveAsked,
+    Epsilons,
+    NoiseAsked,
+    SampledAsked,
+)
+from backend.services.privacy.mechanism import Mechanism
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command and its flags."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "privacy", help="say how much noise a privacy guarantee takes, and what noise is worth"
+    )
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("--epsilon", type=_positive, metavar="E", help="how much noise keeps within this?")
+    wanted.add_argument("--noise-multiplier", type=_positive, metavar="Z", help="what is this noise worth?")
+    parser.add_argument("--rounds", type=_count, required=True, metavar="N", help="rounds of the task")
+    parser.add_argument(
+        "--taken", type=_count, metavar="N", help="rounds that one client takes part in; default all"
+    )
+    parser.add_argument("--delta", type=_probability, default=1e-5, metavar="D", help="default 1e-5")
+    parser.add_argument(
+        "--mechanism", choices=("central", "local"), default="central", help="default central"
+    )
+    parser.add_argument("--tree", action="store_true", help="noise for running sums (DP-FTRL)")
+    parser.add_argument(
+        "--sampling",
+        type=_probability,
+        metavar="Q",
+        help="as if each client were drawn for a round with this chance: to compare with papers only",
+    )
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks the accountant and prints. Raises TaskFileError with a sentence."""
+    taken = args.taken or args.rounds
+    if taken > args.rounds:
+        raise TaskFileError("--taken is over --rounds: nobody takes part more often than there are rounds.")
+    if args.sampling and (args.tree or args.mechanism != "central"):
+        raise TaskFileError("--sampling goes with central noise without a tree; leave one of them out.")
+    figures = _noise_for(args, taken) if args.epsilon else _worth(args, taken)
+    print(json.dumps(figures) if args.json else _sentences(figures, args, taken))
+    return 0
+
+
+def _noise_for(args: argparse.Namespace, taken: int) -> dict[str, float]:
+    mechanism = Mechanism(args.mechanism, 0.0, args.rounds, args.tree)
+    asked = NoiseAsked(mechanism, taken, args.sampling or 1.0, args.delta, args.epsilon)
+    needed = _up(ask_accountant(asked, float))
+    return {"noise_multiplier": needed, "epsilon": args.epsilon, "delta": args.delta}
+
+
+def _worth(args: argparse.Namespace, taken: int) -> dict[str, float]:
+    noise: float = args.noise_multiplier
+    if args.sampling:
+        sampled = SampledAsked(noise, taken, args.sampling, args.delta)
+        epsilon = ask_accountant(sampled, Epsilons).pld
+    else:
+        mechanism = Mechanism(args.mechanism, noise, args.rounds, args.tree)
+        points = dict(ask_accountant(CurveAsked(mechanism, args.delta, None, taken), Curve).points)
+        epsilon = points[taken]
+    return {"noise_multiplier": noise, "epsilon": epsilon, "delta": args.delta}
+
+
+def _sentences(figures: dict[str, float], args: argparse.Namespace, taken: int) -> str:
+    noise, epsilon = figures["noise_multiplier"], figures["epsilon"]
+    shown = f"over {epsilon:g}" if epsilon >= MOST_EPSILON else f"{epsilon:.4g}"
+    lines = [
+        f"noise_multiplier = {noise:.4g}: epsilon {shown} at delta {args.delta:g} for a client "
+        f"that takes part in {taken} of {args.rounds} rounds.",
+    ]
+    if args.mechanism == "local":
+        lines.append(
+            "Each update is noised by itself, so this holds against the server, too; "
+            "the mean of n updates carries noise of 1 / √n of that."
+        )
+    else:
+        lines.append(
+            f"The sum of a round's updates gets noise of {noise:.4g} times the clip, so the mean of n "
+            f"updates gets {noise:.4g} / n of it: the more take part, the less it harms."
+        )
+    if args.sampling:
+        lines.append(
+            "Volunteers choose themselves, so Minga claims nothing for sampling: compare papers by it."
+        )
+    return "\n".join(lines)
+
+
+def _up(value: float) -> float:
+    """Four digits, upwards: a little less noise would be too little."""
+    unit = Decimal(10) ** (Decimal(value).adjusted() - 3)
+    return float(Decimal(value).quantize(unit, ROUND_CEILING))
+
+
+def _positive(text: str) -> float:
+    value = number(text)
+    if not 0.0 < value <= MOST_EPSILON:
+        raise argparse.ArgumentTypeError(
+            f"a number above 0 and up to {MOST_EPSILON:g} is needed, not '{text}'"
+        )
+    return value
+
+
+def _probability(text: str) -> float:
+    value = number(text)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"a number between 0 and 1 is needed, not '{text}'")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to 1000000 is needed, not '{text}'")
+    return int(text)

@@ -1,0 +1,109 @@
+"""`minga shard --url`: what a task file says of data that clients fetch from elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from backend.errors import DataError, MingaError, TaskFileError
+from backend.numerics.philox import MAX_EXAMPLES, permutation
+from backend.numerics.preprocess.declared import Preprocess
+from backend.numerics.preprocess.fitted import Fitted, encode_fitted
+from backend.services.datasets.fits import check_fits
+from backend.services.datasets.opening import chunks, fit
+from backend.services.datasets.source import Split, stop
+from backend.services.fetching import Wanted, fetch
+from backend.services.manifest import Manifest
+from backend.services.shards import PREPROCESS
+from backend.services.taskfile.addressed import MOST_BYTES
+from backend.stores.blobs import file_sha256
+
+
+def register_url(parser: argparse.ArgumentParser) -> None:
+    """Adds its flag."""
+    parser.add_argument(
+        "--url",
+        metavar="ADDRESS",
+        help="cut nothing, since clients fetch DATA from there: write the fitted preprocessing beside the "
+        "task file, and say what [data.url] has to be",
+    )
+
+
+def unfinished(address: str | None) -> list[str]:
+    """Overrides by which a task file can be read that lacks the very table that is to be made."""
+    if address is None:
+        return []
+    file = f"{{ address = {json.dumps(address)}, sha256 = {json.dumps('0' * 64)}, bytes = 1 }}"
+    return [f"data.url={{ files = [{file}], train = 1 }}"]
+
+
+def describe(
+    args: argparse.Namespace, declared: Preprocess, holdout: float, manifest: Manifest | None
+) -> int:
+    """Counts the examples as clients will, and prints the table. Raises DataError."""
+    path, address = args.data, args.url
+    if args.task is None:
+        raise TaskFileError("Say which task this is for: --task FILE; preprocess.json goes beside it.")
+    if not path.is_file():
+        raise DataError(f"{path} is no file: give the one that lies at {address}; make a zip of a folder.")
+    fitted, train, held = counted(path, declared, holdout)
+    if manifest is not None:
+        check_fits(fitted, manifest)
+    place = args.task.parent / PREPROCESS
+    try:
+        place.write_bytes(encode_fitted(fitted))
+    except OSError as error:
+        raise DataError(f"{place} cannot be written: {error.strerror}.") from error
+    size, digest = path.stat().st_size, file_sha256(path)
+    if size > MOST_BYTES:
+        raise DataError(
+            f"{path} has over {MOST_BYTES >> 20} MiB, more than a browser reads; take a part of it."
+        )
+    trouble = _trouble(Wanted(address, size, digest, private=True))
+    table = {"train": train, "held_out": held, "fitted": PREPROCESS}
+    file = {"address": address, "sha256": digest, "bytes": size}
+    if args.json:
+        print(json.dumps({**table, "files": [file], "trouble": trouble}, ensure_ascii=False))
+        return 0
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    inside = ", ".join(f"{key} = {json.dumps(value)}" for key, value in file.items())
+    print("\n".join(["[data.url]", *lines, f"files = [{{ {inside} }}]"]))
+    told = trouble or f"The file lies at {address}, byte by byte."
+    Console(stderr=True, highlight=False, soft_wrap=True).print(told, markup=False)
+    return 0
+
+
+def counted(path: Path, declared: Preprocess, holdout: float) -> tuple[Fitted, int, int]:
+    """The fitted preprocessing, and examples to train on and held out: the very split that clients make.
+
+    Raises DataError, for a broken file or row, too: clients that leave out what others read would disagree.
+    """
+
+    def order(n: int) -> NDArray[np.int64]:
+        if n > MAX_EXAMPLES:
+            raise DataError(f"{path} gives {n:,} examples; clients can share out at most {MAX_EXAMPLES:,}.")
+        return permutation(0, 0, n)
+
+    split = Split(holdout, order)
+    fitted = fit(declared, path, split)
+    train = held = 0
+    for chunk in chunks(fitted, path, split, stop):
+        held += int(chunk.held.sum())
+        train += int((~chunk.held).sum())
+    return fitted, train, held
+
+
+def _trouble(wanted: Wanted) -> str | None:
+    """Why clients cannot have the file from there yet; None if they can."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            fetch(wanted, Path(folder) / "file", lambda: False)
+        except MingaError as error:
+            return f"Not there yet: {error}"
+    return None

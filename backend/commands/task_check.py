@@ -1,0 +1,135 @@
+"""`minga task check`: everything about a task's folder that can be told early."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Generator, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from backend.commands.asking import server_at
+from backend.commands.task_folder import Folder, Told, findings, open_folder, packed
+from backend.commands.tokens import needed
+from backend.errors import MingaError
+from backend.services.conversion import convert
+from backend.services.drafts.toml import to_toml
+from backend.services.inspection import inspect
+from backend.services.looking.look import look
+from backend.services.looking.wanted import Wanted, wanted_by
+from backend.services.manifest import Manifest, parse_manifest
+from backend.services.takers import takers
+from backend.services.task import TASK_FILE
+from backend.services.traffic import traffic
+
+UNFIT = 2
+_MARKS = {"done": "+", "todo": "·", "failed": "-"}
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """`FOLDER`, `--model`, `--data`, `--convert`, `--to` and `--json`."""
+    add_folder(parser)
+    parser.add_argument(
+        "--convert", action="store_true", help="convert the model here, and say which devices can train it"
+    )
+    parser.add_argument("--to", metavar="URL", help="ask a server, too: does the token do, is the name free?")
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """`FOLDER`, `--model` and `--data`."""
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="has task.toml, README.md, model, data")
+    parser.add_argument(
+        "--model", type=Path, metavar="FILE", help="default: what task.toml names, or the only one in FOLDER"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="PATH", help="a file, or a folder by classes; default: FOLDER/data*"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints a line for each thing; 2 where something would be refused. Raises TaskFileError."""
+    folder = open_folder(args.folder, args.model, args.data)
+    told = list(_everything(folder, args))
+    if args.json:
+        print(json.dumps({"sound": is_sound(told), "findings": [asdict(one) for one in told]}))
+    else:
+        for one in told:
+            place = "" if one.line is None else f"{TASK_FILE}, line {one.line}: "
+            print(f"{_MARKS[one.state]} {place}{one.text}")
+        print(verdict(told))
+    return 0 if is_sound(told) else UNFIT
+
+
+def is_sound(told: list[Told]) -> bool:
+    """Whether nothing would be refused."""
+    return all(one.state != "failed" for one in told)
+
+
+def verdict(told: list[Told]) -> str:
+    """In a sentence."""
+    if not is_sound(told):
+        return "A server would refuse this: mend what is marked with -."
+    if any(one.state == "todo" for one in told):
+        return "Sound as far as it goes; a launch needs what is marked with ·, too."
+    return "Nothing is missing: `minga task push` brings it to a server."
+
+
+def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[Told]:
+    told = findings(folder)
+    yield from told
+    with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
+        here = Path(name)
+        manifest: Manifest | None = None
+        if args.convert and folder.model is not None and is_sound(told):
+            manifest = yield from _converted(folder, folder.model, here)
+        if folder.data is not None and not any(
+            one.key == "data-file" and one.state == "failed" for one in told
+        ):
+            yield _looked(folder.data, wanted_by(manifest) if manifest else Wanted(), here)
+    if args.to is not None:
+        yield from _server(folder, args.to)
+
+
+def _looked(data: Path, wanted: Wanted, here: Path) -> Told:
+    try:
+        pictures = here / "pictures"
+        pictures.mkdir()
+        found = look(packed(data, here / "data.zip"), wanted, pictures)
+    except MingaError as error:
+        return Told("data", "failed", str(error))
+    classes = f" in {len(found.classes)} classes" if found.classes else ""
+    notes = "".join(f" {note}" for note in found.notes)
+    return Told("data", "done", f"The data are {found.examples:,} examples ({found.kind}){classes}.{notes}")
+
+
+def _converted(folder: Folder, model: Path, here: Path) -> Generator[Told, None, Manifest | None]:
+    """Tells of a conversion; what was made of the model, if it can be converted."""
+    task, bundle = here / TASK_FILE, here / "bundle"
+    task.write_text(to_toml(folder.tables), "utf-8")
+    try:
+        yield Told("convert", "done", convert(model, task, bundle))
+    except MingaError as error:
+        yield Told("convert", "failed", str(error))
+        return None
+    content = (bundle / "bundle.json").read_bytes()
+    manifest = parse_manifest(content)
+    found = takers(inspect(manifest, traffic(manifest, len(content), ())))
+    able = any(one.can for one in found)
+    for one in found:
+        yield Told("devices", "done" if able else "failed", one.text)
+    return manifest
+
+
+def _server(folder: Folder, address: str) -> Iterator[Told]:
+    url = server_at(address).url
+    server = server_at(address, needed(url))
+    who = server.get("/api/account", "account")["account"]
+    yield Told("token", "done", f"{url} takes the token as {who['name']}'s.")
+    server.get("/api/drafts", "drafts")
+    name = folder.tables.get("name")
+    if any(one["name"] == name for one in server.summaries()):
+        yield Told("name", "failed", f"{url} has a task '{name}' already; give this one another name.")
+    else:
+        yield Told("name", "done", f"{url} has no task '{name}' that this token sees.")

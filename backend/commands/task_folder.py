@@ -1,0 +1,146 @@
+"""A task's folder as its owner has it, and what can be told of it at once."""
+
+from __future__ import annotations
+
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from backend.errors import MingaError, RefusedFileError, TaskFileError
+from backend.services.drafts.kinds import HEAD_BYTES, check_head
+from backend.services.drafts.records import Draft, FileKind, Stored
+from backend.services.drafts.standing import checklist
+from backend.services.drafts.tables import fixed
+from backend.services.task import TASK_FILE
+from backend.services.taskfile.lines import problems
+
+README = "README.md"
+MODELS = (".keras", ".h5", ".hdf5")
+# What a server does, and what it finds out by doing it.
+_LATER = ("convert", "look", "show", "cut", "rehearse", "browser", "devices")
+# So that the same files always make the same zip, which a server may have already.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What is in a task's folder. `data` is a file, a folder of files by class, or nothing."""
+
+    path: Path
+    text: str
+    readme: str
+    model: Path | None
+    data: Path | None
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The task file's, as a server reads them. Raises TaskFileError."""
+        try:
+            return fixed(tomllib.loads(self.text))
+        except (ValueError, RecursionError) as error:
+            raise TaskFileError(f"{TASK_FILE} is not valid TOML: {error}.") from error
+
+
+@dataclass(frozen=True)
+class Told:
+    """A thing that was looked at: `failed` would be refused, `todo` has to be there before a launch."""
+
+    key: str
+    state: Literal["done", "todo", "failed"]
+    text: str
+    line: int | None = None
+
+
+def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
+    """What is in the folder, where the flags say nothing else. Raises TaskFileError."""
+    file = path / TASK_FILE
+    try:
+        text = file.read_text("utf-8")
+        readme = (path / README).read_text("utf-8") if (path / README).is_file() else ""
+    except FileNotFoundError as error:
+        raise TaskFileError(f"There is no {file}; begin one with `minga task new`.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TaskFileError(f"The task in {path} cannot be read: {error}.") from error
+    for one in (model, data):
+        if one is not None and not one.exists():
+            raise TaskFileError(f"There is no {one}.")
+    return Folder(path, text, readme, model or _model_in(path, text), data or _data_in(path))
+
+
+def findings(folder: Folder) -> list[Told]:
+    """All that can be told without a server and without opening the model."""
+    faults = [Told("task", "failed", one.text, one.line) for one in problems(folder.text, fixed)]
+    try:
+        draft = Draft("0" * 16, "", 0.0, 0.0, folder.tables, folder.readme)
+    except MingaError:
+        return faults  # They say so.
+    files = list(_files(folder, draft))
+    items = [
+        Told(item.key, "todo" if item.state == "running" else item.state, item.text)
+        for item in checklist(draft, folder.path, None)
+        if item.key not in _LATER and not (faults and item.key == "task")
+    ]
+    refused = {one.key for one in files}
+    return faults + files + [item for item in items if item.key not in refused] + _text_of(folder)
+
+
+def packed(data: Path, target: Path) -> Path:
+    """`data`, if it is a file, or else the zip of the folder, which is written to `target`."""
+    if data.is_file():
+        return data
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for file in sorted(one for one in data.rglob("*") if one.is_file() and not one.is_symlink()):
+            name = file.relative_to(data).as_posix()
+            if not any(part.startswith(".") for part in name.split("/")):
+                with archive.open(zipfile.ZipInfo(name, _DATE), "w", force_zip64=True) as out:
+                    out.write(file.read_bytes())
+    return target
+
+
+def _model_in(path: Path, text: str) -> Path | None:
+    try:
+        said = tomllib.loads(text).get("model", {}).get("file")
+    except (ValueError, AttributeError, RecursionError):
+        said = None
+    if isinstance(said, str) and (path / said).is_file():
+        return path / said
+    found = sorted(one for one in path.iterdir() if one.suffix in MODELS)
+    return found[0] if len(found) == 1 else None
+
+
+def _data_in(path: Path) -> Path | None:
+    found = sorted(one for one in path.iterdir() if one.stem == "data" and (one.suffix or one.is_dir()))
+    return found[0] if len(found) == 1 else None
+
+
+def _files(folder: Folder, draft: Draft) -> Iterator[Told]:
+    """Puts what may be brought into `draft`; tells what may not."""
+    kinds: tuple[tuple[FileKind, Path | None], ...] = (("model", folder.model), ("data", folder.data))
+    for kind, path in kinds:
+        if path is None:
+            continue
+        try:
+            draft.files[kind] = _stored(kind, path)
+        except RefusedFileError as error:
+            yield Told(f"{kind}-file", "failed", str(error))
+
+
+def _stored(kind: FileKind, path: Path) -> Stored:
+    """Raises RefusedFileError."""
+    if path.is_dir():
+        if kind == "model":
+            raise RefusedFileError(f"{path} is a folder; zip it, and name the zip file with --model.")
+        return Stored(f"{path.name}.zip", ".zip", 1, "", 0.0)
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    check_head(kind, path.name, head)
+    return Stored(path.name, path.suffix.lower(), path.stat().st_size, "", 0.0)
+
+
+def _text_of(folder: Folder) -> list[Told]:
+    if folder.readme.strip():
+        return [Told("readme", "done", "README.md tells people about the task.")]
+    return []

@@ -1,0 +1,140 @@
+"""`minga task pause` and its kin: owners lead the tasks of a running server with an API token."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from backend.commands.asking import Asked, server_at
+from backend.commands.tokens import needed
+from backend.protocols.life import Order
+from backend.web.words import number
+
+ORDERS = {
+    Order.LAUNCH: "a tested task goes live",
+    Order.PAUSE: "no round opens; participants wait",
+    Order.RESUME: "rounds open again after a pause, a finish or a stop",
+    Order.FINISH: "the open round is the last",
+    Order.STOP: "ends it at once; the open round does not count",
+    Order.ARCHIVE: "puts an ended task away: nobody takes part, its versions stay",
+    Order.RESTORE: "takes an archive back, or an earlier version of the model",
+}
+TREATMENTS = {
+    "remove": "sends a participant away; it may come back",
+    "ban": "sends a participant away and lets it in no more",
+    "unban": "lets a participant in again",
+}
+
+
+def add_actions(actions: Any, everywhere: argparse.ArgumentParser) -> None:
+    """Adds them to `minga task`; `everywhere` has the flags that all of its actions have."""
+    for order, words in ORDERS.items():
+        parser = _named(actions, order, everywhere, words)
+        parser.add_argument(
+            "--reason", default="", metavar="TEXT", help="what participants and others are told"
+        )
+        if order is Order.PAUSE:
+            parser.add_argument(
+                "--now", action="store_true", help="the open round is abandoned; else it ends in its own time"
+            )
+        if order is Order.RESTORE:
+            parser.add_argument(
+                "version",
+                metavar="VERSION",
+                type=int,
+                nargs="?",
+                help="a version that is kept: it becomes the newest again",
+            )
+        parser.set_defaults(act=_order, order=str(order), now=False, version=None)
+    listing = _named(actions, "participants", everywhere, "who is here, who is kept out, who helped most")
+    listing.set_defaults(act=_participants)
+    for act, words in TREATMENTS.items():
+        parser = _named(actions, act, everywhere, words)
+        parser.add_argument("client", metavar="CLIENT", help="its id, as `minga task participants` lists it")
+        if act == "ban":
+            parser.add_argument("--reason", default="", metavar="TEXT", help="a note for yourself")
+        parser.set_defaults(act=_treat, treatment=act, reason="")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks and prints. Raises MingaError with a sentence."""
+    server = server_at(args.server)
+    args.act(server_at(args.server, needed(server.url)), args)
+    return 0
+
+
+def _named(
+    actions: Any, name: str, everywhere: argparse.ArgumentParser, words: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, parents=[everywhere], help=words)
+    parser.add_argument("name", metavar="NAME", help="the task")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _order(server: Asked, args: argparse.Namespace) -> None:
+    if args.version is not None:
+        _go_back(server, args)
+        return
+    body = {"order": args.order, "reason": args.reason, "cut": args.now}
+    told = server.post(f"{_path(args.name)}/orders", body, "state")
+    if args.json:
+        print(json.dumps(told))
+    else:
+        print(
+            f"{args.name} is {told['state']}. It may be asked to: {', '.join(told['orders']) or 'nothing'}."
+        )
+
+
+def _go_back(server: Asked, args: argparse.Namespace) -> None:
+    told = server.post(f"{_path(args.name)}/restore", {"version": args.version}, "version")
+    if args.json:
+        print(json.dumps(told))
+    else:
+        print(f"{args.name} is at version {told['version']}, with the weights of version {args.version}.")
+
+
+def _participants(server: Asked, args: argparse.Namespace) -> None:
+    rows = server.get(f"{_path(args.name)}/participants", "participants")["participants"]
+    if args.json:
+        print(json.dumps({"participants": rows}))
+    elif not rows:
+        print("Nobody is here, and nobody was.")
+    else:
+        Console(highlight=False).print(_table(rows))
+
+
+def _treat(server: Asked, args: argparse.Namespace) -> None:
+    body = {"act": args.treatment, "reason": args.reason}
+    path = f"{_path(args.name)}/participants/{quote(args.client, safe='')}"
+    told = server.post(path, body, "banned")
+    if args.json:
+        print(json.dumps(told))
+    else:
+        done = {"remove": "was sent away", "ban": "is kept out from now on", "unban": "may come in again"}
+        print(f"{args.client} {done[args.treatment]}.")
+
+
+def _path(task: str) -> str:
+    return f"/api/tasks/{quote(task, safe='')}"
+
+
+def _table(rows: list[Mapping[str, Any]]) -> Table:
+    heads = ("participant", "runs on", "does", "accepted", "refused", "examples")
+    table = Table(*heads, box=None, header_style="bold")
+    for row in rows:
+        away = "away" if row["banned"] is None else "kept out"
+        table.add_row(
+            row["client"],
+            escape(f"{row['kind'] or ''} {row['backend'] or ''}"),
+            row["status"] or away,
+            *(number(row[key]) for key in ("accepted", "refused", "examples")),
+        )
+    return table

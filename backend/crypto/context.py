@@ -1,0 +1,135 @@
+"""What a masked round is bound to: the hashes that enter every derivation and signature of it.
+
+Clients that were given different models, rosters or terms compute different hashes and derive masks that
+never cancel, so that a server which tells them apart gets noise (Pasquini et al. 2022, "Eluding secure
+aggregation in federated learning via model inconsistency").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+HASH_BYTES = 32
+
+
+class Member(Protocol):
+    """A client's public keys of one round, raw; `backend.wire.masked.Member` is one."""
+
+    @property
+    def client(self) -> str: ...
+    @property
+    def mask_key(self) -> bytes: ...
+    @property
+    def share_key(self) -> bytes: ...
+    @property
+    def seed_hash(self) -> bytes: ...
+    @property
+    def identity(self) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a client is told about a round before it sends keys.
+
+    `bundle` and `weights` are SHA-256 in hexadecimal, as on the wire; `parameters` and `rows` count the
+    model's values and its metric rows. The others are those of `backend.wire.masked.Masking`.
+    """
+
+    task: str
+    bundle: str
+    round: int
+    version: int
+    weights: str
+    parameters: int
+    rows: int
+    bits: int
+    clip: float
+    examples: int
+    noise: float
+    share: float
+    min_clients: int
+    server: str
+
+
+def fields(*parts: bytes) -> bytes:
+    """The parts, each after its length in 4 little-endian bytes: no two lists of them give the same."""
+    return b"".join(struct.pack("<I", len(part)) + part for part in parts)
+
+
+def integer(number: int) -> bytes:
+    """A number below 2**64 as 8 little-endian bytes."""
+    return number.to_bytes(8, "little")
+
+
+def place(number: int) -> bytes:
+    """A place in the roster as 4 little-endian bytes."""
+    return number.to_bytes(4, "little")
+
+
+def base_hash(terms: Terms) -> bytes:
+    """The hash of what is known before the roster."""
+    return _hash(
+        b"minga/masked/1/base",
+        terms.task.encode(),
+        bytes.fromhex(terms.bundle),
+        integer(terms.round),
+        integer(terms.version),
+        bytes.fromhex(terms.weights),
+        integer(terms.parameters),
+        integer(terms.rows),
+        integer(terms.bits),
+        struct.pack("<d", terms.clip),
+        integer(terms.examples),
+        struct.pack("<d", terms.noise),
+        struct.pack("<d", terms.share),
+        integer(terms.min_clients),
+        terms.server.encode(),
+    )
+
+
+def roster_hash(base: bytes, members: Iterable[Member]) -> bytes:
+    """The hash of `base` and of everybody's keys, in the order of their places."""
+    keys = [
+        part
+        for member in members
+        for part in (
+            member.client.encode(),
+            member.mask_key,
+            member.share_key,
+            member.seed_hash,
+            member.identity,
+        )
+    ]
+    return _hash(b"minga/masked/1/roster", base, *keys)
+
+
+def context_hash(base: bytes, roster: bytes, members: int, degree: int, threshold: int) -> bytes:
+    """The round's context: terms, roster, and the graph of `members` with `degree` neighbours each."""
+    return _hash(
+        b"minga/masked/1/context", base, roster, integer(members), integer(degree), integer(threshold)
+    )
+
+
+def keys_statement(base: bytes, client: str, mask_key: bytes, share_key: bytes, seed_hash: bytes) -> bytes:
+    """What a client signs when it sends its keys."""
+    return fields(b"minga/masked/1/keys", base, client.encode(), mask_key, share_key, seed_hash)
+
+
+def survivors_statement(context: bytes, alive: Sequence[int]) -> bytes:
+    """What a client signs when it vouches for the survivors, whose places ascend."""
+    return fields(b"minga/masked/1/survivors", context, b"".join(place(one) for one in alive))
+
+
+def ring(context: bytes, clients: Sequence[str]) -> list[int]:
+    """The places of `clients` in the order of the ring: nobody can choose beside whom a client stands."""
+    return sorted(
+        range(len(clients)), key=lambda one: _hash(b"minga/masked/1/ring", context, clients[one].encode())
+    )
+
+
+def _hash(*parts: bytes) -> bytes:
+    return hashlib.sha256(fields(*parts)).digest()

@@ -1,0 +1,239 @@
+"""How one client's result becomes a part of the model the moment it arrives, with nobody awaited.
+
+An assimilation is a pure function of (params, result, memory) that returns new params and new memory.
+`params` is the server's flat float32 vector [P]. The work goes block by block, as in server_optimizers.py:
+whole vectors in between would cost more than the arithmetic. What is too large for float32 becomes infinite,
+which the caller looks for.
+
+A result's change, weights minus base, stands for minus the gradients that a client summed up, times its rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from backend.numerics.vectors import Vector, Vector64, blocks
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a client made of the version it had: `weights` [P] from `base` [P].
+
+    `staleness` counts the results that were assimilated since then, `epoch` the passes over all shards,
+    from 1.
+    """
+
+    weights: Vector
+    base: Vector
+    staleness: int = 0
+    epoch: int = 1
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an assimilation remembers: a vector, empty before the first result, and how many it took in."""
+
+    slot: Vector
+    count: int = 0
+
+
+Assimilate: TypeAlias = Callable[[Vector, Result, Memory], tuple[Vector, Memory]]
+# (params, weights, base, slot) of a block in float64 -> (what is added to the params, slot after).
+Rule: TypeAlias = Callable[[Vector64, Vector64, Vector64, Vector64 | None], tuple[Vector64, Vector64 | None]]
+# Staleness -> a factor from 0 to 1.
+Discount: TypeAlias = Callable[[int], float]
+
+
+def no_memory() -> Memory:
+    """The memory of every assimilation before its first result."""
+    return Memory(np.zeros(0, np.float32))
+
+
+def vc_asgd(alpha: float | None = None) -> Assimilate:
+    """W <- alpha W + (1 - alpha) W_c (VC-ASGD: Atre, Jha, Rao 2021).
+
+    Without `alpha` it is e / (e + 1) in epoch e, which the paper found best: with one result an epoch the
+    weights are the mean of the first ones and all results.
+    """
+
+    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+        kept = result.epoch / (result.epoch + 1.0) if alpha is None else alpha
+        return _by_blocks(lambda w, c, _b, s: ((1.0 - kept) * (c - w), s), params, result, memory)
+
+    return assimilate
+
+
+def downpour(learning_rate: float = 1.0) -> Assimilate:
+    """W <- W + rate * change (Downpour SGD: Dean et al. 2012, section 4.1).
+
+    That a client pushes every n_push steps and fetches every n_fetch is its part: see `due`.
+    """
+    return _plain(lambda _w, c, b, s: (learning_rate * (c - b), s))
+
+
+def easgd(alpha: float = 0.1) -> Assimilate:
+    """W <- W + alpha (W_c - W) (asynchronous EASGD: Zhang, Choromanska, LeCun 2015, algorithm 1).
+
+    The client goes on from its own weights, drawn towards the server's by the same force: see `elastic`.
+    """
+    return _plain(lambda w, c, _b, s: (alpha * (c - w), s))
+
+
+def dc_asgd(
+    learning_rate: float = 1.0, strength: float = 0.04, decay: float | None = None, epsilon: float = 1e-7
+) -> Assimilate:
+    """W <- W - rate (g + lambda g * g * (W - base)), g being minus the change (DC-ASGD: Zheng et al. 2017).
+
+    The second part makes up for the way that the server went since `base`, by an estimate of the Hessian.
+    Without `decay` lambda is `strength` (their DC-ASGD-c). With it (DC-ASGD-a) it is
+    strength / sqrt(m + epsilon), m being the mean square of g, float32 [P], which keeps `decay` of itself.
+    """
+
+    def rule(
+        w: Vector64, c: Vector64, b: Vector64, slot: Vector64 | None
+    ) -> tuple[Vector64, Vector64 | None]:
+        gradient = b - c
+        factor: Vector64 | float = strength
+        if decay is not None:
+            slot = (0.0 if slot is None else decay * slot) + (1.0 - decay) * gradient**2
+            factor = strength / np.sqrt(slot + epsilon)
+        return -learning_rate * (gradient + factor * gradient**2 * (w - b)), slot
+
+    return _plain(rule)
+
+
+def constant() -> Discount:
+    """Staleness does not matter (Xie, Koyejo, Gupta 2019)."""
+    return lambda _staleness: 1.0
+
+
+def polynomial(a: float = 0.5) -> Discount:
+    """(staleness + 1)^-a (Xie et al. 2019)."""
+    return lambda staleness: (staleness + 1.0) ** -a
+
+
+def hinge(a: float = 10.0, b: float = 4.0) -> Discount:
+    """1 up to a staleness of `b`, then 1 / (a (staleness - b) + 1) (Xie et al. 2019)."""
+    return lambda staleness: 1.0 if staleness <= b else 1.0 / (a * (staleness - b) + 1.0)
+
+
+DISCOUNTS: dict[str, Callable[..., Discount]] = {
+    "constant": constant,
+    "polynomial": polynomial,
+    "hinge": hinge,
+}
+
+
+def fedasync(
+    alpha: float = 0.6,
+    discount: Literal["constant", "polynomial", "hinge"] = "polynomial",
+    **settings: float,
+) -> Assimilate:
+    """W <- (1 - a) W + a W_c, a being `alpha` times the discount (FedAsync: Xie et al. 2019)."""
+    weigh = DISCOUNTS[discount](**settings)
+
+    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+        taken = alpha * weigh(result.staleness)
+        return _by_blocks(lambda w, c, _b, s: (taken * (c - w), s), params, result, memory)
+
+    return assimilate
+
+
+def fedbuff(buffer: int = 10, learning_rate: float = 1.0) -> Assimilate:
+    """Every `buffer` results W <- W + rate * mean of their changes (FedBuff: Nguyen et al. 2022).
+
+    A change weighs 1 / sqrt(1 + staleness), as theirs do. The slot is the sum so far, float32 [P].
+    """
+
+    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+        weight = 1.0 / math.sqrt(1.0 + result.staleness)
+        full = (memory.count + 1) % buffer == 0
+
+        def rule(
+            _w: Vector64, c: Vector64, b: Vector64, slot: Vector64 | None
+        ) -> tuple[Vector64, Vector64 | None]:
+            total = weight * (c - b) + (0.0 if slot is None else slot)
+            nothing = np.zeros_like(total)
+            return (learning_rate / buffer * total, nothing) if full else (nothing, total)
+
+        return _by_blocks(rule, params, result, memory)
+
+    return assimilate
+
+
+def warm_start(after: Assimilate, results: int = 10) -> Assimilate:
+    """The first `results` are taken as they are, W <- W_c, then `after` (Dean et al. 2012, section 4.1).
+
+    One client has to make them, one from the other. `after` does not hear of them.
+    """
+
+    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+        if memory.count < results:
+            return result.weights.copy(), replace(memory, count=memory.count + 1)
+        moved, later = after(params, result, replace(memory, count=memory.count - results))
+        return moved, replace(later, count=later.count + results)
+
+    return assimilate
+
+
+ASSIMILATIONS: dict[str, Callable[..., Assimilate]] = {
+    "vc-asgd": vc_asgd,
+    "downpour": downpour,
+    "easgd": easgd,
+    "dc-asgd": dc_asgd,
+    "fedasync": fedasync,
+    "fedbuff": fedbuff,
+}
+
+
+def elastic(weights: Vector, params: Vector, alpha: float = 0.1) -> Vector:
+    """What a client of EASGD goes on from: W_c - alpha (W_c - W), W as it was before its result came in."""
+    moved = np.empty_like(weights)
+    for part in blocks(len(weights)):
+        client = weights[part].astype(np.float64)
+        moved[part] = client - alpha * (client - params[part])
+    return moved
+
+
+def due(step: int, every: int) -> bool:
+    """Whether a client of Downpour pushes (every n_push steps) or fetches (every n_fetch) after `step`."""
+    return step % every == 0
+
+
+def may_begin(clock: int, clocks: Collection[int], bound: int) -> bool:
+    """Whether a client that did `clock` units may begin the next (stale-synchronous: Ho et al. 2013).
+
+    `clocks` are those of all who take part: nobody gets further than `bound` ahead of the slowest.
+    """
+    return clock - min(clocks, default=clock) < bound
+
+
+def _plain(rule: Rule) -> Assimilate:
+    return lambda params, result, memory: _by_blocks(rule, params, result, memory)
+
+
+def _by_blocks(rule: Rule, params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    """`rule` over all values. Raises ValueError where the vectors are of unlike lengths."""
+    if not len(params) == len(result.weights) == len(result.base):
+        raise ValueError(
+            f"Vectors of {len(params)}, {len(result.weights)} and {len(result.base)} values are of unlike "
+            "models."
+        )
+    moved, slots = np.empty(len(params), np.float32), []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part in blocks(len(params)):
+            here, weights, base = (
+                one[part].astype(np.float64) for one in (params, result.weights, result.base)
+            )
+            before = memory.slot[part].astype(np.float64) if len(memory.slot) else None
+            change, after = rule(here, weights, base, before)
+            moved[part] = here + change
+            if after is not None:
+                slots.append(after.astype(np.float32))
+    slot = np.concatenate(slots) if slots else memory.slot
+    return moved, Memory(slot, memory.count + 1)

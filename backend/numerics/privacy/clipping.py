@@ -1,0 +1,56 @@
+"""Bounding what one client can change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.numerics.vectors import BLOCK_VALUES, Vector, blocks
+
+
+def norm_of(update: Vector) -> float:
+    """The L2 norm, summed in float64; not finite where a value is NaN or infinity."""
+    squares = 0.0
+    wide = np.empty(min(len(update), BLOCK_VALUES), np.float64)
+    with np.errstate(invalid="ignore"):
+        for part in blocks(len(update)):
+            block = wide[: part.stop - part.start]
+            # A sum: BLAS would start threads for a dot product, which costs more than it saves.
+            np.multiply(update[part], update[part], out=block, dtype=np.float64)
+            squares += float(block.sum())
+    return math.sqrt(squares)
+
+
+def clip_factor(norm: float, clip: float) -> float:
+    """What an update of that norm is multiplied by to have a norm of at most `clip`."""
+    return 1.0 if norm <= clip else clip / norm
+
+
+@dataclass(frozen=True)
+class AdaptiveClip:
+    """Follows a quantile of the updates' norms (Andrew et al. 2021, algorithm 1).
+
+    `count_noise` is the standard deviation of the noise on the number of updates within the clip.
+    """
+
+    quantile: float
+    learning_rate: float
+    count_noise: float
+
+    def next(self, clip: float, within: float, count: int) -> float:
+        """The clip of the next round, after `within` of `count` updates (noise included) were within it."""
+        return clip * math.exp(-self.learning_rate * (within / count - self.quantile))
+
+    def multiplier_of_sum(self, noise_multiplier: float) -> float:
+        """What the sum's noise must be so that sum and count together are as private as `noise_multiplier`.
+
+        A count of -1/2 and 1/2 changes by 1/2 (same paper, theorem 1). Raises ValueError for too little
+        noise on the count.
+        """
+        rest = noise_multiplier**-2 - (2.0 * self.count_noise) ** -2
+        if rest <= 0.0:
+            raise ValueError(f"count_noise has to be over half of the noise multiplier {noise_multiplier:g}.")
+        multiplier: float = rest**-0.5
+        return multiplier

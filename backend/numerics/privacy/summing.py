@@ -1,0 +1,55 @@
+"""The noised mean of clipped updates: differential privacy by a server that is trusted with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from backend.numerics.privacy.clipping import clip_factor, norm_of
+from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
+
+# Adds the round's noise to a sum, in place.
+AddNoise: TypeAlias = Callable[[Vector64], None]
+
+
+class PrivateMean:
+    """Adds up updates [size] one by one, each clipped to the L2 norm `clip`, all with the same weight.
+
+    `within` counts those that needed no clipping. The number of updates is taken to be public.
+    """
+
+    def __init__(self, size: int, clip: float, add_noise: AddNoise) -> None:
+        self._sum = np.zeros(size, np.float64)
+        self._scratch = np.empty(min(size, BLOCK_VALUES), np.float64)
+        self._clip = clip
+        self._add_noise = add_noise
+        self.count = 0
+        self.within = 0
+
+    def add(self, update: Vector, weight: int = 1) -> None:
+        """Counts `update` (unchanged) as one, whatever its weight. Raises ValueError on another shape."""
+        del weight
+        if update.shape != self._sum.shape:
+            raise ValueError(f"A mean of {self._sum.shape} cannot take {update.shape}.")
+        norm = norm_of(update)
+        factor = clip_factor(norm, self._clip)
+        for part in blocks(len(update)):
+            scratch = self._scratch[: part.stop - part.start]
+            np.multiply(update[part], factor, out=scratch, dtype=np.float64)
+            self._sum[part] += scratch
+        self.within += norm <= self._clip
+        self.count += 1
+
+    def mean(self) -> Vector64:
+        """The noised sum by the number of updates, float64 [size]. To be taken once: noise is drawn here.
+
+        Raises ValueError before the first update.
+        """
+        if not self.count:
+            raise ValueError("There is no mean of no updates.")
+        noised = self._sum.copy()
+        self._add_noise(noised)
+        noised /= self.count
+        return noised

@@ -1,0 +1,200 @@
+"""Tries what links need: the server's socket, STUN and TURN servers, and connections to this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from aioice import stun
+from aioice.ice import get_host_addresses
+from aiortc import RTCIceGatherer, RTCIceServer
+from aiortc.rtcicetransport import parse_stun_turn_uri
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import WebSocketException
+from websockets.typing import Subprotocol
+
+from backend.crypto.keys import KEY_BYTES, identity_key
+from backend.errors import FrameError, LinkError, UnreachableError
+from backend.peer.doctor.findings import Address, Found, Ice
+from backend.wire.codec import MAX_SERVER_FRAME
+from backend.wire.mesh import Enter, Entered, IceServer
+from backend.wire.mesh_codec import decode_to_peer, encode_mesh
+from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.messages import Closing, Leave
+
+# As long as aiortc waits for one server.
+ICE_SECONDS = 5.0
+ANSWER_SECONDS = 10.0
+
+
+async def examine(
+    socket_address: str,
+    listen: tuple[str, int] | None,
+    address: str | None,
+    headers: Mapping[str, str] | None = None,
+) -> Found:
+    """Tries everything. Raises UnreachableError where not even the server can be reached.
+
+    `listen` is where to take WebSockets, `address` how others reach that, if not by itself; `headers` let
+    into a task that is not open.
+    """
+    seconds, servers = await enter_and_leave(socket_address, headers)
+    urls = [(url, server) for server in servers for url in server.urls]
+    ice = await asyncio.gather(*(ask_ice(url, one.username, one.credential) for url, one in urls))
+    listening = None
+    if listen is not None:
+        host = f"[{listen[0]}]" if ":" in listen[0] else listen[0]
+        address = address or f"ws://{host}:{listen[1]}"
+        listening = await reach_itself(listen, address)
+    return Found(
+        server_seconds=seconds,
+        own=get_host_addresses(use_ipv4=True, use_ipv6=True),
+        ice=ice,
+        mapped=await mappings([url for url, _ in urls if url.startswith("stun:")]),
+        listening=listening,
+        address=address,
+    )
+
+
+async def enter_and_leave(
+    address: str, headers: Mapping[str, str] | None = None
+) -> tuple[float, list[IceServer]]:
+    """Seconds until the mesh's server answers, and the ICE servers that it names.
+
+    Nobody links with who is there for this moment: it takes no way that others could begin.
+    """
+    enter = Enter(
+        token=secrets.token_urlsafe(32),
+        kind="peer",
+        backend="none",
+        agent="minga-peer doctor",
+        identity=identity_key(secrets.token_bytes(KEY_BYTES)),
+        ways=["websocket"],
+        address=None,
+        round=0,
+        holds=None,
+        certificate=None,
+    )
+    try:
+        async with (
+            asyncio.timeout(ANSWER_SECONDS),
+            connect(
+                address,
+                subprotocols=[Subprotocol(MESH_PROTOCOL)],
+                max_size=MAX_SERVER_FRAME,
+                additional_headers=headers,
+            ) as connection,
+        ):
+            began = time.monotonic()
+            await connection.send(encode_mesh(enter))
+            heard = decode_to_peer(await connection.recv(decode=False))
+            seconds = time.monotonic() - began
+            await connection.send(encode_mesh(Leave()))
+    except (OSError, TimeoutError, WebSocketException, FrameError) as error:
+        why = str(error) or "it does not answer"
+        raise UnreachableError(
+            f"The server's socket at {address} cannot be used: {why}. A proxy may not let WebSockets through."
+        ) from error
+    if isinstance(heard, Closing):
+        raise UnreachableError(f"The server does not take this peer: {heard.reason}")
+    if not isinstance(heard, Entered):
+        raise UnreachableError("The server did not answer as the server of a mesh does.")
+    return seconds, heard.ice
+
+
+async def ask_ice(url: str, username: str, credential: str) -> Ice:
+    """The address that a STUN server sees, or a TURN server gives."""
+    wanted = "relay" if url.startswith("turn") else "srflx"
+    try:
+        gatherer = RTCIceGatherer([RTCIceServer([url], username or None, credential or None)])
+    except ValueError:
+        return Ice(url, None, "its address cannot be understood")
+    try:
+        async with asyncio.timeout(2 * ICE_SECONDS):
+            await gatherer.gather()
+        found = [one for one in gatherer.getLocalCandidates() if one.type == wanted]
+    except (OSError, TimeoutError) as error:
+        return Ice(url, None, str(error) or "it does not answer")
+    finally:
+        # What was gathered is held by this alone.
+        await gatherer._connection.close()
+    if not found:
+        refused = ", or refuses the password" if wanted == "relay" else ""
+        return Ice(url, None, f"it does not answer{refused}")
+    return Ice(url, (found[0].ip, found[0].port))
+
+
+async def mappings(urls: Sequence[str]) -> list[Address]:
+    """How several STUN servers see one socket of this machine; those that do not answer are left out."""
+    loop = asyncio.get_running_loop()
+    transport, asking = await loop.create_datagram_endpoint(_Asking, local_addr=("0.0.0.0", 0))  # noqa: S104 - of any address.
+    try:
+        seen = await asyncio.gather(*(asking.ask(url) for url in urls))
+    finally:
+        transport.close()
+    return [address for address in seen if address is not None]
+
+
+async def reach_itself(listen: tuple[str, int], address: str) -> str:
+    """Listens, and connects to `address`: empty where it works, or why not, as the end of a sentence."""
+    word = secrets.token_hex(16)
+
+    async def taken(connection: ServerConnection) -> None:
+        await connection.send(word)
+        await connection.wait_closed()
+
+    try:
+        server = await serve(taken, *listen)
+    except OSError as error:
+        raise LinkError(
+            f"Nothing can listen at {listen[0]}:{listen[1]}: {error.strerror or error}. Choose another port."
+        ) from error
+    async with server:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS), connect(address, proxy=None) as connection:
+                return "" if await connection.recv() == word else "something else answers there"
+        except (OSError, TimeoutError, WebSocketException) as error:
+            return str(error) or "nothing answers there"
+
+
+class _Asking(asyncio.DatagramProtocol):
+    """Asks STUN servers from one socket."""
+
+    def __init__(self) -> None:
+        self._transport: Any = None
+        self._waiting: dict[bytes, asyncio.Future[Address]] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:  # noqa: ARG002 - asyncio calls it so.
+        with suppress(ValueError, KeyError):
+            answer = stun.parse_message(data)
+            waiting = self._waiting.get(answer.transaction_id)
+            if waiting is not None and not waiting.done():
+                host, port = answer.attributes["XOR-MAPPED-ADDRESS"]
+                waiting.set_result((host, port))
+
+    async def ask(self, url: str) -> Address | None:
+        """How the server at `url` sees this socket."""
+        server, loop = parse_stun_turn_uri(url), asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(
+                server["host"], server["port"], family=socket.AF_INET, type=socket.SOCK_DGRAM
+            )
+        except OSError:
+            return None
+        request = stun.Message(stun.Method.BINDING, stun.Class.REQUEST)
+        waiting = self._waiting[request.transaction_id] = loop.create_future()
+        for _ in range(5):
+            self._transport.sendto(bytes(request), found[0][4])
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ICE_SECONDS / 5):
+                    return await asyncio.shield(waiting)
+        return None

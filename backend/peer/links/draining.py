@@ -1,0 +1,33 @@
+"""Who waits until less waits for a link."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Draining:
+    """`buffered` says how many bytes wait for a client; `tell` is called when that may be fewer."""
+
+    def __init__(self, buffered: Callable[[str], int]) -> None:
+        self._buffered = buffered
+        self._waiting: dict[str, list[tuple[int, asyncio.Future[None]]]] = {}
+
+    async def wait(self, client: str, below: int) -> None:
+        """Until fewer than `below` bytes wait, or none."""
+        below = max(below, 1)
+        if self._buffered(client) >= below:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(client, []).append((below, future))
+            await future
+
+    def tell(self, client: str) -> None:
+        """Lets those go on who waited for this."""
+        waiting = self._waiting.get(client)
+        if not waiting:
+            return
+        buffered = self._buffered(client)
+        self._waiting[client] = [entry for entry in waiting if buffered >= entry[0]]
+        for below, future in waiting:
+            if buffered < below and not future.done():
+                future.set_result(None)

@@ -1,0 +1,39 @@
+"""Frames that wait for one way out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+
+class Outgoing:
+    """Sends frames one after the other, what is not bulk first. Its link owns it.
+
+    `transmit` waits for as long as the way is full; `sent` hears the size of each frame that is gone.
+    """
+
+    def __init__(self, transmit: Callable[[bytes], Awaitable[object]], sent: Callable[[int], None]) -> None:
+        self._transmit = transmit
+        self._sent = sent
+        self._control: deque[bytes] = deque()
+        self._bulk: deque[bytes] = deque()
+        self._filled = asyncio.Event()
+        self.waiting = 0
+
+    def put(self, frame: bytes, bulk: bool) -> None:
+        """Queues a frame."""
+        (self._bulk if bulk else self._control).append(frame)
+        self.waiting += len(frame)
+        self._filled.set()
+
+    async def run(self) -> None:
+        """Sends for ever; whatever `transmit` raises ends it."""
+        while True:
+            while not (self._control or self._bulk):
+                self._filled.clear()
+                await self._filled.wait()
+            frame = (self._control or self._bulk).popleft()
+            await self._transmit(frame)
+            self.waiting -= len(frame)
+            self._sent(len(frame))

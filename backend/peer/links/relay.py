@@ -1,0 +1,175 @@
+"""Links whose sealed frames the task's server carries, where two peers cannot reach each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import ClassVar
+
+from backend.errors import MingaError
+from backend.peer.links.outgoing import Outgoing
+from backend.peer.links.sealing import Handshake
+from backend.peer.links.shape import Ends, Link, Maker, Server
+from backend.wire.mesh import Neighbour
+from backend.wire.mesh_fields import Way
+from backend.wire.signals import Bye, SealKey, SignalBody
+
+MOST_OVER = 1024
+
+
+class RelayLink(Link):
+    """A session of two keys; `is_up` once a sealed frame of the other opened."""
+
+    way: ClassVar[Way] = "relay"
+
+    def __init__(
+        self, ends: Ends, relays: Relays, client: str, handshake: Handshake, heard: SealKey, began: bool
+    ) -> None:
+        super().__init__(client, began)
+        self.session = handshake.session
+        self.is_up = False
+        self._relays = relays
+        self._sealer, self._opener = handshake.seals(ends.own.client, client, heard)
+        self._outgoing = Outgoing(self._transmit, lambda size: ends.sent(self, size))
+        self._sending = asyncio.create_task(self._outgoing.run())
+
+    @property
+    def buffered(self) -> int:
+        """Bytes that wait to be sent."""
+        return self._outgoing.waiting
+
+    def send(self, frame: bytes, bulk: bool) -> None:
+        """Queues a frame."""
+        self._outgoing.put(frame, bulk)
+
+    def opened(self, data: bytes) -> bytes:
+        """The frame in what the server carried. Raises LinkError."""
+        return self._opener.open(data)
+
+    def stop(self) -> None:
+        """Sends no more."""
+        if self._sending is not asyncio.current_task():
+            self._sending.cancel()
+
+    def close(self) -> None:
+        """Ends it from this side."""
+        self._relays.end(self)
+
+    async def _transmit(self, frame: bytes) -> None:
+        if not await self._relays.server.relay(self.client, self._sealer.seal(frame)):
+            self._relays.lost(self, "the server is away")
+            # The task ends here: what comes after a lost frame does not open.
+            raise asyncio.CancelledError
+
+
+class Relays(Maker):
+    """Makes relayed links by an exchange of `seal`; of two begun at once that of the smaller id stays."""
+
+    way: ClassVar[Way] = "relay"
+
+    def __init__(self, ends: Ends, server: Server) -> None:
+        self.server = server
+        self._ends = ends
+        self._begun: dict[str, Handshake] = {}
+        self._links: dict[str, RelayLink] = {}
+        # They never count again: who carried a signal may carry it twice.
+        self._over_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_OVER)
+
+    def begin(self, other: Neighbour) -> None:
+        """Sends a key."""
+        handshake = self._begun[other.client] = Handshake()
+        self._ends.signal(other.client, handshake.session, handshake.said)
+
+    def give_up(self, client: str) -> None:
+        """Forgets it."""
+        self._begun.pop(client, None)
+        if (link := self._links.get(client)) and not link.is_up:
+            self.end(link)
+
+    def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
+        """The other's key, or its end."""
+        if isinstance(body, SealKey):
+            self._key_heard(client, session, body)
+        elif isinstance(body, Bye) and (link := self._links.get(client)) and link.session == session:
+            self.lost(link, "the other ended it")
+
+    def relayed(self, client: str, data: bytes) -> None:
+        """The server carried a frame. One that comes while there are no keys is of an older link."""
+        link = self._links.get(client)
+        if link is None or client in self._begun:
+            return
+        try:
+            frame = link.opened(data)
+            if not link.is_up:
+                link.is_up = True
+                self._ends.opened(link)
+            self._ends.heard(link, frame)
+        except MingaError as error:
+            self._ends.signal(client, link.session, Bye())
+            self.lost(link, str(error))
+
+    def unreachable(self, client: str) -> None:
+        """What the server was given for `client` is lost."""
+        self._begun.pop(client, None)
+        if link := self._links.get(client):
+            self.lost(link, "the server cannot reach it")
+
+    def server_away(self) -> None:
+        """All that was under way is lost."""
+        self._begun.clear()
+        for link in list(self._links.values()):
+            self.lost(link, "the server is away")
+
+    async def close(self) -> None:
+        """Ends all links."""
+        for link in list(self._links.values()):
+            self.end(link)
+
+    def end(self, link: RelayLink) -> None:
+        """Ends a link from this side."""
+        if self._forget(link):
+            self._ends.signal(link.client, link.session, Bye())
+
+    def lost(self, link: RelayLink, reason: str) -> None:
+        """A link is gone."""
+        if self._forget(link):
+            self._ends.ended(link.client, self.way, link if link.is_up else None, reason)
+
+    def _forget(self, link: RelayLink) -> bool:
+        link.stop()
+        if self._links.get(link.client) is not link:
+            return False
+        del self._links[link.client]
+        self._over_sessions.append((link.client, link.session))
+        return True
+
+    def _key_heard(self, client: str, session: bytes, heard: SealKey) -> None:
+        mine = self._begun.get(client)
+        if mine is not None and mine.session == session:
+            del self._begun[client]
+            self._link(client, mine, heard, began=True)
+            return
+        if (link := self._links.get(client)) and link.session == session:
+            return
+        if (client, session) in self._over_sessions:
+            return
+        if mine is not None and self._ends.own.client < client:
+            # The other may have come back since it was sent.
+            self._ends.signal(client, mine.session, mine.said)
+            return
+        self._begun.pop(client, None)
+        self._ends.answering(client, self.way)
+        answer = Handshake(session)
+        self._ends.signal(client, session, answer.said)
+        self._link(client, answer, heard, began=False)
+
+    def _link(self, client: str, handshake: Handshake, heard: SealKey, began: bool) -> None:
+        if old := self._links.get(client):
+            self.lost(old, "the other began a new link")
+        try:
+            link = RelayLink(self._ends, self, client, handshake, heard, began)
+        except MingaError as error:
+            self._ends.ended(client, self.way, None, str(error))
+            return
+        self._links[client] = link
+        link.beat()

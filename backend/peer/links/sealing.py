@@ -1,0 +1,28 @@
+"""The two ends of a sealed link: its keys, and the signals that bring them about."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+from backend.crypto.keys import KEY_BYTES, agreement_key
+from backend.crypto.sealed_link import SESSION_BYTES, Opener, Sealer, link_keys
+from backend.wire.signals import SealKey
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """This peer's fresh key for the link `session`."""
+
+    session: bytes = field(default_factory=lambda: secrets.token_bytes(SESSION_BYTES))
+    _private: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES), repr=False)
+
+    @property
+    def said(self) -> SealKey:
+        """What the other must hear, signed."""
+        return SealKey(key=agreement_key(self._private))
+
+    def seals(self, own: str, other: str, heard: SealKey) -> tuple[Sealer, Opener]:
+        """For what peer `own` sends to `other`, and for what it hears. Raises BadKeyError."""
+        keys = link_keys(own, other, self._private, heard.key)
+        return Sealer(keys.outward), Opener(keys.inward)

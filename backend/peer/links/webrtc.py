@@ -1,0 +1,300 @@
+"""Links by WebRTC data channels, with aiortc. A session of signals is the life of one RTCPeerConnection."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from aiortc import (
+    InvalidAccessError,
+    InvalidStateError,
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCIceServer,
+    RTCPeerConnection,
+    RTCSessionDescription,
+)
+from aiortc.rtcconfiguration import RTCIceTransportPolicy
+from aiortc.sdp import candidate_from_sdp
+
+from backend.crypto.sealed_link import SESSION_BYTES
+from backend.errors import FrameError, MingaError
+from backend.peer.links.outgoing import Outgoing
+from backend.peer.links.sctp import quicken, unacknowledged
+from backend.peer.links.shape import Ends, Link, Maker
+from backend.wire.mesh import IceServer, Neighbour
+from backend.wire.mesh_fields import Way
+from backend.wire.signals import Bye, Candidate, Description, SignalBody
+
+CONTROL, BULK = 0, 1
+# aiortc sends the messages of all channels in one line, so that a control frame waits behind these.
+MOST_BUFFERED = 256 * 1024
+DRAINED = 128 * 1024
+# Of signals that wait, and of sessions that are over.
+MOST_SIGNALS, MOST_OVER = 64, 1024
+# What aiortc raises on a description or a candidate that it cannot use.
+_UNUSABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    InvalidAccessError,
+    InvalidStateError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    TypeError,
+    ValueError,
+)
+
+Over = Callable[["Attempt", str], None]
+
+
+class Attempt:
+    """One RTCPeerConnection and its two channels; the link, once both are open."""
+
+    def __init__(self, client: str, session: bytes, began: bool, configuration: RTCConfiguration) -> None:
+        self.client = client
+        self.session = session
+        self.began = began
+        self.connection = RTCPeerConnection(configuration)
+        self.channels = [
+            self.connection.createDataChannel(name, negotiated=True, id=number)
+            for number, name in ((CONTROL, "control"), (BULK, "bulk"))
+        ]
+        quicken(self.connection.sctp)
+        self.inbox: asyncio.Queue[SignalBody] = asyncio.Queue(MOST_SIGNALS)
+        self.offer: Description | None = None
+        self.link: RtcLink | None = None
+        self.running: asyncio.Task[None] | None = None
+        self.is_over = False
+
+
+class RtcLink(Link):
+    """Two open channels."""
+
+    way: ClassVar[Way] = "webrtc"
+
+    def __init__(self, ends: Ends, attempt: Attempt, over: Callable[[], None]) -> None:
+        super().__init__(attempt.client, attempt.began)
+        self._channels = attempt.channels
+        self._over = over
+        self._ends = ends
+        self._outgoing = [Outgoing(self._transmit_to(channel), self._sent) for channel in self._channels]
+        self._tasks = [asyncio.create_task(outgoing.run()) for outgoing in self._outgoing]
+
+    @property
+    def buffered(self) -> int:
+        """Bytes that wait to be sent."""
+        waiting = sum(outgoing.waiting for outgoing in self._outgoing)
+        return waiting + sum(channel.bufferedAmount for channel in self._channels)
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that would be lost if the link ended now: those on their way, too."""
+        return self.buffered + unacknowledged(self._channels[CONTROL].transport)
+
+    def send(self, frame: bytes, bulk: bool) -> None:
+        """Queues a frame."""
+        self._outgoing[BULK if bulk else CONTROL].put(frame, bulk)
+
+    def stop(self) -> None:
+        """Sends no more."""
+        for task in self._tasks:
+            task.cancel()
+
+    def close(self) -> None:
+        """Ends it from this side."""
+        self._over()
+
+    def _sent(self, size: int) -> None:
+        self._ends.sent(self, size)
+
+    def _transmit_to(self, channel: RTCDataChannel) -> Callable[[bytes], asyncio.Future[None]]:
+        """Sends a message at once, and is done when there is room for the next one."""
+        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        room.set_result(None)
+
+        def drained() -> None:
+            if not room.done():
+                room.set_result(None)
+            self._ends.sent(self, 0)
+
+        def transmit(frame: bytes) -> asyncio.Future[None]:
+            nonlocal room
+            if channel.readyState == "open":
+                channel.send(frame)
+            if channel.bufferedAmount >= MOST_BUFFERED:
+                room = asyncio.get_running_loop().create_future()
+            return room
+
+        channel.bufferedAmountLowThreshold = DRAINED
+        channel.on("bufferedamountlow", drained)
+        return transmit
+
+
+class WebRtc(Maker):
+    """Makes links by offers and answers; of two offers at once that of the smaller id stays."""
+
+    way: ClassVar[Way] = "webrtc"
+
+    def __init__(self, ends: Ends, relay_only: bool = False) -> None:
+        self._ends = ends
+        self._policy = RTCIceTransportPolicy.RELAY if relay_only else RTCIceTransportPolicy.ALL
+        self._servers: list[RTCIceServer] = []
+        self._attempts: dict[str, Attempt] = {}
+        self._sessions: dict[tuple[str, bytes], Attempt] = {}
+        self._over_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_OVER)
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def use_ice(self, servers: Sequence[IceServer]) -> None:
+        """STUN and TURN servers of attempts from now on."""
+        self._servers = [
+            RTCIceServer(one.urls, one.username or None, one.credential or None) for one in servers
+        ]
+
+    def begin(self, other: Neighbour) -> None:
+        """Makes an offer."""
+        self.give_up(other.client)
+        self._start(other.client, secrets.token_bytes(SESSION_BYTES), began=True)
+
+    def give_up(self, client: str) -> None:
+        """Drops the attempt."""
+        if attempt := self._attempts.get(client):
+            self._end(attempt)
+
+    def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
+        """An offer, or something of an attempt that there is."""
+        attempt = self._sessions.get((client, session))
+        if attempt is None and isinstance(body, Description) and body.type == "offer":
+            attempt = self._offered(client, session)
+        if attempt is None or attempt.inbox.full():
+            return
+        attempt.inbox.put_nowait(body)
+
+    async def close(self) -> None:
+        """Ends all connections."""
+        for attempt in list(self._sessions.values()):
+            self._end(attempt)
+        await asyncio.gather(*self._closing)
+
+    def _offered(self, client: str, session: bytes) -> Attempt | None:
+        """An attempt that answers, unless this peer's own offer stays."""
+        if (client, session) in self._over_sessions:
+            return None
+        mine = self._attempts.get(client)
+        if mine is not None and mine.began and self._ends.own.client < client:
+            if mine.offer is not None:
+                # The other may have come back since it was sent.
+                self._ends.signal(client, mine.session, mine.offer)
+            return None
+        self.give_up(client)
+        self._ends.answering(client, self.way)
+        return self._start(client, session, began=False)
+
+    def _start(self, client: str, session: bytes, began: bool) -> Attempt | None:
+        configuration = RTCConfiguration(iceServers=self._servers, iceTransportPolicy=self._policy)
+        try:
+            attempt = Attempt(client, session, began, configuration)
+        except ValueError as error:
+            self._ends.ended(client, self.way, None, f"an ICE server cannot be used: {error}")
+            return None
+        self._attempts[client] = self._sessions[client, session] = attempt
+        connection = attempt.connection
+        connection.on("connectionstatechange", lambda: self._changed(attempt))
+        for channel in attempt.channels:
+            channel.on("open", lambda: self._opened(attempt))
+            channel.on("close", lambda: self._lost(attempt, "the other ended it"))
+            channel.on("message", lambda data: self._heard(attempt, data))
+        attempt.running = asyncio.create_task(self._negotiate(attempt))
+        return attempt
+
+    async def _negotiate(self, attempt: Attempt) -> None:
+        """Does what signals say, one after the other."""
+        connection, early, is_described = attempt.connection, list[Candidate](), False
+        try:
+            if attempt.began:
+                attempt.offer = await self._describe(attempt)
+            while True:
+                body = await attempt.inbox.get()
+                if isinstance(body, Bye):
+                    self._lost(attempt, "the other ended it")
+                    return
+                if isinstance(body, Candidate):
+                    if is_described:
+                        await _add(connection, body)
+                    else:
+                        early.append(body)
+                elif isinstance(body, Description) and not is_described:
+                    await connection.setRemoteDescription(RTCSessionDescription(body.sdp, body.type))
+                    is_described = True
+                    if not attempt.began:
+                        await self._describe(attempt)
+                    for candidate in early:
+                        await _add(connection, candidate)
+        except _UNUSABLE as error:
+            self._lost(attempt, f"its description cannot be used ({error or type(error).__name__})")
+
+    async def _describe(self, attempt: Attempt) -> Description:
+        """Sends this peer's offer or answer, which has its candidates: aiortc gathers them first."""
+        await attempt.connection.setLocalDescription()
+        local = attempt.connection.localDescription
+        description = Description(type="offer" if attempt.began else "answer", sdp=local.sdp)
+        self._ends.signal(attempt.client, attempt.session, description)
+        return description
+
+    def _opened(self, attempt: Attempt) -> None:
+        if attempt.link is None and all(channel.readyState == "open" for channel in attempt.channels):
+            if self._attempts.get(attempt.client) is attempt:
+                del self._attempts[attempt.client]
+            attempt.link = RtcLink(self._ends, attempt, lambda: self._end(attempt))
+            self._ends.opened(attempt.link)
+            if not attempt.is_over:
+                attempt.link.beat()
+
+    def _changed(self, attempt: Attempt) -> None:
+        if attempt.connection.connectionState in ("failed", "closed"):
+            self._lost(attempt, "the connection failed")
+
+    def _heard(self, attempt: Attempt, data: bytes | str) -> None:
+        if attempt.link is None or attempt.is_over:
+            return
+        try:
+            if isinstance(data, str):
+                raise FrameError("Frames are binary, and this one is text.")
+            self._ends.heard(attempt.link, data)
+        except MingaError as error:
+            self._lost(attempt, str(error))
+
+    def _lost(self, attempt: Attempt, reason: str) -> None:
+        if not attempt.is_over:
+            self._end(attempt)
+            self._ends.ended(attempt.client, self.way, attempt.link, reason)
+
+    def _end(self, attempt: Attempt) -> None:
+        """Ends it without telling."""
+        if attempt.is_over:
+            return
+        attempt.is_over = True
+        if self._attempts.get(attempt.client) is attempt:
+            del self._attempts[attempt.client]
+        del self._sessions[attempt.client, attempt.session]
+        self._over_sessions.append((attempt.client, attempt.session))
+        if attempt.running is not None and attempt.running is not asyncio.current_task():
+            attempt.running.cancel()
+        if attempt.link is not None:
+            attempt.link.stop()
+        task = asyncio.create_task(attempt.connection.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+async def _add(connection: RTCPeerConnection, said: Candidate) -> None:
+    if not said.candidate:
+        await connection.addIceCandidate(None)
+        return
+    candidate = candidate_from_sdp(said.candidate.removeprefix("candidate:"))
+    candidate.sdpMid, candidate.sdpMLineIndex = said.sdp_mid, said.sdp_m_line_index
+    await connection.addIceCandidate(candidate)

@@ -1,0 +1,259 @@
+"""Links over a WebSocket straight to the other peer, sealed from the second message on."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import ClassVar, TypedDict
+
+from websockets.asyncio.client import connect
+from websockets.asyncio.connection import Connection
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.typing import Subprotocol
+
+from backend.crypto.sealed_link import TAG_BYTES, Opener, Sealer
+from backend.errors import FrameError, LinkError, MingaError
+from backend.peer.links.buffers import keep_short
+from backend.peer.links.outgoing import Outgoing
+from backend.peer.links.sealing import Handshake
+from backend.peer.links.shape import FRAME_BYTES, Ends, Link, Maker
+from backend.wire.mesh import Neighbour
+from backend.wire.mesh_codec import decode_peer, encode_mesh
+from backend.wire.mesh_fields import Way
+from backend.wire.peering import Passed
+from backend.wire.signals import SealKey, SignalBody, decode_body
+
+PROTOCOL = Subprotocol("minga-link.1")
+HANDSHAKE_SECONDS = 4.0
+# For a peer that heard of this one before this one heard of it.
+INTRODUCTION_SECONDS = 3.0
+MOST_HANDSHAKES = 64
+CLOSE_SECONDS = 1.0
+# What the library may hold on to, so that the next frame is sealed while the last one leaves.
+_WRITE_LIMIT = 512 * 1024
+
+
+class _Options(TypedDict):
+    subprotocols: list[Subprotocol]
+    compression: None
+    max_size: int
+    open_timeout: float
+    ping_interval: None
+    close_timeout: float
+    write_limit: int
+
+
+_OPTIONS = _Options(
+    subprotocols=[PROTOCOL],
+    compression=None,
+    max_size=FRAME_BYTES["websocket"] + TAG_BYTES,
+    open_timeout=HANDSHAKE_SECONDS,
+    ping_interval=None,
+    close_timeout=CLOSE_SECONDS,
+    write_limit=_WRITE_LIMIT,
+)
+
+
+class WebSocketLink(Link):
+    """A link over one connection. `run` ends with it."""
+
+    way: ClassVar[Way] = "websocket"
+
+    def __init__(
+        self, ends: Ends, client: str, connection: Connection, seals: tuple[Sealer, Opener], began: bool
+    ) -> None:
+        super().__init__(client, began)
+        self._ends = ends
+        self._connection = connection
+        self._sealer, self._opener = seals
+        self._outgoing = Outgoing(self._transmit, lambda size: ends.sent(self, size))
+        self._sending = asyncio.create_task(self._send_all())
+        self._is_closed = False
+
+    @property
+    def buffered(self) -> int:
+        """Bytes that wait to be sent."""
+        return self._outgoing.waiting
+
+    def send(self, frame: bytes, bulk: bool) -> None:
+        """Queues a frame."""
+        self._outgoing.put(frame, bulk)
+
+    def close(self) -> None:
+        """Ends it from this side."""
+        self._is_closed = True
+        self._sending.cancel()
+        # What the library holds still goes out, but not for ever.
+        transport = self._connection.transport
+        transport.close()
+        asyncio.get_running_loop().call_later(CLOSE_SECONDS, transport.abort)
+
+    async def run(self) -> None:
+        """Hears the other until one of them ends it."""
+        reason, is_up = "the connection was closed", False
+        try:
+            async for data in self._connection:
+                if isinstance(data, str):
+                    raise FrameError("Frames are binary, and this one is text.")
+                if self._is_closed:
+                    continue
+                frame = self._opener.open(data)
+                if not is_up:
+                    # Only now the other is known to be there: its signed key may be an old one.
+                    is_up = True
+                    self._ends.opened(self)
+                self._ends.heard(self, frame)
+        except ConnectionClosed:
+            pass
+        except MingaError as error:
+            reason = str(error)
+        finally:
+            self._sending.cancel()
+            if not self._is_closed:
+                self._connection.transport.abort()
+            if not self._is_closed:
+                self._ends.ended(self.client, self.way, self if is_up else None, reason)
+
+    async def _send_all(self) -> None:
+        with suppress(ConnectionClosed):
+            # `run` sees the same end and reports it.
+            await self._outgoing.run()
+
+    async def _transmit(self, frame: bytes) -> None:
+        await self._connection.send(self._sealer.seal(frame))
+
+
+class WebSockets(Maker):
+    """Connects to peers that have an address, and takes connections where this one has."""
+
+    way: ClassVar[Way] = "websocket"
+
+    def __init__(self, ends: Ends) -> None:
+        self._ends = ends
+        self._server: Server | None = None
+        self._dialling: dict[str, asyncio.Task[None]] = {}
+        self._links: set[asyncio.Task[None]] = set()
+        self._introductions = asyncio.Semaphore(MOST_HANDSHAKES)
+        self._met = asyncio.Event()
+
+    async def listen(self, host: str, port: int) -> int:
+        """Takes connections from now on; returns the port. Raises LinkError if the place is taken."""
+        try:
+            self._server = await serve(self._taken, host, port, **_OPTIONS)
+        except OSError as error:
+            raise LinkError(
+                f"Nothing can listen at {host}:{port}: {error.strerror or error}. Choose another port."
+            ) from error
+        return int(next(iter(self._server.sockets)).getsockname()[1])
+
+    def begin(self, other: Neighbour) -> None:
+        """Connects."""
+        self._dialling[other.client] = asyncio.create_task(self._dial(other))
+
+    def give_up(self, client: str) -> None:
+        """Stops connecting."""
+        if dialling := self._dialling.pop(client, None):
+            dialling.cancel()
+
+    def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
+        """Needs none: what is to be signed goes over the connection."""
+
+    def introduced(self) -> None:
+        """Others are known now."""
+        self._met.set()
+        self._met = asyncio.Event()
+
+    async def close(self) -> None:
+        """Ends all connections."""
+        tasks = [*self._dialling.values(), *self._links]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _dial(self, other: Neighbour) -> None:
+        link = None
+        try:
+            connection = await connect(other.address or "", proxy=None, **_OPTIONS)
+            link = await self._greet(connection, other.client)
+        except (OSError, WebSocketException, MingaError, TimeoutError) as error:
+            reason = str(error) or "it does not answer"
+            self._ends.ended(other.client, self.way, None, reason)
+        finally:
+            self._dialling.pop(other.client, None)
+        if link is not None:
+            self._keep(link)
+
+    async def _greet(self, connection: Connection, client: str) -> WebSocketLink:
+        """Speaks first."""
+        handshake = Handshake()
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await self._say(connection, client, handshake)
+                session, heard, _ = await self._hear(connection, client)
+            if session != handshake.session:
+                raise LinkError("It answered another connection than this one.")
+            return self._link(connection, client, handshake, heard, True)
+        except BaseException:
+            connection.transport.abort()
+            raise
+
+    async def _taken(self, connection: ServerConnection) -> None:
+        """Another peer connected."""
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS + INTRODUCTION_SECONDS), self._introductions:
+                session, heard, client = await self._hear(connection, None)
+                handshake = Handshake(session)
+                await self._say(connection, client, handshake)
+                link = self._link(connection, client, handshake, heard, False)
+        except MingaError as error:
+            await connection.close(4000, str(error)[:120])
+            return
+        except (TimeoutError, ConnectionClosed):
+            connection.transport.abort()
+            return
+        await self._run(link)
+
+    def _link(
+        self, connection: Connection, client: str, handshake: Handshake, heard: SealKey, began: bool
+    ) -> WebSocketLink:
+        keep_short(connection.transport.get_extra_info("socket"))
+        seals = handshake.seals(self._ends.own.client, client, heard)
+        return WebSocketLink(self._ends, client, connection, seals, began)
+
+    async def _say(self, connection: Connection, client: str, handshake: Handshake) -> None:
+        note = self._ends.note(client, handshake.session, handshake.said)
+        await connection.send(encode_mesh(Passed(client=self._ends.own.client, data=note)))
+
+    async def _hear(self, connection: Connection, expected: str | None) -> tuple[bytes, SealKey, str]:
+        """Session and key of the other, which is `expected` or anyone that is known, and its id."""
+        data = await connection.recv(decode=False)
+        said = decode_peer(data)
+        if not isinstance(said, Passed):
+            raise LinkError("It did not say who it is.")
+        if expected not in (None, said.client):
+            raise LinkError("Another peer than the expected one answers at this address.")
+        await self._introduction(said.client)
+        signal = self._ends.read(said.client, said.data)
+        body = decode_body(signal)
+        if not isinstance(body, SealKey):
+            raise LinkError("It did not send a key.")
+        return signal.session, body, said.client
+
+    async def _introduction(self, client: str) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(INTRODUCTION_SECONDS):
+                while self._ends.neighbour(client) is None:
+                    await self._met.wait()
+
+    def _keep(self, link: WebSocketLink) -> None:
+        task = asyncio.create_task(self._run(link))
+        self._links.add(task)
+        task.add_done_callback(self._links.discard)
+
+    async def _run(self, link: WebSocketLink) -> None:
+        link.beat()
+        await link.run()

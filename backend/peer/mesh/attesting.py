@@ -1,0 +1,61 @@
+"""Signatures of a group's survivors, until more than half of them are a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from backend.crypto.certificates import weights_statement
+from backend.crypto.keys import identity_key, sign, verify
+from backend.wire.mesh import Certificate, Signed
+from backend.wire.peering import Attest
+
+
+class Attesting:
+    """What came of one group: `weights` are what all `survivors` (ids) have.
+
+    `identities` are the survivors' Ed25519 keys, as far as they are known.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        bundle: str,
+        number: int,
+        group: int,
+        survivors: list[str],
+        weights: str,
+        identities: Mapping[str, bytes],
+    ) -> None:
+        self.round, self.group, self.weights = number, group, weights
+        self.survivors = sorted(survivors)
+        self._bundle = bundle
+        self._identities = {one: identities[one] for one in survivors if one in identities}
+        self._statement = weights_statement(task, bundle, number, group, survivors, weights)
+        self._signatures: dict[str, Signed] = {}
+
+    def sign(self, own: str, key: bytes) -> Attest:
+        """This peer's own signature, which counts from now on, for the others."""
+        signature = sign(key, self._statement)
+        self._signatures[own] = Signed(client=own, identity=identity_key(key), signature=signature)
+        return Attest(round=self.round, group=self.group, weights=self.weights, signature=signature)
+
+    def heard(self, client: str, attest: Attest) -> Certificate | None:
+        """The certificate, if it came about by this signature."""
+        identity = self._identities.get(client)
+        if identity is None or client in self._signatures or attest.weights != self.weights:
+            return None
+        if not verify(identity, attest.signature, self._statement):
+            return None
+        self._signatures[client] = Signed(client=client, identity=identity, signature=attest.signature)
+        return self.certificate() if len(self._signatures) == len(self.survivors) // 2 + 1 else None
+
+    def certificate(self) -> Certificate:
+        """The signatures that came until now; only those of more than half make others believe it."""
+        return Certificate(
+            bundle=self._bundle,
+            round=self.round,
+            group=self.group,
+            weights=self.weights,
+            survivors=self.survivors,
+            signatures=sorted(self._signatures.values(), key=lambda one: one.client),
+        )

@@ -1,0 +1,262 @@
+"""What a peer does in groups: from what it trained to new weights that all survivors have."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from backend.errors import GroupError
+from backend.numerics.outer import outer_step
+from backend.peer.links.links import Links
+from backend.peer.mesh.attesting import Attesting
+from backend.peer.mesh.exchange import Exchange, Outcome
+from backend.peer.mesh.weights import Holdings
+from backend.peer.progress import Teller
+from backend.peer.step import Vector
+from backend.peer.trainer import Result
+from backend.protocols import mesh_member_events as to
+from backend.wire.mesh import Group
+from backend.wire.mesh_fields import Outer
+from backend.wire.messages import Train
+from backend.wire.peering import Attest, GroupFrame
+
+# What others say of a group before its order is here: some frames of each of them, before all pieces.
+MOST_EARLY = 64
+MOST_GROUPS = 3
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a training made, from which weights, and how the way is changed before averaging."""
+
+    plan: Train
+    result: Result
+    base: bytes
+    outer: Outer
+    # Values that are trained; the rest is running statistics.
+    trainable: int
+    bundle: str
+
+
+@dataclass
+class _Early:
+    """What was said of groups that this peer has no order for, by client."""
+
+    frames: dict[Place, dict[str, list[GroupFrame]]] = field(default_factory=dict)
+
+    def keep(self, client: str, frame: GroupFrame) -> None:
+        key = (frame.round, frame.group)
+        of_client = self.frames.setdefault(key, {}).setdefault(client, [])
+        if len(of_client) < MOST_EARLY:
+            of_client.append(frame)
+        # Whoever invents groups pushes out the oldest.
+        while len(self.frames) > MOST_EARLY:
+            del self.frames[next(iter(self.frames))]
+
+    def take(self, key: Place) -> dict[str, list[GroupFrame]]:
+        return self.frames.pop(key, {})
+
+
+class Averager:
+    """Owns the exchanges of one peer, and the outer step's memory. `tell` takes events for the machine."""
+
+    def __init__(
+        self,
+        links: Links,
+        key: bytes,
+        holdings: Holdings,
+        reporter: Teller,
+        tell: Callable[[to.Event], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+    ) -> None:
+        self._links = links
+        self._key = key
+        self._holdings = holdings
+        self._reporter = reporter
+        self._tell = tell
+        self._spawn = spawn
+        self._exchanges: dict[Place, Exchange] = {}
+        self._early = _Early()
+        self._averaging: asyncio.Task[None] | None = None
+        self._calm: asyncio.TimerHandle | None = None
+        self._attesting: Attesting | None = None
+        self._memory: Vector = np.zeros(0, np.float32)
+
+    def average(self, order: Group, work: Work) -> None:
+        """Takes part in the group; `averaged` or `failed` is told when it ended."""
+        self._averaging = self._spawn(self._average(order, work))
+
+    def abort(self) -> None:
+        """Leaves the group in hand."""
+        if self._averaging:
+            self._averaging.cancel()
+
+    def close(self) -> None:
+        """Ends all exchanges."""
+        if self._calm:
+            self._calm.cancel()
+        for exchange in self._exchanges.values():
+            exchange.close()
+        self._exchanges.clear()
+
+    def up(self, client: str) -> None:
+        """There is a link to `client`, or it is heard of again."""
+        for exchange in self._exchanges.values():
+            exchange.up(client)
+
+    def down(self, client: str) -> None:
+        """The link to `client` is gone."""
+        for exchange in self._exchanges.values():
+            exchange.down(client)
+
+    def silent(self, client: str) -> None:
+        """Nothing comes from `client`."""
+        for exchange in self._exchanges.values():
+            exchange.silent(client)
+
+    def heard(self, client: str, frame: GroupFrame) -> None:
+        """A member of a group said something of it."""
+        key = (frame.round, frame.group)
+        attesting = self._attesting
+        if isinstance(frame, Attest) and attesting and key == (attesting.round, attesting.group):
+            self._attested(client, frame)
+        elif key in self._exchanges and not isinstance(frame, Attest):
+            self._exchanges[key].heard(client, frame)
+        else:
+            self._early.keep(client, frame)
+
+    def _attested(self, client: str, frame: Attest) -> None:
+        certificate = self._attesting.heard(client, frame) if self._attesting else None
+        if certificate:
+            self._tell(to.Certified(certificate))
+
+    async def _average(self, order: Group, work: Work) -> None:
+        self._forget_over()
+        own = self._links.own.client
+        way, memory = await asyncio.to_thread(_way, work, self._memory)
+        base = np.frombuffer(work.base, "<f4")
+        vector = way if order.subject == "changes" else await asyncio.to_thread(np.add, base, way)
+        # Of a steward's group nobody knows beforehand what its members train on (0033).
+        weight = min(float(work.result.examples), order.most_weight) if order.reducer == "mean" else 1.0
+        self._tell_begun(order)
+        self._hurry(order.patience)
+        key = (order.round, order.group)
+        try:
+            exchange = self._exchanges[key] = Exchange(
+                order, own, vector, weight, self._links, self._links.own.task, work.bundle
+            )
+            self._begin(key, exchange)
+            outcome = await exchange.result()
+            content, weights = await asyncio.to_thread(_renewed, order, base, outcome)
+        except GroupError as error:
+            self._failed(order, str(error))
+        except asyncio.CancelledError:
+            self._exchanges.pop(key).close()
+            raise
+        else:
+            # Only now: who has no result keeps the memory that it had.
+            self._memory = memory
+            self._holdings.keep(weights, content)
+            self._averaged(order, work, outcome, weights)
+        finally:
+            # Others may still wait for signs of life in this group's pace.
+            self._calm = asyncio.get_running_loop().call_later(2 * order.patience, self._links.in_group, None)
+
+    def _hurry(self, patience: float) -> None:
+        if self._calm:
+            self._calm.cancel()
+        self._links.in_group(patience)
+
+    def _begin(self, key: Place, exchange: Exchange) -> None:
+        """Starts it, and catches up with what was there before the order."""
+        exchange.start()
+        for client in self._links.linked():
+            exchange.up(client)
+        for client, frames in self._early.take(key).items():
+            for frame in frames:
+                self.heard(client, frame)
+
+    def _tell_begun(self, order: Group) -> None:
+        others = len(order.members) - 1
+        sentence = f"Round {order.round}: averaging with {others} other{'s' * (others > 1)}."
+        self._reporter.tell(
+            "averaging", sentence, round=order.round, group=order.group, members=len(order.members)
+        )
+
+    def _failed(self, order: Group, reason: str) -> None:
+        sentence = f"Round {order.round}: no result in this group. {reason}"
+        self._reporter.tell("failed", sentence, round=order.round, group=order.group)
+        self._tell(to.Failed(order.round, order.group, reason))
+
+    def _averaged(self, order: Group, work: Work, outcome: Outcome, weights: str) -> None:
+        survivors = [order.members[place] for place in outcome.survivors]
+        identities = {
+            client: neighbour.identity
+            for client in survivors
+            if (neighbour := self._links.neighbour(client)) is not None
+        }
+        own = self._links.own
+        self._attesting = Attesting(
+            own.task, work.bundle, order.round, order.group, survivors, weights, identities
+        )
+        attest = self._attesting.sign(own.client, self._key)
+        for client in survivors:
+            if client != own.client:
+                self._links.send(client, attest)
+        sentence = (
+            f"Round {order.round}: {len(survivors)} of {len(order.members)} have new weights in "
+            f"{outcome.seconds:.2f} s, with {100 * outcome.fraction:.0f} % of what they trained on."
+        )
+        self._reporter.tell(
+            "averaged",
+            sentence,
+            round=order.round,
+            group=order.group,
+            weights=weights,
+            survivors=len(survivors),
+            members=len(order.members),
+            fraction=outcome.fraction,
+            seconds=round(outcome.seconds, 3),
+        )
+        self._tell(
+            to.Averaged(
+                order.round,
+                order.group,
+                weights,
+                list(outcome.survivors),
+                outcome.fraction,
+                outcome.seconds,
+                attest.signature,
+            )
+        )
+        for client, frames in self._early.take((order.round, order.group)).items():
+            for frame in frames:
+                self.heard(client, frame)
+
+    def _forget_over(self) -> None:
+        """Groups that nobody can ask about any more, and old ones: each has vectors in memory."""
+        for key in list(self._exchanges):
+            if self._exchanges[key].over or len(self._exchanges) > MOST_GROUPS:
+                self._exchanges.pop(key).close()
+
+
+def _way(work: Work, memory: Vector) -> tuple[Vector, Vector]:
+    """What this peer brings to the mean, as a change of the weights (0025, "Outer step")."""
+    outer = work.outer
+    past = memory if len(memory) == work.trainable else np.zeros(0, np.float32)
+    return outer_step(
+        outer.kind, outer.learning_rate, outer.momentum, work.result.update, work.trainable, past
+    )
+
+
+def _renewed(order: Group, base: Vector, outcome: Outcome) -> tuple[bytes, str]:
+    """The new weights and their SHA-256. Where changes are averaged all have the same base: the same bits."""
+    new = base + outcome.mean if order.subject == "changes" else outcome.mean
+    content = np.asarray(new, "<f4").tobytes()
+    return content, hashlib.sha256(content).hexdigest()

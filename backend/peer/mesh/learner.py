@@ -1,0 +1,94 @@
+"""The training and measuring of a peer of a mesh, from weights that it, another peer or the server has."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+from msgspec.structs import replace
+
+from backend.errors import PeerError
+from backend.peer import errands
+from backend.peer.chores import insist
+from backend.peer.jobs import Job, Jobs
+from backend.peer.kept import Kept
+from backend.peer.mesh.averager import Work
+from backend.peer.mesh.fetching import Sources
+from backend.peer.mesh.weights import Holdings
+from backend.peer.news import tell_partial
+from backend.peer.progress import Reporter
+from backend.peer.trainer import Result
+from backend.protocols import participant_events as to
+from backend.wire.mesh import Entered
+from backend.wire.messages import Evaluate, Train
+
+# Before weights that neither a peer nor the server had are asked for again.
+WEIGHTS_PAUSE = 1.0
+
+
+class Learner:
+    """Runs `jobs` for one session. `holdings` takes the weights that it trains from."""
+
+    def __init__(self, jobs: Jobs, sources: Sources, holdings: Holdings, reporter: Reporter) -> None:
+        self._jobs = jobs
+        self._sources = sources
+        self._holdings = holdings
+        self._reporter = reporter
+        self._kept = Kept()
+
+    async def load(self, bundle: str) -> to.Loaded | None:
+        """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
+        return await errands.load(self._jobs, bundle, self._reporter)
+
+    async def train(self, job: Job[Train], entered: Entered) -> Work | None:
+        """What the plan makes; None if it is void before. Raises PeerError."""
+        plan = job.order
+        base = await self._weights(job)
+        if base is None:
+            return None
+        result = await self._result(job, entered.bundle)
+        if job.aborted or result is None or not result.steps:
+            return None
+        tell_partial(self._reporter, plan.round, result.steps, result.planned)
+        trainable = self._jobs.manifest.parameters.trainable
+        return Work(plan, result, base, entered.outer, trainable, entered.bundle)
+
+    async def _weights(self, job: Job[Train]) -> bytes | None:
+        """What the plan begins with, asked for until somebody has it or the plan is void."""
+        plan, size = job.order, self._jobs.update_bytes()
+        while not job.aborted:
+            try:
+                content = await self._sources.get(plan.weights, size)
+            except PeerError as error:
+                self._reporter.tell("trouble", f"Round {plan.round}: {error} Trying again.")
+                await asyncio.sleep(WEIGHTS_PAUSE)
+            else:
+                self._holdings.keep(plan.weights, content)
+                return content
+        return None
+
+    async def _result(self, job: Job[Train], bundle: str) -> Result | None:
+        """What training by the plan makes; a group without a result leaves it as good as it was."""
+        plan = job.order
+        # The number of the version does not matter to what is trained from its weights.
+        same = replace(plan, version=0)
+        kept = self._kept.take(bundle, same)
+        if kept is not None:
+            sentence = f"Round {plan.round}: what was trained for the round before still holds."
+            self._reporter.tell("kept", sentence, round=plan.round)
+            return kept
+        report = errands.report_steps(f"Round {plan.round}", self._reporter)
+        self._reporter.tell("training", f"Round {plan.round}: training.", round=plan.round)
+        result = await insist(lambda: self._jobs.train(job, bundle, report), job.stop.is_set, self._reporter)
+        if result is not None and not job.aborted and await asyncio.to_thread(_is_finite, result):
+            self._kept.keep(bundle, same, result)
+        return result
+
+    async def measure(self, job: Job[Evaluate]) -> to.Measured | None:
+        """What the version does on held-out examples; None where that cannot be said any more."""
+        return await errands.measure(self._jobs, job, self._reporter)
+
+
+def _is_finite(result: Result) -> bool:
+    """Whether it can be averaged; NaN is trained anew, not kept."""
+    return bool(np.isfinite(result.update).all())

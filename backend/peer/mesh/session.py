@@ -1,0 +1,302 @@
+"""One peer of one mesh: performs what the member's machine decides."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+from msgspec.structs import replace
+
+from backend.errors import PeerError
+from backend.peer.acquaintances import Acquaintances
+from backend.peer.blobs import Source
+from backend.peer.chores import insist
+from backend.peer.jobs import Job, Jobs
+from backend.peer.links.links import Links
+from backend.peer.links.shape import Own
+from backend.peer.mesh.averager import Averager, Work
+from backend.peer.mesh.company import Company
+from backend.peer.mesh.fetching import Fetching, Sources
+from backend.peer.mesh.going_on import GoingOn
+from backend.peer.mesh.learner import Learner
+from backend.peer.mesh.upstream import Upstream, deposit
+from backend.peer.mesh.weights import Holdings, Visit, VisitFile
+from backend.peer.news import LinkNews, tell_mesh_news
+from backend.peer.progress import Reporter
+from backend.peer.site import Site
+from backend.peer.stay import Stay
+from backend.protocols import mesh_member_events as to
+from backend.protocols import onward_events as onward
+from backend.protocols import participant_events as shared
+from backend.protocols.mesh_member import MeshMember, Phase
+from backend.protocols.onward import Onward
+from backend.protocols.pace import Pace
+from backend.services.links import client_id
+from backend.wire.mesh import Enter, Entered, Group, ServerToPeer, Trained
+from backend.wire.mesh import Links as LinksTold
+from backend.wire.mesh_fields import Way
+from backend.wire.messages import Evaluate, Evaluation, Train
+from backend.wire.peering import (
+    Attended,
+    Beat,
+    Fetch,
+    Passed,
+    Passing,
+    PeerFrame,
+    SetOut,
+    Unattended,
+    Weights,
+)
+
+LINKS_EVERY = 10.0
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where this machine takes WebSockets of other peers; `address` is how these reach it, if not so."""
+
+    host: str
+    port: int
+    address: str | None = None
+
+
+@dataclass(frozen=True)
+class Membership:
+    """As what a peer enters a mesh. `key` is its private Ed25519 key."""
+
+    site: Site
+    task: str
+    enter: Enter
+    key: bytes
+    listening: Listening | None
+    state: Path
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class MeshSession:
+    """Owns the machine, the connection, the links and the training of one peer. `run` once."""
+
+    def __init__(
+        self,
+        member: Membership,
+        client: httpx.AsyncClient,
+        blobs: Source,
+        make_jobs: Callable[[Source], Jobs],
+        reporter: Reporter,
+        random: Callable[[], float],
+        known: Acquaintances,
+    ) -> None:
+        address = member.site.socket(member.task)
+        known.enter(address)
+        self._member = member
+        self._client = client
+        self._reporter = reporter
+        self._link_news = LinkNews(reporter)
+        self.machine = MeshMember()
+        self._upstream = Upstream(address, member.headers)
+        self._stay: Stay[to.Event, ServerToPeer] = Stay(
+            self._upstream, to.Frame, reporter, random, "; training and averaging go on"
+        )
+        ways: tuple[Way, ...] = tuple(member.enter.ways)
+        own = Own(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
+        self._links = Links(own, self._upstream, self, known)
+        self._upstream.ended = self._links.server_away
+        self._holdings = Holdings()
+        self._visit = VisitFile(member.state / "mesh", address, member.task)
+        self._fetching = Fetching(self._links, self._holdings, self._stay.spawn)
+        self._company = Company(self._links)
+        sources = Sources(self._holdings, self._fetching, blobs, self._company.holders)
+        self.jobs = make_jobs(sources)
+        self._learner = Learner(self.jobs, sources, self._holdings, reporter)
+        self._averager = Averager(
+            self._links, member.key, self._holdings, reporter, self._stay.tell, self._stay.spawn
+        )
+        self._going_on = GoingOn(
+            self._links,
+            Onward(own.client, member.enter.kind == "peer", int(random() * 2**32)),
+            reporter,
+            self._stay.tell,
+            self._stay.hasten,
+            lambda: self.jobs.manifest.metrics,
+        )
+        self._training: Job[Train] | None = None
+        self._measuring: Job[Evaluate] | None = None
+        self._work: Work | None = None
+        self._pace = Pace()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
+
+        Raises what a session of rounds raises, and LinkError if the port to listen at is taken.
+        """
+        try:
+            start = await self._begin()
+            self._stay.spawn(self._tell_links())
+            await self._stay.run(self, start, stop)
+        finally:
+            await self._end()
+
+    async def _begin(self) -> to.Start:
+        """Takes links, and enters with what was kept from the last visit."""
+        listening = self._member.listening
+        if listening:
+            await self._links.open(listening.host, listening.port, listening.address)
+        else:
+            await self._links.open()
+        enter = replace(self._member.enter, address=self._links.own.address)
+        visit = await asyncio.to_thread(self._visit.read)
+        if visit:
+            held = visit.certificate
+            self._holdings.keep(held.weights, visit.weights)
+            enter = replace(enter, round=held.round, holds=held.weights, certificate=held)
+        return to.Start(enter)
+
+    def handle(self, event: to.Event) -> None:
+        """Has the machine hear `event`, and performs what it decides."""
+        group = self.machine.group
+        for effect in self.machine.handle(event):
+            self._perform(effect)
+        self._going_on.noticed(event, self.machine, group)
+        match event:
+            case to.Frame(frame):
+                tell_mesh_news(self._reporter, frame)
+                self._upstream.is_entered = self._upstream.is_open and self.machine.entered is not None
+                self._company.heard(frame)
+            case to.Certified(certificate):
+                if content := self._holdings.find(certificate.weights):
+                    self._stay.spawn(asyncio.to_thread(self._visit.write, Visit(certificate, content)))
+        self._stay.rests(self.machine.plan is None or self.machine.report is not None)
+
+    def _perform(self, effect: to.Effect) -> None:
+        match effect:
+            case shared.Connect(delay):
+                self._stay.connect(delay, self.machine.contact.dismissal)
+            case to.Send(frame):
+                self._upstream.send(frame)
+            case shared.Load(bundle):
+                self._stay.spawn(self._load(bundle))
+            case shared.StartTraining(plan):
+                self._begin_training(plan)
+            case shared.AbortTraining():
+                _abort(self._training)
+            case to.Average(group):
+                if self._work:
+                    self._averager.average(group, self._work)
+            case to.AbortAveraging():
+                self._averager.abort()
+            case to.Deposit(weights):
+                self._stay.spawn(self._deposit(weights))
+            case shared.Measure(exam):
+                seconds = self._pace.training_seconds(exam.seconds, 0)
+                self._measuring = Job(exam, time.monotonic() + seconds)
+                self._stay.spawn(self._measure(self._measuring))
+            case shared.AbortMeasuring():
+                _abort(self._measuring)
+            case shared.Close():
+                self._upstream.hang_up()
+
+    def _begin_training(self, plan: Train) -> None:
+        seconds = self._pace.training_seconds(plan.seconds, 0)
+        self._training = Job(plan, time.monotonic() + seconds)
+        if entered := self.machine.entered:
+            self._stay.spawn(self._train(self._training, entered))
+
+    async def _load(self, bundle: str) -> None:
+        if loaded := await self._learner.load(bundle):
+            self._stay.tell(loaded)
+
+    async def _train(self, job: Job[Train], entered: Entered) -> None:
+        if work := await self._learner.train(job, entered):
+            self._work, result = work, work.result
+            done = (result.examples, result.steps, result.loss, result.sums)
+            self._stay.tell(to.Trained(job.order.round, *done))
+
+    async def _measure(self, job: Job[Evaluate]) -> None:
+        if measured := await self._learner.measure(job):
+            self._stay.tell(measured)
+
+    async def _deposit(self, weights: str) -> None:
+        content = self._holdings.find(weights)
+        if content is None:
+            return
+        site, task = self._member.site, self._member.task
+        address = f"{site.root}/api/tasks/{task}/weights/{weights}"
+        try:
+            await insist(lambda: deposit(self._client, address, content), lambda: False, self._reporter)
+        except PeerError as error:
+            # Another survivor may be asked, and the next round goes on from these weights anyway.
+            self._reporter.tell("trouble", str(error))
+
+    async def _tell_links(self) -> None:
+        while True:
+            await asyncio.sleep(LINKS_EVERY)
+            self._say_links()
+
+    def _say_links(self) -> None:
+        if self._upstream.is_entered:
+            self._upstream.send(LinksTold(links=self._links.measures()))
+
+    # What the links say.
+
+    def up(self, client: str, way: Way) -> None:
+        """There is a link to `client`, or it goes another way now."""
+        self._link_news.up(client, way)
+        self._averager.up(client)
+        self._going_on.happened(onward.Linked(client))
+        self._say_links()
+
+    def down(self, client: str, reason: str) -> None:
+        """The last link to `client` is gone."""
+        if self.machine.phase is not Phase.STOPPED:
+            self._link_news.down(client, reason)
+        self._fetching.lost(client)
+        self._averager.down(client)
+        self._going_on.happened(onward.Lost(client))
+        self._say_links()
+
+    def silent(self, client: str) -> None:
+        """For the patience of the group nothing came from `client`."""
+        self._averager.silent(client)
+        self._going_on.happened(onward.Lost(client))
+
+    def refused(self, client: str, reason: str) -> None:
+        """There will be no link to `client`."""
+        self._reporter.tell("unsafe", reason, client=client)
+
+    def received(self, client: str, frame: PeerFrame) -> None:
+        """`client` said something."""
+        match frame:
+            case Fetch():
+                self._fetching.asked(client, frame)
+            case Weights():
+                self._fetching.weights(client, frame)
+            case Beat() | Passing() | Passed():
+                pass  # The links' own.
+            case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
+                self._going_on.heard(client, frame)
+            case _:
+                self._averager.heard(client, frame)
+
+    def wind_down(self) -> None:
+        """Ends the training after its current step; its round goes on."""
+        if self._training:
+            self._training.stop.set()
+
+    async def _end(self) -> None:
+        """Lets the goodbye go out, then ends what is left."""
+        _abort(self._training)
+        _abort(self._measuring)
+        await self._stay.end()
+        self._going_on.close()
+        self._averager.close()
+        await self._links.close()
+        self.jobs.close()
+
+
+def _abort(job: Job[Train] | Job[Evaluate] | None) -> None:
+    if job:
+        job.abort()

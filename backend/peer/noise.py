@@ -1,0 +1,23 @@
+"""Gaussian noise that nobody can foretell."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.numerics.privacy.gaussian import gaussian, words_of
+from backend.services.privacy.entropy import fresh_words
+
+
+class Noise:
+    """Owns its stream of random words, which nobody else has. No part of it is used twice."""
+
+    def __init__(self) -> None:
+        self._words = fresh_words()
+
+    def gaussian(self, values: int, deviation: float) -> NDArray[np.float32]:
+        """Independent Gaussian values [n] with this standard deviation; nothing is drawn for 0."""
+        if deviation == 0.0:
+            return np.zeros(values, np.float32)
+        drawn = gaussian(self._words(words_of(values)))[:values]
+        return (deviation * drawn).astype(np.float32)

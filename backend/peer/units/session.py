@@ -1,0 +1,226 @@
+"""One peer of one task of work units: performs what the worker's machine decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from backend.errors import BundleError, PeerError
+from backend.peer import errands
+from backend.peer.chores import insist
+from backend.peer.jobs import Jobs
+from backend.peer.line import Line
+from backend.peer.progress import Reporter
+from backend.peer.stay import Stay
+from backend.peer.trainer import Result
+from backend.peer.transport import NO_HEADERS, UNITS, chunks
+from backend.peer.units.labour import Labour, Work
+from backend.peer.units.news import UnitNews
+from backend.peer.units.shelf import Shelf
+from backend.peer.units.taking import Taking
+from backend.protocols.participant_events import Close, Connect, Disconnected, Load
+from backend.protocols.workunits import worker_events as to
+from backend.protocols.workunits.worker import Worker
+from backend.wire.messages import CHUNK_BYTES
+from backend.wire.units import (
+    Cause,
+    Enlisted,
+    Rejected,
+    Release,
+    ServerToUnits,
+    Unit,
+)
+
+# After so many units in a row that could not be done, a person has to look at the machine.
+MOST_FAILURES = 5
+LONGEST_PAUSE = 30.0
+
+
+class UnitsSession:
+    """Owns the machine, the connection and the units of one peer. `run` once."""
+
+    def __init__(
+        self,
+        taking: Taking,
+        jobs: Jobs,
+        labour: Labour,
+        shelf: Shelf,
+        reporter: Reporter,
+        random: Callable[[], float],
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> None:
+        self._taking = taking
+        self.jobs = jobs
+        self._labour = labour
+        self._shelf = shelf
+        self._reporter = reporter
+        self._news = UnitNews(reporter)
+        self.machine = Worker()
+        self._line = Line(UNITS, taking.address, headers)
+        self._stay: Stay[to.Event, ServerToUnits] = Stay(
+            self._line, to.Frame, reporter, random, "; work goes on"
+        )
+        self._chunk_bytes = CHUNK_BYTES
+        self._works: dict[int, Work] = {}
+        # Leases of those that came over a connection that was lost.
+        self._before: set[int] = set()
+        self._failures = 0
+        self._stopping = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
+
+        Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it or fails
+        at one unit after the other, ReplacedError when the server talks to another peer with the same token,
+        UnfitError when the task does not take this peer, and UnreachableError when the server stays away.
+        """
+        start = to.Start(self._taking.enlist, self._taking.slots, self._taking.at_once)
+        try:
+            await self._stay.run(self, start, stop)
+        finally:
+            await self._end()
+
+    def handle(self, event: to.Event) -> None:
+        """Has the machine hear `event`, and performs what it decides."""
+        match event:
+            case to.Frame(Enlisted() as frame):
+                self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
+            case to.Frame(Rejected(lease=lease)):
+                self._labour.rejected(lease)
+            case Disconnected():
+                # What of these cannot be had later, the server lost: no fault of this machine.
+                self._before = set(self._works)
+        for effect in self.machine.handle(event):
+            self._perform(effect)
+        match event:
+            case to.Frame(said):
+                self._news.heard(said)
+            case to.Fetched() if self.machine.enlist:
+                self._shelf.write(self.machine.enlist.shards)
+        self._stay.rests(not self.machine.held)
+
+    def _perform(self, effect: to.Effect) -> None:
+        match effect:
+            case Connect(delay):
+                self._taking.check_patience(self._stay.away(delay), self._stay.reason)
+                self._stay.connect(delay, self.machine.contact.dismissal)
+            case to.Send(frame):
+                self._line.send(frame)
+                if isinstance(frame, Release):
+                    self._news.released(frame)
+            case Load(bundle):
+                self._stay.spawn(self._load(bundle))
+            case to.Fetch(unit):
+                work = self._works[unit.lease] = Work(unit)
+                self._stay.spawn(self._fetch(work))
+                self._stay.spawn(self._beat(work))
+            case to.Train(unit):
+                self._stay.spawn(self._train(self._works[unit.lease]))
+            case to.Finish(lease):
+                self._works[lease].stop.set()
+            case to.Forget(lease):
+                self._works.pop(lease).forget()
+                self._labour.release(lease)
+            case to.SendChunks(lease, start, until):
+                self._send_chunks(lease, start, until)
+            case Close():
+                self._line.hang_up()
+
+    async def _load(self, bundle: str) -> None:
+        self._reporter.tell("loading", "Loading the model.")
+        loaded = await insist(lambda: self.jobs.load(bundle), lambda: False, self._reporter)
+        if loaded is None:
+            return
+        backend, step_ms, _ = loaded
+        sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
+        self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
+        self._stay.tell(to.Loaded(backend, step_ms))
+
+    async def _fetch(self, work: Work) -> None:
+        try:
+            await insist(lambda: self._labour.fetch(work), lambda: work.forgotten, self._reporter)
+        except (PeerError, BundleError) as error:
+            self._failed(work, "data", error)
+        else:
+            if not work.forgotten:
+                self._stay.tell(to.Fetched(work.unit.lease))
+
+    async def _train(self, work: Work) -> None:
+        unit = work.unit
+        report = errands.report_steps(f"Unit {unit.unit}", self._reporter)
+        sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
+        self._reporter.tell("training", sentence, lease=unit.lease, unit=unit.unit, epoch=unit.epoch)
+        try:
+            result = await self._labour.train(work, report)
+        except (PeerError, MemoryError) as error:
+            cause: Cause = "memory" if isinstance(error, MemoryError) else "failed"
+            self._failed(work, cause, error)
+            return
+        self._failures = 0
+        if work.forgotten:
+            return
+        if work.content is None:
+            self._stay.tell(to.Failed(unit.lease, self._parting))
+            return
+        self._tell_partial(unit, result)
+        done = (result.examples, result.steps, result.loss, result.sums)
+        self._stay.tell(to.Trained(unit.lease, len(work.content), *done))
+
+    def _failed(self, work: Work, cause: Cause, error: Exception) -> None:
+        """Gives a unit back, and rests before the next: its server may have nothing else to give."""
+        if work.forgotten:
+            return
+        lease, unit = work.unit.lease, work.unit.unit
+        if cause == "data" and lease in self._before:
+            self._stay.tell(to.Failed(lease, cause))
+            return
+        self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            raise PeerError(f"{MOST_FAILURES} units in a row could not be done here; the last: {error}")
+        sentence = f"Unit {unit} could not be done: {error or type(error).__name__}"
+        self._reporter.tell("trouble", sentence, lease=lease, unit=unit)
+        self._stay.tell(to.Want(0, self._taking.at_once))
+        self._stay.tell(to.Failed(lease, cause))
+        self._stay.spawn(self._rest(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
+
+    async def _rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        if not self._stopping:
+            self._stay.tell(to.Want(self._taking.slots, self._taking.at_once))
+
+    async def _beat(self, work: Work) -> None:
+        """Signs of life, from a unit's arrival until it is over."""
+        while not work.forgotten:
+            await asyncio.sleep(max(1.0, work.unit.heartbeat))
+            if not work.forgotten:
+                self._stay.tell(to.Pulse(work.unit.lease, work.steps))
+
+    def _send_chunks(self, lease: int, start: int, until: int) -> None:
+        content = self._works[lease].content
+        if content is None:
+            return
+        for chunk in chunks(content, lease, start, until, self._chunk_bytes):
+            self._line.send(chunk)
+
+    def _tell_partial(self, unit: Unit, result: Result) -> None:
+        if result.steps < result.planned:
+            sentence = f"Unit {unit.unit}: sending {result.steps} of {result.planned} steps, what was done."
+            steps = {"steps": result.steps, "planned": result.planned}
+            self._reporter.tell("partial", sentence, lease=unit.lease, examples=result.examples, **steps)
+
+    @property
+    def _parting(self) -> Cause:
+        """What a unit is given back for by a peer that was told to stop."""
+        return "preempted" if self._taking.preemptible else "stopping"
+
+    def wind_down(self) -> None:
+        """Ends training after the current steps; what they made is still sent."""
+        self._stopping = True
+        self._stay.tell(to.WindDown(self._parting))
+
+    async def _end(self) -> None:
+        """Lets the goodbye go out, then ends what is left."""
+        for work in self._works.values():
+            work.forget()
+        await self._stay.end()
+        self.jobs.close()

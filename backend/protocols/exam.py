@@ -1,0 +1,53 @@
+"""A client's measurement of a version on held-out examples, without I/O; `exam.ts` is its mirror."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from backend.protocols.participant_events import AbortMeasuring, Measure, Measured
+from backend.wire.messages import Evaluate, Evaluation
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What the server asked for last, and what was found. Without `order` nothing is in hand."""
+
+    order: Evaluate | None = None
+    evaluation: Evaluation | None = None
+
+    @property
+    def is_measuring(self) -> bool:
+        """Whether the client still has to find it."""
+        return self.order is not None and self.evaluation is None
+
+    def is_of(self, order: Evaluate) -> bool:
+        """Whether `order` is a repetition of what is in hand."""
+        return self.order is not None and _named(self.order) == _named(order)
+
+    def asked(self, order: Evaluate) -> tuple[Exam, list[AbortMeasuring | Measure]]:
+        """The server asks for `order` instead."""
+        _, aborted = self.forgotten()
+        return Exam(order), [*aborted, Measure(order)]
+
+    def measured(self, event: Measured) -> tuple[Exam, Evaluation | None]:
+        """What the client found, for the server; None if it was not asked for, or is known already."""
+        if not self.is_measuring or self.order is None or _named(self.order) != _named(event):
+            return self, None
+        found = Evaluation(
+            round=event.round,
+            version=event.version,
+            examples=event.examples,
+            loss=event.loss,
+            sums=event.sums,
+        )
+        return replace(self, evaluation=found), found
+
+    def forgotten(self, until: int | None = None) -> tuple[Exam, list[AbortMeasuring]]:
+        """Nothing in hand, if that is of version `until` or an older one; None forgets any."""
+        if self.order is None or (until is not None and self.order.version > until):
+            return self, []
+        return Exam(), [AbortMeasuring()] if self.is_measuring else []
+
+
+def _named(one: Evaluate | Measured) -> tuple[int, int]:
+    return one.round, one.version

@@ -1,0 +1,79 @@
+"""What the machine of a masked round asks its host, the server, to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from backend.errors import UpdateRefusedError
+from backend.protocols.effects import ClientId
+from backend.wire.masked import Dealt, Member, Roster, Survivors, Unmask
+
+Place: TypeAlias = int
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Send `frame` to one client, if it is connected; `client_ready` says it again."""
+
+    client: ClientId
+    frame: Roster | Dealt | Survivors | Unmask
+
+
+@dataclass(frozen=True)
+class TellAll:
+    """Send `frame` to each of `clients` that is connected; it is encoded once."""
+
+    clients: tuple[ClientId, ...]
+    frame: Roster | Survivors | Unmask
+
+
+@dataclass(frozen=True)
+class Exclude:
+    """No update of this client can count in the round: tell the Round (`member_excluded`) and the client."""
+
+    client: ClientId
+    error: UpdateRefusedError
+
+
+@dataclass(frozen=True)
+class Distrust:
+    """What a client said while the sum is unmasked is not used; its update counts already. For the log."""
+
+    client: ClientId
+    error: UpdateRefusedError
+
+
+@dataclass(frozen=True)
+class Recover:
+    """Enough was revealed: unmask the sum, then answer `unmasked`, or `mismatched` if shares do not fit.
+
+    Places are those in `members`. `pairs` has, for each place, the neighbours with which it shares a mask:
+    none for one whose shares never came. `seeds` are shares of the seeds of `alive`, `mask_keys` of the
+    private mask keys of those who shared but are not alive, by owner and by holder; `threshold` recover one.
+    """
+
+    round: int
+    context: bytes
+    members: tuple[Member, ...]
+    threshold: int
+    pairs: tuple[tuple[Place, ...], ...]
+    alive: tuple[Place, ...]
+    seeds: Mapping[Place, Mapping[Place, bytes]]
+    mask_keys: Mapping[Place, Mapping[Place, bytes]]
+
+    def __repr__(self) -> str:
+        """Without the shares: a representation may end in a log."""
+        return f"Recover(round={self.round}, members={len(self.members)}, alive={len(self.alive)})"
+
+
+@dataclass(frozen=True)
+class Fail:
+    """The round's sum cannot be had, and nothing of it is revealed; `reason` is for people."""
+
+    round: int
+    reason: str
+
+
+Effect: TypeAlias = Tell | TellAll | Exclude | Distrust | Recover | Fail

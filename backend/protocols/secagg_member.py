@@ -1,0 +1,362 @@
+"""A member of masked rounds, as a machine without I/O; `secagg.ts` is its mirror in the browser.
+
+    KEYS ─ ROSTER ─ CHECKING ─ SEALING ─ DEALING ─ OPENING ─ MASKED ─ (SIGNING ─ VOUCHED) ─ (WEIGHING) ─┐
+                                                                             REVEALED ─ REVEALING ──────┘
+    and from each of them REFUSED, where nothing but that is said in the round, or IDLE when it is over.
+
+The host performs the effects and reports events (secagg_events.py); tests/vectors/secagg.json holds
+conversations that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from backend.protocols import secagg_refusals as refusal
+from backend.protocols.degrees import degree, neighbours_of
+from backend.protocols.secagg_events import (
+    CheckRoster,
+    CheckVouchers,
+    Effect,
+    Event,
+    Failed,
+    Forget,
+    Frame,
+    GiveUp,
+    KeysMade,
+    MakeKeys,
+    MakeReveal,
+    Mask,
+    Open,
+    Planned,
+    Revealed,
+    RosterChecked,
+    Seal,
+    Send,
+    SharesOpened,
+    SharesSealed,
+    SignSurvivors,
+    Stopped,
+    SurvivorsSigned,
+    VouchersChecked,
+    Welcomed,
+)
+from backend.wire.masked import (
+    Dealt,
+    Decline,
+    Keys,
+    Masking,
+    Member,
+    Reveal,
+    Roster,
+    Shares,
+    Survivors,
+    Unmask,
+    Vouch,
+)
+from backend.wire.messages import Abandoned, ServerFrame, State, Train, Version
+
+
+class Stage(StrEnum):
+    """What the member does, or waits for, in the word that its page or terminal explains."""
+
+    IDLE = "idle"
+    KEYS = "keys"
+    ROSTER = "roster"
+    CHECKING = "checking"
+    SEALING = "sealing"
+    DEALING = "dealing"
+    OPENING = "opening"
+    MASKED = "masked"
+    SIGNING = "signing"
+    VOUCHED = "vouched"
+    WEIGHING = "weighing"
+    REVEALING = "revealing"
+    REVEALED = "revealed"
+    REFUSED = "refused"
+
+
+# Where the host works for the machine, and can fail.
+WORKING = frozenset(
+    {
+        Stage.KEYS,
+        Stage.CHECKING,
+        Stage.SEALING,
+        Stage.OPENING,
+        Stage.MASKED,
+        Stage.SIGNING,
+        Stage.WEIGHING,
+        Stage.REVEALING,
+    }
+)
+# Where a reveal may be asked for.
+READY = frozenset({Stage.MASKED, Stage.SIGNING, Stage.VOUCHED})
+OTHERS = "The server named other survivors to this client before."
+
+# What the host reports of a round in which it was asked to work, besides new keys.
+Outcome = RosterChecked | SharesSealed | SharesOpened | SurvivorsSigned | VouchersChecked | Revealed | Failed
+
+
+@dataclass
+class Part:
+    """What the member of one round knows of it. Owned by the machine."""
+
+    terms: Planned
+    masking: Masking
+    keys: Keys | None = None
+    members: list[Member] = field(default_factory=list)
+    place: int = 0
+    degree: int = 0
+    threshold: int = 0
+    neighbours: list[int] = field(default_factory=list)
+    shares: Shares | None = None
+    dealt: Dealt | None = None
+    # The survivors that were signed, or for whom something was revealed: there is one such list a round.
+    alive: list[int] | None = None
+    vouch: Vouch | None = None
+    reveal: Reveal | None = None
+
+    @property
+    def round(self) -> int:
+        """Its number."""
+        return self.terms.plan.round
+
+    @property
+    def active(self) -> bool:
+        """Whether the server may lie."""
+        return self.masking.server == "active"
+
+    @property
+    def least(self) -> int:
+        """Among how many clients this one takes part."""
+        return max(self.masking.min_clients, self.terms.minimum)
+
+    @property
+    def senders(self) -> list[int]:
+        """The neighbours whose shares came."""
+        return self.dealt.senders if self.dealt else []
+
+    def said(self) -> list[Effect]:
+        """All that was said in the round so far."""
+        return [Send(frame) for frame in (self.keys, self.shares, self.vouch, self.reveal) if frame]
+
+    def objection(self, alive: list[int]) -> str | None:
+        """Why these survivors are refused."""
+        return refusal.of_survivors(
+            alive, self.place, len(self.members), self.neighbours, self.senders, self.threshold, self.least
+        )
+
+
+@dataclass
+class MaskedMember:
+    """One client's part in the masked rounds of one task, one round at a time. Owned by its host alone.
+
+    An event that makes no sense in the present state has no effects and changes nothing. The first thing that
+    a server may not ask ends the round for this client. `latest` is the last round begun; none up to it
+    begins again.
+    """
+
+    stage: Stage = Stage.IDLE
+    latest: int = 0
+    part: Part | None = None
+    # Why the last round was given up, for people.
+    reason: str | None = None
+
+    @property
+    def members(self) -> int:
+        """Among how many the update is masked; 0 before the roster is known."""
+        return len(self.part.members) if self.part else 0
+
+    def handle(self, event: Event) -> list[Effect]:
+        """Changes the state by one event and returns what the host has to do, in order."""
+        match event:
+            case Planned(plan=Train(masking=Masking() as masking)):
+                return self._planned(event, masking)
+            case Planned():
+                return []
+            case Frame(frame):
+                return self._frame(frame)
+            case Stopped():
+                return self._forget()
+        part = self.part
+        if part is None:
+            return []
+        if self.stage is Stage.REFUSED:
+            return [_decline(part.round)] if isinstance(event, Welcomed) else []
+        match event:
+            case Welcomed():
+                return part.said()
+            case KeysMade(keys):
+                return self._keys_made(part, keys)
+        return self._worked(part, event) if event.round == part.round else []
+
+    def _planned(self, event: Planned, masking: Masking) -> list[Effect]:
+        """A plan is repeated after a reconnection with less time, but the same in all else."""
+        terms, number = replace(event, plan=replace(event.plan, seconds=0.0)), event.plan.round
+        if self.part and number == self.part.round:
+            # What the volunteer changed meanwhile holds from the next round on.
+            same = replace(terms, minimum=self.part.terms.minimum) == self.part.terms
+            if same or self.stage is Stage.REFUSED:
+                return []
+            return self._give_up(self.part, "The server gave this round other terms before.")
+        if number <= self.latest:
+            reason = f"The server went back to round {number}, after {self.latest}; stop and join again."
+            return [GiveUp(number, reason), _decline(number)]
+        forgotten = self._forget()
+        self.stage, self.latest, self.part, self.reason = Stage.KEYS, number, Part(terms, masking), None
+        return [*forgotten, MakeKeys(event.client, event.bundle, event.plan)]
+
+    # What the host did.
+
+    def _keys_made(self, part: Part, keys: Keys) -> list[Effect]:
+        if self.stage is not Stage.KEYS or keys.round != part.round:
+            return []
+        self.stage, part.keys = Stage.ROSTER, keys
+        return [Send(keys)]
+
+    def _worked(self, part: Part, event: Outcome) -> list[Effect]:
+        match event, self.stage:
+            case Failed(reason=reason), stage if stage in WORKING:
+                return self._give_up(part, reason)
+            case RosterChecked(), Stage.CHECKING:
+                return self._roster_checked(part, event)
+            case SharesSealed(sealed=sealed), Stage.SEALING:
+                self.stage, part.shares = Stage.DEALING, Shares(round=part.round, sealed=sealed)
+                return [Send(part.shares)]
+            case SharesOpened(), Stage.OPENING:
+                self.stage = Stage.MASKED
+                return [Mask(part.round, part.place, part.senders)]
+            case SurvivorsSigned(signature=signature), Stage.SIGNING:
+                self.stage, part.vouch = Stage.VOUCHED, Vouch(round=part.round, signature=signature)
+                return [Send(part.vouch)]
+            case VouchersChecked(wrong=wrong), Stage.WEIGHING:
+                if wrong:
+                    return self._give_up(part, "A voucher's signature is wrong.")
+                return self._make_reveal(part, part.alive or [])
+            case Revealed(shares=shares), Stage.REVEALING:
+                self.stage, part.reveal = Stage.REVEALED, Reveal(round=part.round, shares=shares)
+                return [Send(part.reveal)]
+        return []
+
+    def _roster_checked(self, part: Part, event: RosterChecked) -> list[Effect]:
+        if event.wrong:
+            return self._give_up(part, "The roster has keys that cannot be used, or were not signed.")
+        if event.changed:
+            return self._give_up(part, "A client of the roster is not who it was, or is not on the list.")
+        self.stage = Stage.SEALING
+        part.neighbours = neighbours_of(part.place, event.order, part.degree)
+        return [Seal(part.round, part.place, part.threshold, part.neighbours)]
+
+    # What the server said.
+
+    def _frame(self, frame: ServerFrame) -> list[Effect]:
+        part = self.part
+        match frame:
+            case Roster() | Dealt() | Survivors() | Unmask():
+                if part is None or frame.round != part.round or self.stage is Stage.REFUSED:
+                    return []
+                return self._asked(part, frame)
+            case Version(round=number) | Abandoned(round=number):
+                return self._over(number)
+            case State(phase=phase, round=number):
+                return self._forget() if phase == "finished" else self._over(number - 1)
+        return []
+
+    def _asked(self, part: Part, frame: Roster | Dealt | Survivors | Unmask) -> list[Effect]:
+        match frame:
+            case Roster():
+                return self._roster(part, frame)
+            case Dealt():
+                return self._dealt(part, frame)
+            case Survivors():
+                return self._survivors(part, frame)
+            case Unmask():
+                return self._unmask(part, frame)
+
+    def _roster(self, part: Part, frame: Roster) -> list[Effect]:
+        if part.members:
+            if frame.members != part.members:
+                return self._give_up(part, "The server sent this client another roster before.")
+            return [Send(part.shares)] if part.shares else []
+        if self.stage is not Stage.ROSTER or part.keys is None:
+            return []
+        members, client = frame.members, part.terms.client
+        if reason := refusal.of_roster(members, client, part.keys, part.least, part.active):
+            return self._give_up(part, reason)
+        self.stage, part.members = Stage.CHECKING, members
+        part.place = [member.client for member in members].index(client)
+        part.degree, part.threshold = degree(len(members), part.masking.server)
+        return [CheckRoster(part.round, members, part.degree, part.threshold, part.active)]
+
+    def _dealt(self, part: Part, frame: Dealt) -> list[Effect]:
+        if part.dealt:
+            same = frame == part.dealt
+            return [] if same else self._give_up(part, "The server dealt this client other shares before.")
+        if self.stage is not Stage.DEALING:
+            return []
+        if reason := refusal.of_dealt(frame, part.neighbours, len(part.members), part.threshold):
+            return self._give_up(part, reason)
+        self.stage, part.dealt = Stage.OPENING, frame
+        return [Open(part.round, part.place, frame.senders, frame.sealed)]
+
+    def _survivors(self, part: Part, frame: Survivors) -> list[Effect]:
+        """Where the server may lie they are vouched for; elsewhere nobody asks."""
+        if not part.active:
+            return []
+        if part.alive is not None:
+            if frame.alive != part.alive:
+                return self._give_up(part, OTHERS)
+            return [Send(part.vouch)] if part.vouch else []
+        if self.stage is not Stage.MASKED:
+            return []
+        if reason := part.objection(frame.alive):
+            return self._give_up(part, reason)
+        self.stage, part.alive = Stage.SIGNING, frame.alive
+        return [SignSurvivors(part.round, frame.alive)]
+
+    def _unmask(self, part: Part, frame: Unmask) -> list[Effect]:
+        if part.alive is not None and frame.alive != part.alive:
+            return self._give_up(part, OTHERS)
+        if self.stage not in READY:
+            return [Send(part.reveal)] if part.reveal else []
+        reason = part.objection(frame.alive)
+        if reason is None and part.active:
+            reason = refusal.of_vouchers(frame, part.threshold)
+        if reason:
+            return self._give_up(part, reason)
+        part.alive = frame.alive
+        if not part.active:
+            return self._make_reveal(part, frame.alive)
+        self.stage = Stage.WEIGHING
+        return [CheckVouchers(part.round, frame.alive, frame.vouchers, frame.signatures)]
+
+    # What follows.
+
+    def _make_reveal(self, part: Part, alive: list[int]) -> list[Effect]:
+        """One share of each whose shares are held: of a survivor's seed, or else of the private mask key."""
+        self.stage = Stage.REVEALING
+        held = sorted([*part.senders, part.place])
+        seeds = [place for place in held if place in alive]
+        return [MakeReveal(part.round, seeds, [place for place in held if place not in alive])]
+
+    def _over(self, number: int) -> list[Effect]:
+        """Round `number` is over, and those before it."""
+        return self._forget() if self.part and self.part.round <= number else []
+
+    def _give_up(self, part: Part, reason: str) -> list[Effect]:
+        """Says nothing but that in this round, whatever comes."""
+        forgotten = self._forget()
+        self.stage, self.part, self.reason = Stage.REFUSED, Part(part.terms, part.masking), reason
+        return [GiveUp(part.round, reason), *forgotten, _decline(part.round)]
+
+    def _forget(self) -> list[Effect]:
+        kept = self.part is not None and self.stage is not Stage.REFUSED
+        self.stage, self.part = Stage.IDLE, None
+        return [Forget(self.latest)] if kept else []
+
+
+def _decline(number: int) -> Effect:
+    return Send(Decline(round=number))

@@ -1,0 +1,68 @@
+"""What of a scheduler survives a restart of its server: values that any codec can write."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from backend.protocols.workunits.effects import ClientId, WorkUnit
+from backend.protocols.workunits.pace import REMEMBERED
+from backend.protocols.workunits.population import Client
+from backend.protocols.workunits.trust import Trust
+
+# Numbers of leases that were given since the snapshot are not given again: what comes of those is refused.
+LEAP = 1 << 24
+
+
+@dataclass(frozen=True)
+class KnownClient:
+    """One client, as `population.Client` has it."""
+
+    name: ClientId
+    kind: str
+    trust: Trust
+    paces: tuple[float, ...]
+    shards: tuple[int, ...]
+    elsewhere: dict[str, Trust]
+
+
+@dataclass(frozen=True)
+class OpenUnit:
+    """A work unit that is still to be done, halved so many times."""
+
+    work: WorkUnit
+    halvings: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where an epoch stands. Leases are not kept: they begin at weights that a restart loses."""
+
+    epoch: int
+    done: int
+    failed: int
+    dropped: int
+    open: tuple[OpenUnit, ...]
+    clients: tuple[KnownClient, ...]
+    next_unit: int
+    next_lease: int
+
+
+def known(name: ClientId, client: Client) -> KnownClient:
+    """What is kept of a client."""
+    return KnownClient(
+        name, client.kind, client.trust, tuple(client.paces), tuple(client.shards), dict(client.elsewhere)
+    )
+
+
+def remembered(one: KnownClient) -> Client:
+    """The client, which is not here yet."""
+    return Client(
+        slots=0,
+        trust=one.trust,
+        kind=one.kind,
+        here=False,
+        paces=deque(one.paces, maxlen=REMEMBERED),
+        shards=OrderedDict.fromkeys(one.shards),
+        elsewhere=dict(one.elsewhere),
+    )

@@ -1,0 +1,112 @@
+"""How far a client is trusted, by what others found out about its results: pure decisions.
+
+As in BOINC's adaptive replication (Anderson 2020, "BOINC: A Platform for Volunteer Computing"): trust grows
+by results that were compared and held, and is gone after one that did not. Being late costs no trust: a
+browser that is throttled or closed is no cheat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+DAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True)
+class TrustRules:
+    """`proven` results in a row that held make a client trusted; `quota` leases a day are the most.
+
+    A part `spot_checks` of what trusted clients do is done again by a trusted peer, where one is here.
+    """
+
+    proven: int = 10
+    quota: int = 1000
+    spot_checks: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.proven < 1 or self.quota < 1:
+            raise ValueError("proven and quota are at least 1")
+        if not 0.0 <= self.spot_checks <= 1.0:
+            raise ValueError("spot_checks is a share, from 0 to 1")
+
+
+@dataclass(frozen=True)
+class Trust:
+    """One client with one backend: `held` compared results in a row, `on_time` returns in a row.
+
+    `quota` leases are allowed a day, `today` were given on the day `day`.
+    """
+
+    quota: int
+    held: int = 0
+    on_time: int = 0
+    day: int = 0
+    today: int = 0
+
+
+def newcomer(rules: TrustRules) -> Trust:
+    """Somebody of whom nothing is known."""
+    return Trust(rules.quota)
+
+
+def must_replicate(trust: Trust, rules: TrustRules, chance: float) -> bool:
+    """Whether somebody else is to do the same; `chance` is drawn from [0, 1).
+
+    Always below `proven`, then one in `held`.
+    """
+    return trust.held < rules.proven or chance < 1.0 / trust.held
+
+
+def must_check(rules: TrustRules, chance: float) -> bool:
+    """Whether a trusted peer is to do the same; `chance` may be that of `must_replicate`."""
+    return chance >= 1.0 - rules.spot_checks
+
+
+def is_reliable(trust: Trust, rules: TrustRules) -> bool:
+    """Whether its results held and came in time: for the last units of an epoch, on which all wait."""
+    return min(trust.held, trust.on_time) >= rules.proven
+
+
+def may_lease(trust: Trust, now: float) -> bool:
+    """Whether its quota of the day is not used up."""
+    return trust.day != _day(now) or trust.today < trust.quota
+
+
+def leased(trust: Trust, now: float) -> Trust:
+    """After one lease more."""
+    day = _day(now)
+    return replace(trust, day=day, today=trust.today + 1 if trust.day == day else 1)
+
+
+def returned(trust: Trust, in_time: bool) -> Trust:
+    """After a result arrived, or did not in time."""
+    return replace(trust, on_time=trust.on_time + 1 if in_time else 0)
+
+
+def held(trust: Trust, rules: TrustRules, compared: bool) -> Trust:
+    """After a result was valid; it proves something only where it was `compared` with another's."""
+    return replace(trust, held=trust.held + compared, quota=min(rules.quota, 2 * trust.quota))
+
+
+def faulted(trust: Trust) -> Trust:
+    """After a result was invalid: trusted no more, and half the leases a day, but one."""
+    return replace(trust, held=0, quota=max(1, trust.quota // 2))
+
+
+def carried(before: Trust, known: Trust) -> Trust:
+    """Trust `known` of a client with another kind; the quota is the client's, whatever it computes with."""
+    return replace(known, quota=min(before.quota, known.quota), day=before.day, today=before.today)
+
+
+def left_today(trust: Trust, now: float) -> int:
+    """How many leases it may still have today."""
+    return max(0, trust.quota - (trust.today if trust.day == _day(now) else 0))
+
+
+def next_day(now: float) -> float:
+    """When the quota is a new one."""
+    return (_day(now) + 1) * DAY_SECONDS
+
+
+def _day(now: float) -> int:
+    return int(now // DAY_SECONDS)

@@ -1,0 +1,347 @@
+"""The client side of work units as a machine without I/O; `worker.ts` is its mirror in the browser.
+
+It holds several units at once: one is fetched and another sent while one is trained. The host performs the
+effects and reports events; tests/vectors/worker.json holds conversations that both languages replay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from backend.protocols.contact import Contact, Link
+from backend.protocols.participant_events import Close, Connected, Disconnected, Load, Stop
+from backend.protocols.workunits.worker_events import (
+    Effect,
+    Event,
+    Failed,
+    Fetch,
+    Fetched,
+    Finish,
+    Forget,
+    Frame,
+    GiveBack,
+    Loaded,
+    Pulse,
+    Send,
+    SendChunks,
+    Start,
+    Train,
+    Trained,
+    Want,
+    WindDown,
+)
+from backend.wire import units as say
+from backend.wire.messages import Closing, Credit, Leave, Ready
+
+
+class Phase(StrEnum):
+    """What the client does, in the word that its page or terminal explains.
+
+    RESTING: it holds nothing and wants nothing. WAITING: the server has nothing for it.
+    """
+
+    STOPPED = "stopped"
+    CONNECTING = "connecting"
+    OFFLINE = "offline"
+    LOADING = "loading"
+    WAITING = "waiting"
+    RESTING = "resting"
+    FETCHING = "fetching"
+    TRAINING = "training"
+    UPLOADING = "uploading"
+    FINISHED = "finished"
+
+
+class Stage(StrEnum):
+    """How far one unit is. QUEUED: fetched, until a place to train is free."""
+
+    FETCHING = "fetching"
+    QUEUED = "queued"
+    TRAINING = "training"
+    SENDING = "sending"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A unit in hand. `result` is there once it is SENDING, of which `sent` bytes went on this connection."""
+
+    unit: say.Unit
+    stage: Stage = Stage.FETCHING
+    result: say.Result | None = None
+    sent: int = 0
+
+
+@dataclass
+class Worker:
+    """One client of one task's work units, over as many connections as it takes. Owned by its host alone.
+
+    An event that makes no sense in the present state has no effects and changes nothing. Each lease that was
+    to be fetched is at last to be forgotten, once.
+    """
+
+    contact: Contact = field(default_factory=Contact)
+    enlist: say.Enlist | None = None
+    bundle: str | None = None
+    ready: Ready | None = None
+    slots: int = 0
+    at_once: int = 1
+    # What units are given back for while there are no slots.
+    cause: say.Cause = "paused"
+    # By lease, in the order in which they came.
+    held: dict[int, Held] = field(default_factory=dict)
+    # Leases whose results are compared.
+    waiting: frozenset[int] = frozenset()
+    counted: int = 0
+    blended: int = 0
+    rejected: int = 0
+    examples: int = 0
+    idle: str | None = None
+    standing: say.Standing | None = None
+    board: say.Board | None = None
+    reason: str | None = None
+
+    @property
+    def phase(self) -> Phase:
+        if away := self.contact.away:
+            return Phase(away)
+        if self.ready is None:
+            return Phase.LOADING
+        if self.board is not None and self.board.phase == "finished":
+            return Phase.FINISHED
+        stages = {one.stage for one in self.held.values()}
+        if Stage.TRAINING in stages:
+            return Phase.TRAINING
+        if stages & {Stage.FETCHING, Stage.QUEUED}:
+            return Phase.FETCHING
+        if stages:
+            return Phase.UPLOADING
+        return Phase.WAITING if self.slots else Phase.RESTING
+
+    def handle(self, event: Event) -> list[Effect]:
+        """Changes the state by one event and returns what the host has to do, in order."""
+        match event:
+            case Start():
+                return self._start(event)
+            case Connected():
+                return self._connected()
+            case Frame(frame):
+                return self._frame(frame)
+            case Loaded(backend, step_ms):
+                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=0))
+            case Want(slots, at_once):
+                self.slots, self.at_once = slots, at_once
+                return [*self._say(say.Want(slots=slots)), *self._advance()]
+            case Fetched(lease):
+                return self._fetched(lease)
+            case Trained():
+                return self._trained(event)
+            case Failed(lease, cause):
+                return [*self._release(lease, cause), *self._advance()]
+            case Pulse(lease, steps):
+                return self._say(say.Beat(lease=lease, steps=steps)) if lease in self.held else []
+            case GiveBack(cause):
+                self.cause = cause
+                return self._give_back(cause)
+            case WindDown(cause):
+                return self._wind_down(cause)
+            case Disconnected(random):
+                return self._disconnected(random)
+            case Stop():
+                return self._stop()
+
+    def _start(self, event: Start) -> list[Effect]:
+        if not self.contact.is_closed:
+            return []
+        self.enlist, self.slots, self.at_once = event.enlist, event.slots, event.at_once
+        self.reason = self.board = None
+        self.contact, connect = self.contact.started()
+        return [connect]
+
+    def _connected(self) -> list[Effect]:
+        if self.enlist is None or not self.contact.awaits_greeting:
+            return []
+        self.contact = self.contact.greeted()
+        return [Send(self.enlist)]
+
+    def _disconnected(self, random: float) -> list[Effect]:
+        self.contact, again = self.contact.disconnected(random)
+        self.idle = None if again else self.idle
+        return [*again]
+
+    def _stop(self) -> list[Effect]:
+        if self.contact.is_closed:
+            return []
+        released = self._give_back("stopping")
+        farewell: list[Effect] = [Send(Leave())] if self.contact.is_open else []
+        self.contact = self.contact.closed()
+        return [*released, *farewell, Close(), *self._forget_all()]
+
+    def _loaded(self, ready: Ready) -> list[Effect]:
+        if self.bundle is None or self.ready is not None or self.enlist is None:
+            return []
+        self.ready, self.enlist = ready, replace(self.enlist, backend=ready.backend)
+        return [*self._say(ready), *self._say(say.Want(slots=self.slots))]
+
+    def _fetched(self, lease: int) -> list[Effect]:
+        held = self.held.get(lease)
+        if held is None or held.stage is not Stage.FETCHING or self.enlist is None:
+            return []
+        mine = held.unit.shard.sha256
+        others = [one for one in self.enlist.shards if one != mine]
+        self.enlist = replace(self.enlist, shards=[*others, mine][-say.MOST_HELD :])
+        self.held[lease] = dataclasses.replace(held, stage=Stage.QUEUED)
+        return self._advance()
+
+    def _trained(self, event: Trained) -> list[Effect]:
+        held = self.held.get(event.lease)
+        if held is None or held.stage is not Stage.TRAINING:
+            return []
+        result = say.Result(
+            lease=event.lease,
+            examples=event.examples,
+            steps=event.steps,
+            loss=event.loss,
+            sums=event.sums,
+            size=event.size,
+        )
+        self.held[event.lease] = dataclasses.replace(held, stage=Stage.SENDING, result=result)
+        return [*self._say(result), *self._advance()]
+
+    def _wind_down(self, cause: say.Cause) -> list[Effect]:
+        self.slots, self.cause = 0, cause
+        effects = self._say(say.Want(slots=0))
+        for lease, one in list(self.held.items()):
+            if one.stage is Stage.TRAINING:
+                effects.append(Finish(lease))
+            else:
+                effects += self._release(lease, cause)
+        return effects
+
+    def _frame(self, frame: say.ServerToUnits) -> list[Effect]:
+        """Before Enlisted only Enlisted and Closing make sense, after it everything but Enlisted."""
+        match frame, self.contact.link:
+            case say.Enlisted(bundle=bundle), Link.GREETED:
+                return self._enlisted(bundle)
+            case Closing(), Link.GREETED | Link.OPEN:
+                self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
+                return [Close(), *self._forget_all()] if self.contact.is_closed else []
+            case say.Unit(), Link.OPEN:
+                return self._unit(frame)
+            case say.Drop(lease=lease), Link.OPEN:
+                dropped = self._has_no_result(lease)
+                return [*self._forget(lease), *self._advance()] if dropped else []
+            case Credit(round=lease, until=until), Link.OPEN:
+                return self._credit(lease, until)
+            case say.Taken(lease=lease, waits=waits), Link.OPEN:
+                return self._taken(lease, waits)
+            case say.Counted(lease=lease, examples=examples, blended=blended), Link.OPEN:
+                self.counted += 1
+                self.blended += blended
+                self.examples += examples
+                return self._decided(lease)
+            case say.Rejected(lease=lease, reason=reason), Link.OPEN:
+                self.rejected += 1
+                self.reason = reason
+                return self._decided(lease)
+            case say.Idle(cause=cause), Link.OPEN:
+                self.idle = cause
+            case say.Standing(), Link.OPEN:
+                self.standing = frame
+            case say.Board(), Link.OPEN:
+                self.board = frame
+                return self._forget_all() if frame.phase == "finished" else []
+        return []
+
+    def _enlisted(self, bundle: str) -> list[Effect]:
+        self.contact = self.contact.welcomed()
+        if self.bundle != bundle:
+            # The first visit, or the task's model was converted again while we were away.
+            self.bundle, self.ready = bundle, None
+            return [*self._forget_all(), Load(bundle)]
+        if self.ready is None:
+            return []
+        effects = [*self._say(self.ready), *self._say(say.Want(slots=self.slots))]
+        for lease, one in self.held.items():
+            if one.result is not None:
+                self.held[lease] = dataclasses.replace(one, sent=0)
+                effects += self._say(one.result)
+        return effects
+
+    def _unit(self, unit: say.Unit) -> list[Effect]:
+        if self.ready is None:
+            return []
+        mine = self.held.get(unit.lease)
+        if mine and replace(mine.unit, seconds=unit.seconds) == unit:
+            # The server repeats it after a reconnection; the work in hand is the one it asks for.
+            return []
+        forgotten = self._forget(unit.lease)
+        self.idle = None
+        if not self.slots or len(self.held) >= say.MOST_SLOTS:
+            return [*forgotten, *self._say(say.Release(lease=unit.lease, cause=self.cause)), *self._advance()]
+        self.held[unit.lease] = Held(unit)
+        return [*forgotten, Fetch(unit), *self._advance()]
+
+    def _credit(self, lease: int, granted: int) -> list[Effect]:
+        held = self.held.get(lease)
+        if held is None or held.result is None:
+            return []
+        start, until = held.sent, min(granted, held.result.size)
+        if until <= start:
+            return []
+        self.held[lease] = dataclasses.replace(held, sent=until)
+        return [SendChunks(lease, start, until)]
+
+    def _taken(self, lease: int, waits: bool) -> list[Effect]:
+        held = self.held.get(lease)
+        if held is None or held.result is None:
+            return []
+        if waits:
+            self.waiting |= {lease}
+        return self._forget(lease)
+
+    def _decided(self, lease: int) -> list[Effect]:
+        """Whether the result counts is known."""
+        self.waiting -= {lease}
+        return [*self._forget(lease), *self._advance()]
+
+    def _advance(self) -> list[Effect]:
+        """Begins to train what was fetched first, where there is a place."""
+        effects: list[Effect] = []
+        for lease, one in self.held.items():
+            if self._training >= self.at_once:
+                break
+            if one.stage is Stage.QUEUED:
+                self.held[lease] = dataclasses.replace(one, stage=Stage.TRAINING)
+                effects.append(Train(one.unit))
+        return effects
+
+    @property
+    def _training(self) -> int:
+        return sum(one.stage is Stage.TRAINING for one in self.held.values())
+
+    def _has_no_result(self, lease: int) -> bool:
+        held = self.held.get(lease)
+        return held is not None and held.result is None
+
+    def _give_back(self, cause: say.Cause) -> list[Effect]:
+        return [effect for lease in list(self.held) for effect in self._release(lease, cause)]
+
+    def _release(self, lease: int, cause: say.Cause) -> list[Effect]:
+        """Gives back what has no result. While the connection is lost, the server hears of it later."""
+        if not self._has_no_result(lease):
+            return []
+        return [*self._say(say.Release(lease=lease, cause=cause)), *self._forget(lease)]
+
+    def _forget(self, lease: int) -> list[Effect]:
+        return [Forget(lease)] if self.held.pop(lease, None) else []
+
+    def _forget_all(self) -> list[Effect]:
+        return [effect for lease in list(self.held) for effect in self._forget(lease)]
+
+    def _say(self, frame: say.UnitsToServer) -> list[Effect]:
+        """To a server that knows that this client is ready; others hear it when they do."""
+        return [Send(frame)] if self.contact.is_open and self.ready is not None else []

@@ -1,0 +1,38 @@
+"""Who asks, by what they show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from backend.services.access.rules import ANYBODY, Identity, Role
+from backend.services.access.sessions import Sessions
+from backend.services.access.tokens import Tokens
+from backend.stores.access import AccessRecords
+
+
+@dataclass(frozen=True)
+class Identities:
+    """Turns secrets into identities."""
+
+    records: AccessRecords
+    sessions: Sessions
+    tokens: Tokens
+
+    async def of_session(self, code: str) -> Identity:
+        """Who is signed in by a session's secret; anybody where it does not hold (any more)."""
+        session = await self.sessions.find(code)
+        return ANYBODY if session is None else await self._of(session.account)
+
+    async def of_token(self, code: str) -> Identity:
+        """For whom a program with an API token acts. Raises SignInError."""
+        token = await self.tokens.find(code)
+        identity = await self._of(token.account)
+        return replace(identity, scopes=frozenset(token.scopes), only=token.task)
+
+    async def _of(self, account: str) -> Identity:
+        found = await self.records.account(account)
+        if found is None:
+            return ANYBODY
+        roles = {task: cast(Role, role) for task, role in (await self.records.roles(account)).items()}
+        return Identity(found.id, found.name, found.operator, roles)

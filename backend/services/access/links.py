@@ -1,0 +1,88 @@
+"""Links that sign somebody in once: the server's first operator, invited owners, who lost all keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from backend.errors import BadRequestError, RecordedBeforeError, SignInError
+from backend.services.access.codes import hashed, new_code, new_id
+from backend.services.access.sessions import DAY
+from backend.stores.access import AccessRecords, AccountRecord, SignInLink
+
+LINK_SECONDS = 7 * DAY
+_NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Links:
+    """Makes and opens them. `clock` gives seconds (Unix)."""
+
+    records: AccessRecords
+    clock: Callable[[], float]
+
+    async def first(self) -> str | None:
+        """The secret of a link for the first operator, in place of older ones; None where there is one."""
+        if any(account.operator for account in await self.records.accounts()):
+            return None
+        await self.records.drop_first_links()
+        return await self.make(operator=True)
+
+    async def make(self, operator: bool = False, account: str | None = None) -> str:
+        """The secret of a link into `account`, or else into a new one, an operator's or an owner's."""
+        code, now = new_code(), self.clock()
+        await self.records.add_link(SignInLink(hashed(code), operator, now, now + LINK_SECONDS, account))
+        return code
+
+    async def look(self, code: str) -> AccountRecord | None:
+        """Whose account a link leads into; None for a new one. Raises SignInError when it does not hold."""
+        link = await self.records.link(hashed(code), self.clock())
+        if link is None:
+            raise _used()
+        return None if link.account is None else await self.records.account(link.account)
+
+    async def open(self, code: str, name: str) -> AccountRecord:
+        """The account of a link, which is used up; a new one is called `name`.
+
+        Raises SignInError for a link that does not hold, BadRequestError for a name that cannot be had.
+        """
+        now = self.clock()
+        if await self.look(code) is None:
+            await self._check(name)
+        link = await self.records.take_link(hashed(code), now)
+        if link is None:
+            raise _used()
+        if link.account is not None:
+            account = await self.records.account(link.account)
+            if account is None:
+                raise _used()
+            return account
+        account = AccountRecord(new_id(), name, link.operator, now)
+        try:
+            await self.records.add_account(account)
+        except RecordedBeforeError:
+            # Somebody took the name meanwhile: the link goes on to hold.
+            await self.records.add_link(link)
+            raise _taken(name) from None
+        return account
+
+    async def _check(self, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise BadRequestError(
+                "A name has 1 to 64 characters: small letters a-z, digits and . _ @ -, and begins with a "
+                "letter or digit."
+            )
+        if await self.records.account_named(name) is not None:
+            raise _taken(name)
+
+
+def _used() -> SignInError:
+    return SignInError(
+        "This link was used before, or has expired. Ask for another; whoever runs the server gets one by "
+        "`minga account link`."
+    )
+
+
+def _taken(name: str) -> BadRequestError:
+    return BadRequestError(f"Somebody is called '{name}' here already. Take another name.")

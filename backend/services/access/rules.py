@@ -1,0 +1,123 @@
+"""Who may do what, as one pure rule (docs/decisions/0036-owners.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from backend.errors import ForbiddenError, MingaError, NotFoundError, SignInError
+
+# On a task: see it, take part, see its dashboard, pause it and remove participants, change it, delete it,
+# give others roles. On the server: begin tasks of one's own, run it.
+TaskAction: TypeAlias = Literal["view", "join", "inspect", "manage", "edit", "delete", "share"]
+ServerAction: TypeAlias = Literal["create", "administer"]
+Action: TypeAlias = TaskAction | ServerAction
+Role: TypeAlias = Literal["viewer", "collaborator", "owner"]
+Visibility: TypeAlias = Literal["public", "unlisted", "invited"]
+
+SCOPES: tuple[Action, ...] = (*get_args(TaskAction), *get_args(ServerAction))
+ROLES: tuple[Role, ...] = get_args(Role)
+
+# What anybody may, where a task is not by invitation.
+_OPEN: frozenset[Action] = frozenset(("view", "join"))
+_VIEWER: frozenset[Action] = _OPEN | {"inspect"}
+_COLLABORATOR: frozenset[Action] = _VIEWER | {"manage", "edit"}
+_MAY: Mapping[Role, frozenset[Action]] = {
+    "viewer": _VIEWER,
+    "collaborator": _COLLABORATOR,
+    "owner": _COLLABORATOR | {"delete", "share"},
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A task, as far as access to it goes."""
+
+    name: str
+    visibility: Visibility = "public"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who asks: anybody, somebody with an account, or a program with an API token of an account.
+
+    `scopes` are what its token is for, None for a person; `only` is the one task that it is for, if it is.
+    `admitted` are tasks to which an invitation let the asker in.
+    """
+
+    account: str | None = None
+    name: str = ""
+    operator: bool = False
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    scopes: frozenset[str] | None = None
+    only: str | None = None
+    admitted: frozenset[str] = frozenset()
+
+    def covers(self, action: Action) -> bool:
+        """Whether `action` is among what its token is for; every token is for seeing."""
+        return self.scopes is None or action == "view" or action in self.scopes
+
+
+ANYBODY = Identity()
+
+
+def may(identity: Identity, action: Action, task: Place | None = None) -> bool:
+    """Whether `identity` may do `action`, on `task` where it is one of a task."""
+    if task is not None and action in _OPEN and _is_open(task, identity):
+        return True
+    if identity.account is None or not identity.covers(action):
+        return False
+    if task is None:
+        return identity.only is None and (
+            action == "create" or (action == "administer" and identity.operator)
+        )
+    if identity.only not in (None, task.name):
+        return False
+    if identity.operator:
+        return action in _MAY["owner"]
+    role = identity.roles.get(task.name)
+    return role is not None and action in _MAY[role]
+
+
+def _is_open(task: Place, identity: Identity) -> bool:
+    """Whether `identity` may see `task` without an account."""
+    return task.visibility != "invited" or task.name in identity.admitted
+
+
+def listed(identity: Identity, task: Place) -> bool:
+    """Whether a list of tasks shows it to `identity`: where not public, only to those with a part in it."""
+    if task.visibility == "public":
+        return True
+    known = identity.operator or task.name in identity.roles or task.name in identity.admitted
+    return known and may(identity, "view", task)
+
+
+def refusal(identity: Identity, action: Action, task: Place | None = None) -> MingaError | None:
+    """Why `identity` may not do `action`; None where it may."""
+    if may(identity, action, task):
+        return None
+    if task is not None and not may(identity, "view", task):
+        # Whoever may not know of a task is told what is told of one that does not exist.
+        return unknown()
+    if identity.account is None:
+        return SignInError("Sign in first: this is for those who run tasks here. The page is /sign-in.")
+    if not identity.covers(action):
+        return ForbiddenError(
+            f"This API token is not for '{action}'. Make one with that scope on the page /account."
+        )
+    if identity.only is not None and (task is None or task.name != identity.only):
+        return ForbiddenError(
+            f"This API token is for '{identity.only}' alone. Make another on the page /account."
+        )
+    if task is None:
+        return ForbiddenError("Only an operator of this server may do that.")
+    needed = next(role for role in ROLES if action in _MAY[role])
+    return ForbiddenError(
+        f"To do that you need to be {needed} of '{task.name}'. An owner of the task can make you one."
+    )
+
+
+def unknown() -> NotFoundError:
+    """There is no such task, or none that the asker may know of."""
+    return NotFoundError("There is no task of that name; the gallery lists all.")

@@ -1,0 +1,59 @@
+"""API tokens, with which programs act for an account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from backend.errors import BadRequestError, SignInError
+from backend.services.access.codes import hashed, new_code
+from backend.services.access.rules import SCOPES
+from backend.services.access.sessions import DAY
+from backend.stores.access import AccessRecords, TokenRecord
+
+# By which a token is known where it got lost, in a public file, say.
+PREFIX = "minga_"
+MOST_TOKENS = 50
+_USED_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Makes, finds and revokes them. `clock` gives seconds (Unix)."""
+
+    records: AccessRecords
+    clock: Callable[[], float]
+
+    async def make(
+        self, account: str, name: str, scopes: Collection[str], task: str | None, days: int | None
+    ) -> str:
+        """A new token, which nobody can read again. Raises BadRequestError."""
+        unknown = sorted(set(scopes) - set(SCOPES))
+        if unknown or not scopes:
+            raise BadRequestError(f"A token's scopes are some of {', '.join(SCOPES)}.")
+        if len(await self.records.tokens(account)) >= MOST_TOKENS:
+            raise BadRequestError(f"You have {MOST_TOKENS} API tokens. Revoke one that is not used any more.")
+        code, now = PREFIX + new_code(), self.clock()
+        expires = None if days is None else now + days * DAY
+        await self.records.add_token(
+            TokenRecord(hashed(code), account, name, sorted(scopes), now, task, expires=expires)
+        )
+        return code
+
+    async def find(self, code: str) -> TokenRecord:
+        """The token of a secret, which is thereby used. Raises SignInError."""
+        now = self.clock()
+        token = await self.records.token(hashed(code), now)
+        if token is None:
+            raise SignInError("This API token is unknown, expired or revoked. Make one on the page /account.")
+        if token.used is None or now - token.used > _USED_SECONDS:
+            await self.records.token_used(token.secret, now)
+        return token
+
+    async def of(self, account: str) -> list[TokenRecord]:
+        """All of an account, the newest first."""
+        return await self.records.tokens(account)
+
+    async def revoke(self, account: str, id: str) -> bool:
+        """Ends the one called `id`; whether there was one."""
+        return await self.records.revoke_token(account, id)

@@ -1,0 +1,1 @@
+"""How alerts leave the server: to a webhook, and by e-mail."""

@@ -1,0 +1,105 @@
+"""The alerts of one task, kept over restarts, which are told among them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import Any
+
+import structlog
+
+from backend.errors import NotFoundError, StoreError
+from backend.protocols.alarms import Trouble
+from backend.protocols.life import UNDER_WAY, State
+from backend.services.hosts import Host
+from backend.services.taskfile import TaskFile
+from backend.stores.alerts import Alert, Alerts
+
+log = structlog.stdlib.get_logger("minga.alerts")
+
+SHOWN = 50
+RESTARTED = "restarted"
+
+
+class AlertBook:
+    """Owns what is known of a task's alerts, in memory and in the store.
+
+    Where the disk is the trouble, alerts are told all the same: those that could not be recorded have ids
+    below zero, and are forgotten with this server.
+    """
+
+    def __init__(self, task: str, store: Alerts, alerts: Sequence[Alert]) -> None:
+        self._task, self._store = task, store
+        self._alerts = deque(alerts, maxlen=SHOWN)
+        self._unrecorded = 0
+
+    def lasting(self) -> dict[Trouble, str]:
+        """What was wrong when the last server ended, with its sentence; it clears as if it were new."""
+        known = set(Trouble)
+        return {
+            Trouble(one.trouble): one.text
+            for one in self._alerts
+            if one.cleared is None and one.trouble in known
+        }
+
+    def told(self) -> list[dict[str, Any]]:
+        """The newest first (docs/reference/http.md)."""
+        return [asdict(one) for one in reversed(self._alerts)]
+
+    async def add(self, trouble: str, text: str, at: float, cleared: float | None = None) -> None:
+        """Something to look at."""
+        try:
+            alert = await self._store.add_alert(self._task, trouble, text, at, cleared)
+        except StoreError as error:
+            log.warning("an alert is not recorded", task=self._task, trouble=trouble, reason=str(error))
+            self._unrecorded -= 1
+            alert = Alert(self._unrecorded, trouble, text, at, cleared)
+        self._alerts.append(alert)
+
+    async def clear(self, trouble: str, at: float) -> None:
+        """What was wrong is over."""
+        for index, one in enumerate(self._alerts):
+            if one.trouble == trouble and one.cleared is None:
+                self._alerts[index] = replace(one, cleared=at)
+        with suppress(StoreError):  # It is cleared anew after a restart.
+            await self._store.clear_alerts(self._task, trouble, at)
+
+    async def acknowledge(self, id: int, at: float) -> None:
+        """The owner has seen it. Raises NotFoundError or StoreError."""
+        index = next((index for index, one in enumerate(self._alerts) if one.id == id), None)
+        if index is None:
+            raise NotFoundError("There is no such alert (any more); the dashboard shows the newest.")
+        if id > 0:
+            await self._store.acknowledge(self._task, id, at)
+        one = self._alerts[index]
+        self._alerts[index] = replace(one, acknowledged=one.acknowledged or at)
+
+    async def restarted(self, host: Host, state: State, now: float) -> None:
+        """Tells the owner of a task that was under way that its server was started anew, and what of it."""
+        # Its stores work again, or it would not have been opened.
+        await self.clear(Trouble.STORE, now)
+        if host.ledger.lost == 0 or state not in UNDER_WAY:
+            return
+        done = host.ledger.round
+        went = (
+            f"Nothing that was recorded is lost: {done} {'round' if done == 1 else 'rounds'} and version "
+            f"{host.ledger.current.version}."
+        )
+        after = _after(host.task.file)
+        await self.add(RESTARTED, f"The server was started anew. {went} {after}", now, now)
+
+
+def _after(file: TaskFile) -> str:
+    """What becomes of work that was under way when a server ended."""
+    if file.coordination.decentralized:
+        return "Peers went on among themselves and bring what they made."
+    if file.coordination.volunteer:
+        return "Work units whose results were not recorded are done again."
+    return "A round that was open then does not count: its part of the work begins again."
+
+
+async def open_book(task: str, store: Alerts) -> AlertBook:
+    """The alerts of a task, as its last server left them. Raises StoreError."""
+    return AlertBook(task, store, await store.alerts(task))

@@ -1,0 +1,58 @@
+"""Alerts as a POST of JSON, to the servers that the operator allows and to no other.
+
+An owner's task file names the address, so the server must not be led into its own network by it (SSRF): an
+origin that the operator did not write down is refused when the task is opened; redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from backend.errors import TaskFileError
+
+SECONDS = 10.0
+_PORTS = {"https": 443, "http": 80}
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address, such as `https://hooks.example.org:443`. Raises ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or parts.fragment:
+        raise ValueError("it is no address like https://hooks.example.org/path")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port or _PORTS[parts.scheme]}"
+
+
+def check_webhook(task: str, url: str, allowed: Collection[str]) -> None:
+    """Returns if the server may call `url`. Raises TaskFileError, which says what to do."""
+    try:
+        origin = origin_of(url)
+    except ValueError as error:
+        raise TaskFileError(f"{task}: alerts.webhook is '{url}': {error}.") from error
+    if origin not in allowed:
+        raise TaskFileError(
+            f"{task}: alerts.webhook goes to {origin}, which this server may not call. Ask its operator to "
+            "add it to MINGA_WEBHOOK_ORIGINS, or take it out."
+        )
+
+
+def post(url: str, content: Mapping[str, Any]) -> None:
+    """Sends `content` and waits for the answer. Raises OSError where it is none of success."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port or _PORTS[parts.scheme], timeout=SECONDS)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    headers = {"Content-Type": "application/json", "User-Agent": "minga"}
+    try:
+        connection.request("POST", path, json.dumps(content).encode(), headers)
+        status = connection.getresponse().status
+    except http.client.HTTPException as error:
+        raise OSError(f"{type(error).__name__} from {parts.hostname}") from error
+    finally:
+        connection.close()
+    if not 200 <= status < 300:
+        raise OSError(f"{parts.hostname} answered {status}")

@@ -1,0 +1,30 @@
+"""How the peers of a decentralized task average, as its file says."""
+
+from __future__ import annotations
+
+from backend.protocols.allreduce import LEAST_MASKED
+from backend.protocols.mesh_groups import Averages
+from backend.services.taskfile import TaskFile
+
+
+def averages_of(file: TaskFile, values: int) -> Averages | None:
+    """For a vector of `values`; None where a server adds up.
+
+    Where updates are masked, every group masks its pieces, and exchanges them in the only way for that.
+    """
+    coordination, masks = file.coordination, file.security.masks
+    if not coordination.decentralized:
+        return None
+    chosen = coordination.averages
+    return Averages(
+        groups=chosen.groups,
+        group_size=chosen.group_size,
+        exchange="butterfly" if masks else chosen.exchange,
+        precision="masked" if masks else chosen.precision or "float16",
+        reducer=chosen.reducer,
+        patience=chosen.patience,
+        seconds=coordination.deadline,
+        quorum=coordination.quorum,
+        fewest=LEAST_MASKED if masks else 2,
+        values=values,
+    )

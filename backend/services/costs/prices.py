@@ -1,0 +1,68 @@
+"""The table of prices, a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from backend.errors import SettingsError
+
+OURS = Path(__file__).with_name("prices.toml")
+Dollars = Annotated[float, Meta(ge=0, le=1e6)]
+Line = Annotated[str, Meta(min_length=1, max_length=300)]
+Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d\Z")]
+
+
+class Dated(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A price says since when it was asked for, and where."""
+
+    date: Date
+    source: Line
+
+
+class Instance(Dated, frozen=True, kw_only=True):
+    """A rented machine: dollars an hour as a standard and as a preemptible one."""
+
+    name: Line
+    provider: Line
+    processors: Annotated[int, Meta(ge=1)]
+    memory_gib: Annotated[float, Meta(gt=0)]
+    standard: Dollars
+    preemptible: Dollars
+
+
+class TrafficPrice(Dated, frozen=True):
+    """Dollars for each GB (10^9 bytes) that leaves a provider."""
+
+    out: Dollars
+
+
+class EnergyPrice(Dated, frozen=True):
+    """Dollars a kWh."""
+
+    kwh: Dollars
+
+
+class Prices(Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table."""
+
+    instances: Annotated[list[Instance], Meta(min_length=1, max_length=100)]
+    traffic: TrafficPrice
+    energy: EnergyPrice
+
+
+def read_prices(path: Path = OURS) -> Prices:
+    """The table in the file at `path`. Raises SettingsError that says what is wrong."""
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+        return msgspec.convert(tables, Prices)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The prices in {path} cannot be read ({error}).") from error
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SettingsError(
+            f"{path} is no table of prices: {error}. See docs/how-to/say-what-a-training-cost.md."
+        ) from error

@@ -1,0 +1,242 @@
+"""The dashboard of one task: what its owner sees while it runs, and what they are alerted to."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from typing import Any
+
+from backend.errors import BusyError, NotFoundError, StoreError
+from backend.protocols.alarms import Alarms, Cleared, Effect, Raised
+from backend.protocols.life import RUNNING
+from backend.services import observer as happened
+from backend.services.alerting.book import AlertBook
+from backend.services.alerting.messenger import Messenger
+from backend.services.dashboard.people import People
+from backend.services.dashboard.totals import Totals
+from backend.services.hosts import Host
+from backend.services.inspection import likely_device
+from backend.services.keeper import Keeper
+from backend.services.lineage import Lineage, lineage_of
+from backend.services.links import Presence
+from backend.services.units.board import UnitsBoard
+from backend.services.units.host import UnitsHost
+from backend.stores.contracts import EvaluationRecord, VersionRecord
+
+MOST_WATCHERS = 32
+# Points of a curve.
+MOST_POINTS = 500
+
+
+class Board:
+    """A Companion of the host of a task: notes what happens, and wakes those who watch.
+
+    `clock` gives the time of day (Unix seconds); alarms go by the event loop's.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        keeper: Keeper,
+        messenger: Messenger,
+        book: AlertBook,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._host, self._keeper, self._messenger, self._clock = host, keeper, messenger, clock
+        manifest, file = host.task.bundle.manifest, host.task.file
+        self._alarms, self._book = Alarms(60.0 * file.alerts.minutes, book.lasting()), book
+        self._totals, self._people = Totals(manifest), People()
+        self._units = UnitsBoard(host) if isinstance(host, UnitsHost) else None
+        self._watchers: set[asyncio.Event] = set()
+        self._more = asyncio.Event()
+        self._happened: list[happened.Event] = []
+        # Rounds that end before those that are recorded are looked at; None from then on.
+        self._early: list[happened.RoundEnded] | None = []
+
+    # What happens.
+
+    def notice(self, task: str, event: happened.Event) -> None:
+        """See Observer."""
+        if task != self._host.name:
+            return
+        self._people.notice(event)
+        match event:
+            case happened.RoundEnded():
+                self._ended(event)
+            case (
+                happened.UpdateAccepted()
+                | happened.UpdateRefused()
+                | happened.UnitLeased()
+                | happened.UnitReturned()
+                | happened.UnitReleased()
+                | happened.UnitCounted()
+                | happened.UnitRejected()
+                | happened.ResultAssimilated()
+            ):
+                self._wake()
+                return
+        self._happened.append(event)
+        self._more.set()
+
+    async def run(self) -> None:
+        """Looks back on what is recorded, then at what happens, until cancelled."""
+        await self._look_back()
+        await self._book.restarted(self._host, self._keeper.life.state, self._clock())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._messenger.run())
+            while True:
+                now = asyncio.get_running_loop().time()
+                await self._perform(self._look(now))
+                await self._something(self._alarms.timer())
+
+    async def _look_back(self) -> None:
+        recorded = await self._host.ledger.rounds(0, None)
+        made = {one.round: one for one in self._host.ledger.versions}
+        early, self._early = self._early or [], None
+        last = recorded[-1].round if recorded else 0
+        past = [happened.RoundEnded(one, made.get(one.round)) for one in recorded]
+        for one in [*past, *(one for one in early if one.round.round > last)]:
+            self._ended(one)
+        await self._count()
+
+    def _ended(self, event: happened.RoundEnded) -> None:
+        if self._early is not None:
+            self._early.append(event)
+            return
+        self._totals.add(event.round, event.version.examples if event.version else None)
+
+    async def _something(self, due: float | None) -> None:
+        """Waits until something happened, or is due."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                await self._more.wait()
+        self._more.clear()
+        if any(isinstance(event, happened.RoundEnded) for event in self._happened):
+            await self._count()
+
+    async def _count(self) -> None:
+        with suppress(StoreError):  # What was known before is shown meanwhile.
+            self._people.given = {one.client: one for one in await self._host.ledger.contributions()}
+
+    def _look(self, now: float) -> list[Effect]:
+        events, self._happened = self._happened, []
+        effects: list[Effect] = []
+        for event in events:
+            match event:
+                case happened.RoundEnded(ended, version):
+                    made = version is not None
+                    effects += self._alarms.round_ended(made, ended.accepted, ended.refusals, now)
+                case happened.VersionEvaluated(found):
+                    effects += self._alarms.measured(math.isfinite(found.loss))
+                case happened.StoreFailed(reason=reason):
+                    effects += self._alarms.store_failed(reason)
+                case happened.StoreMended():
+                    effects += self._alarms.store_mended()
+        running = self._keeper.life.state in RUNNING
+        return [*effects, *self._alarms.looked(running, self._host.needed, now)]
+
+    async def _perform(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Raised(trouble, text):
+                    await self._book.add(trouble, text, self._clock())
+                    self._messenger.send(trouble, text)
+                case Cleared(trouble):
+                    await self._book.clear(trouble, self._clock())
+        self._wake()
+
+    async def acknowledge(self, id: int) -> None:
+        """The owner has seen an alert. Raises NotFoundError or StoreError."""
+        await self._book.acknowledge(id, self._clock())
+        self._wake()
+
+    def _wake(self) -> None:
+        for watcher in self._watchers:
+            watcher.set()
+
+    # Who watches.
+
+    @contextmanager
+    def watching(self) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something changed. Raises BusyError when too many watch."""
+        if len(self._watchers) >= MOST_WATCHERS:
+            raise BusyError(
+                f"{MOST_WATCHERS} windows watch this task already. Close one, or come back later."
+            )
+        watcher = asyncio.Event()
+        self._watchers.add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+
+    def now(self) -> dict[str, Any]:
+        """How it stands (docs/reference/http.md)."""
+        host, life = self._host, self._keeper.life
+        return {
+            "state": life.state,
+            "reason": life.reason,
+            "since": life.since,
+            "orders": list(life.orders),
+            "phase": host.phase,
+            "round": host.round,
+            "version": host.ledger.current.version,
+            "rounds": host.task.file.coordination.rounds,
+            "needed": host.needed,
+            "trouble": host.trouble,
+            "here": host.participants,
+            "received": host.received,
+            "sent": host.sent,
+            "carried": host.carried,
+            "totals": self._totals.told(),
+            "alerts": self._book.told(),
+            "undelivered": self._messenger.trouble,
+            "participants": self.participants(),
+        }
+
+    def participants(self) -> list[dict[str, Any]]:
+        """Who is here, who is kept out, and who helped most (docs/reference/http.md)."""
+        return self._people.rows(self._host.presences, self._keeper.bans, self._device)
+
+    async def units(self) -> dict[str, Any]:
+        """Its work units (docs/reference/http.md). Raises NotFoundError where it has none, and StoreError."""
+        if self._units is None:
+            raise NotFoundError("This task has no work units: its clients train all at once.")
+        return await self._units.told()
+
+    def history(self) -> dict[str, Any]:
+        """The newest rounds, and the curves of versions (docs/reference/http.md)."""
+        ledger = self._host.ledger
+        found, lineage = ledger.evaluations, lineage_of(ledger.versions)
+        versions = ledger.versions[-MOST_POINTS:]
+        return {
+            "rounds": [asdict(one) for one in self._totals.newest],
+            "curve": [_point(one, found, lineage) for one in versions],
+        }
+
+    def _device(self, one: Presence) -> str | None:
+        return likely_device(self._host.task.bundle.manifest, one.backend, one.step_ms)
+
+
+def _point(version: VersionRecord, found: Mapping[int, EvaluationRecord], lineage: Lineage) -> dict[str, Any]:
+    measured = found.get(version.version)
+    return {
+        "version": version.version,
+        "round": version.round,
+        "created": version.created,
+        "kept": version.let_go is None,
+        "restores": lineage.restores.get(version.version),
+        "left": version.version in lineage.left,
+        "training_loss": _finite(version.loss),
+        "loss": _finite(measured.loss) if measured else None,
+        "metrics": {name: _finite(one) for name, one in measured.metrics.items()} if measured else {},
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no other numbers."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,211 @@
+"""In plain words: what a server, other participants and readers of the model can learn about who takes part.
+
+The sentences are for volunteers before they join, and for owners who choose a stack. Each says what holds, on
+what condition, and with what number; what is not protected stands there, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from backend.services.disclosure_of_mesh import elsewhere, participants_of_mesh, server_of_mesh
+from backend.services.disclosure_of_units import participants_of_units, server_of_units
+from backend.services.taskfile import Privacy, TaskFile
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """Sentences by who reads along, the most important first.
+
+    `server` runs the task, `participants` are the others who train, `readers` have the trained model.
+    """
+
+    server: list[str]
+    participants: list[str]
+    readers: list[str]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What an account of privacy says so far: `sentence` is the account's own, `budget` may be None.
+
+    `epsilon` is None where nothing holds, and 0 before the first round.
+    """
+
+    sentence: str
+    epsilon: float | None
+    delta: float
+    budget: float | None
+
+
+def disclose(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
+    """What a task's own file says of it, and the account of its privacy where there is one."""
+    if file.coordination.decentralized:
+        readers = list(_readers(file, []))
+        return Disclosure(list(server_of_mesh(file)), list(participants_of_mesh(file)), readers)
+    if file.coordination.units is not None:
+        server = server_of_units(file, file.coordination.units)
+        return Disclosure(list(server), list(participants_of_units()), list(_readers(file, [])))
+    promise = list(_promise(file.privacy, guarantee)) if file.privacy and guarantee else []
+    central = file.privacy is not None and file.privacy.mechanism == "central"
+    server = _server(file, [] if central else promise)
+    return Disclosure(
+        list(server), list(_participants(file)), list(_readers(file, promise if central else []))
+    )
+
+
+def fewest_updates(file: TaskFile) -> int:
+    """How many updates a version is made of at least."""
+    masked_only = file.security.aggregation == ("masked",)
+    return max(file.coordination.quorum, file.security.masked.min_clients if masked_only else 1)
+
+
+def _promise(privacy: Privacy, guarantee: Guarantee) -> Iterator[str]:
+    """The account's figures, and what they mean."""
+    epsilon, whom = guarantee.epsilon, "an example" if privacy.of_examples else "you"
+    if epsilon is None:
+        yield guarantee.sentence
+    elif epsilon > 0.0:
+        yield (
+            f"{guarantee.sentence} So whatever they see is at most {_times(epsilon)} times as likely with "
+            f"{whom} as without, but for a chance of {guarantee.delta:g}."
+        )
+    else:
+        yield "Every round costs some privacy. None was made yet; this page says how much it came to."
+    if guarantee.budget is not None:
+        yield (
+            f"The task ends before epsilon passes {guarantee.budget:g} (at most {_times(guarantee.budget)} "
+            "times as likely)."
+        )
+
+
+def _times(epsilon: float) -> str:
+    """e to the epsilon, as one reads it."""
+    times = math.exp(min(epsilon, 30.0))
+    return f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "a million or more"
+
+
+def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
+    if file.security.masks:
+        yield from _masked(file)
+    if "open" in file.security.aggregation:
+        yield from _open(file)
+    yield from promise
+    yield (
+        "It knows your device by a random number, and what it computes with, when it takes part and how many "
+        "updates came from it. As for every web site, it sees your network address."
+    )
+    yield from elsewhere(file)
+
+
+def _masked(file: TaskFile) -> Iterator[str]:
+    masking, privacy = file.security.masked, file.privacy
+    noised = ", with noise of which your device adds a share" if privacy else ""
+    said = "" if privacy else ", and of what they say of their losses and results"
+    yield (
+        f"Your update is masked on your device: the server reads the sum of at least {masking.min_clients} "
+        f"updates{noised}{said}, and nothing of yours alone."
+    )
+    if masking.server == "active":
+        yield (
+            "Participants sign what they send and check one another, so a server that tells them different "
+            "things is found out. One that invents participants is, too, by whoever knows whom to expect."
+        )
+    else:
+        bare = ", and find your update with no more than your share of the noise" if privacy else ""
+        yield (
+            "That holds while the server keeps to the rules. One that invented all other participants could "
+            f"take your mask off{bare}."
+        )
+    if "open" in file.security.aggregation:
+        yield (
+            "Where a device cannot mask, updates are not. The next page says which it is, and lets you ask "
+            "for masks."
+        )
+
+
+def _open(file: TaskFile) -> Iterator[str]:
+    """What a server can tell from updates that it sees one by one."""
+    the = "Without masks the" if file.security.masks else "The"
+    if not file.data.own:
+        yield (
+            f"{the} server sees your update by itself. It was computed from public examples that came from "
+            f"{file.data.comes_from}: it says how far your device came with them, and nothing else about you."
+        )
+        return
+    if file.privacy and file.privacy.mechanism == "local":
+        yield (
+            "Your device cuts your update to a length and adds noise before it leaves: that is all the "
+            "server sees of it. It knows how many examples you have."
+        )
+        return
+    if file.privacy and file.privacy.of_examples and file.privacy.noise_multiplier:
+        yield (
+            f"{the} server sees your update by itself, with the number of your examples. While your device "
+            "trains it cuts what each single example changes to a length, and adds noise in every step."
+        )
+        yield "What your examples have in common can still be seen."
+        return
+    told = "" if file.privacy else ", and its loss and results on them"
+    yield f"{the} server sees your update by itself, with the number of your examples{told}."
+    yield (
+        "An update says more than it seems to: which labels your examples have, whether a certain example is "
+        "among them, and after few steps sometimes the examples themselves."
+    )
+    if file.fraction_evaluate > 0.0:
+        yield "It is also told how well the model does on the examples that you hold out."
+
+
+def _participants(file: TaskFile) -> Iterator[str]:
+    yield (
+        "They are never sent your update. Like everybody they see each version of the model, which all "
+        "updates of a round make together, and on this page how much came from your random number."
+    )
+    if file.data.own:
+        yield from _small_rounds(file)
+    if file.security.masks:
+        yield (
+            "In a masked round they keep sealed shares of your keys, so that it survives when somebody "
+            "leaves. Shares open an update only if most of them and the server work together against you."
+        )
+
+
+def _small_rounds(file: TaskFile) -> Iterator[str]:
+    """What two versions of the model tell those who compare them."""
+    fewest, noise = fewest_updates(file), ", but for the noise in it" if _noised(file) else ""
+    if fewest == 1:
+        yield (
+            "A version may be made of one update only. Whoever compares it with the version before has that "
+            f"update{noise}."
+        )
+    elif fewest == 2:
+        yield (
+            "A version may be made of two updates only. Who sent the other one can subtract it and has "
+            f"yours{noise}."
+        )
+
+
+def _noised(file: TaskFile) -> bool:
+    """Whether versions carry noise that hides single clients, or examples."""
+    return file.privacy is not None and file.privacy.noise_multiplier > 0.0
+
+
+def _readers(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
+    if file.data.own and _noised(file):
+        whom = "one example" if file.privacy and file.privacy.of_examples else "one person"
+        too = "" if file.privacy and file.privacy.mechanism == "central" else ", as it does for the server"
+        yield f"Noise in every version limits what the model gives away about {whom}{too}."
+        yield from promise
+    elif file.data.own:
+        yield (
+            "The model keeps traces of the examples it was made from, the more so the fewer there are. "
+            "Nothing limits here what it gives away about one person"
+            + (", masks neither." if file.security.masks else ".")
+        )
+    else:
+        yield "The model is made of public examples: there is nothing of yours in it."
+    terms = file.licence.model
+    under = f"under {terms}" if terms else "under terms that its owner has not stated"
+    yield f"Anybody can download every version, {under}. None can be called back."

@@ -1,0 +1,41 @@
+"""In plain words: what is learnt of who trains work units, each of which is blended into the model alone.
+
+The same readers as in disclosure.py. All examples are public, and no update is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.services.taskfile import TaskFile, Units
+
+
+def server_of_units(file: TaskFile, units: Units) -> Iterator[str]:
+    """What the server learns, which deals units out and compares results."""
+    yield (
+        "The server sees your result by itself. It was computed from public examples that came from "
+        f"{file.data.comes_from}: it says how far your device came with them, and nothing else about you."
+    )
+    if units.trust.replicas > 1 or units.trust.spot_checks > 0.0:
+        yield (
+            "It compares your results with others' of the same examples, and remembers under your random "
+            "number how many held: who is trusted is checked more seldom. One that is wrong costs that "
+            "trust, one that is late does not."
+        )
+    yield (
+        "It remembers which units you had, when, and how long each took, so that it can give you some that "
+        "your device can do in time; the owner of this task sees that."
+    )
+    yield (
+        "It knows your device by that random number, and what it computes with, and which shards it keeps. "
+        "As for every web site, it sees your network address."
+    )
+
+
+def participants_of_units() -> Iterator[str]:
+    """What others who train learn."""
+    yield (
+        "They are never sent your result. But each result is blended into the model when it comes, and "
+        "whoever begins next is given that: who compares two of them can tell about what was blended between."
+    )
+    yield "On this page they see how much came from your random number."

@@ -1,0 +1,103 @@
+"""What differs between two drafts or tasks, key by key, with a sentence for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from msgspec import Struct
+
+_LONGEST = 80
+# Lines of both texts; beyond, comparing them line by line would take long.
+_MOST_LINES = 2000
+# Whatever a task file says, so much of it is told.
+MOST_CHANGES = 500
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two that are compared: its tables, its text, and the SHA-256 of its files by their kind."""
+
+    task: Mapping[str, Any]
+    readme: str
+    files: Mapping[str, str]
+
+
+class Change(Struct):
+    """One difference; `before` or `after` is None where the key is on the other side alone."""
+
+    key: str
+    before: Any
+    after: Any
+    text: str
+
+
+def differences(before: Side, after: Side) -> list[Change]:
+    """All of them, in the order of the keys."""
+    found = [*_tables(before.task, after.task), *_files(before.files, after.files)]
+    if before.readme != after.readme:
+        found.append(_texts(before.readme, after.readme))
+    return found[:MOST_CHANGES]
+
+
+def _tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    first, second = dict(_flat(before)), dict(_flat(after))
+    for key in sorted(first.keys() | second.keys()):
+        one, other = first.get(key), second.get(key)
+        if one != other or type(one) is not type(other):
+            yield Change(key, one, other, _sentence(key, one, other))
+
+
+def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{path}{key}.")
+        elif value is not None:
+            yield f"{path}{key}", value
+
+
+def _sentence(key: str, before: Any, after: Any) -> str:
+    if before is None:
+        return f"{key} is added: {_shown(after)}."
+    if after is None:
+        return f"{key} is left out; it was {_shown(before)}."
+    if _number(before) and _number(after):
+        return f"{key} {'rises' if after > before else 'falls'} from {before} to {after}."
+    return f"{key} changes from {_shown(before)} to {_shown(after)}."
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _files(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
+    for kind in sorted(before.keys() | after.keys()):
+        one, other = before.get(kind), after.get(kind)
+        if one == other:
+            continue
+        if one is None or other is None:
+            text = f"Only the {'second' if one is None else 'first'} has a {kind} file."
+        else:
+            text = f"The {kind} is another file."
+        yield Change(f"{kind} file", one, other, text)
+
+
+def _texts(before: str, after: str) -> Change:
+    if before.count("\n") + after.count("\n") > _MOST_LINES:
+        return Change("README.md", before, after, "The description differs.")
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
+    added, gone = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    text = f"The description differs: {added} {_lines(added)} added, {gone} left out."
+    return Change("README.md", before, after, text)
+
+
+def _lines(count: int) -> str:
+    return "line is" if count == 1 else "lines are"

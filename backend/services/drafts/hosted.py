@@ -1,0 +1,41 @@
+"""What an owner's launched tasks take of the server's disk."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from backend.services.access.roles import Roles
+from backend.services.catalogue import Catalogue
+from backend.services.hosts import Host
+
+
+@dataclass(frozen=True)
+class HostedTasks:
+    """Measures the tasks in the folder `tasks`. Tasks in folders of the operator's count for nobody."""
+
+    catalogue: Catalogue
+    roles: Roles
+    tasks: Path
+
+    async def bytes_of(self, owner: str) -> int:
+        """Bytes of the tasks that `owner` owns: their files, and the weights of kept versions."""
+        owned = {task for task, role in (await self.roles.of(owner)).items() if role == "owner"}
+        place = self.tasks.resolve()
+        launched = [
+            (host, folder)
+            for host in self.catalogue.hosts
+            if host.name in owned and (folder := self.catalogue.folder(host.name)).parent.resolve() == place
+        ]
+        files = await asyncio.to_thread(_size, [folder for _, folder in launched])
+        return files + sum(_weights(host) for host, _ in launched)
+
+
+def _weights(host: Host) -> int:
+    kept = sum(one.let_go is None for one in host.ledger.versions)
+    return 4 * host.task.bundle.manifest.parameters.total * kept
+
+
+def _size(folders: list[Path]) -> int:
+    return sum(path.lstat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,43 @@
+"""How stored values are loaded is said in the bundle, and chosen after the model was converted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from backend.errors import BundleError, TaskFileError
+from backend.numerics.preprocess.declared import Preprocess
+
+
+def set_loading(bundle: Path, tables: Mapping[str, Any]) -> None:
+    """Has the bundle load values as [data.preprocess] of a task file's tables says.
+
+    Only clients' arithmetic before the graphs depends on it: the model need not be converted again. Raises
+    TaskFileError or BundleError.
+    """
+    path, wanted = bundle / "bundle.json", _wanted(tables)
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BundleError(f"The bundle cannot be read ({error}); convert the model again.") from error
+    if manifest.get("preprocess") == wanted:
+        return
+    aside = path.with_name(".bundle.json")
+    aside.write_bytes(msgspec.json.format(msgspec.json.encode({**manifest, "preprocess": wanted}), indent=1))
+    aside.replace(path)
+
+
+def _wanted(tables: Mapping[str, Any]) -> dict[str, Any]:
+    declared = tables.get("data", {}).get("preprocess")
+    if declared is None:
+        return {}
+    try:
+        scale, offset = msgspec.convert(declared, type=Preprocess).loading
+    except (msgspec.ValidationError, ValueError) as error:
+        raise TaskFileError(f"[data.preprocess] cannot be used: {error}.") from error
+    # What is as usual is left out, as the converter does.
+    return ({} if scale == 1.0 else {"scale": scale}) | ({} if offset == 0.0 else {"offset": offset})

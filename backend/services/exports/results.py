@@ -1,0 +1,266 @@
+"""What is taken away from the tasks of a server: figures, versions in other formats, cards, comparisons."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from backend.errors import BundleError, GoneError, NotFoundError, OrderError, SettingsError
+from backend.services.catalogue import Catalogue
+from backend.services.exports.card import Facts, model_card
+from backend.services.exports.cellar import Made
+from backend.services.exports.comparison import distances
+from backend.services.exports.exporter import Exporter, Source
+from backend.services.exports.figures import (
+    assimilations_csv,
+    figures_events,
+    figures_json,
+    rounds_csv,
+    versions_csv,
+)
+from backend.services.exports.formats import FORMATS, Format, format_of
+from backend.services.host import TaskHost
+from backend.services.ledger import Ledger
+from backend.services.lineage import lineage_of
+from backend.services.task import TASK_FILE
+from backend.services.timeline import version_told
+from backend.services.units.host import UnitsHost
+from backend.stores.contracts import Blobs, VersionRecord
+
+VERSIONS, ROUNDS, FIGURES, EVENTS = "versions.csv", "rounds.csv", "figures.json", "tensorboard"
+# Of tasks of work units alone.
+ASSIMILATIONS = "assimilations.csv"
+FIGURE_FILES = (VERSIONS, ROUNDS, FIGURES, EVENTS, ASSIMILATIONS)
+KERAS_FILE = "model.keras"
+README = "README.md"
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A file of figures, to be saved as `name`."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class VersionFile:
+    """A version in one format, to be saved as `name`; `made` is None while it is being made."""
+
+    name: str
+    format: Format
+    made: Made | None
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Everything of a task: its file, its text, and other files by the names that they are to have."""
+
+    toml: str
+    readme: str
+    files: Sequence[tuple[str, Path | bytes]]
+
+
+class Results:
+    """Answers what is asked of the results of a server's tasks."""
+
+    def __init__(self, catalogue: Catalogue, blobs: Blobs, exporter: Exporter) -> None:
+        self._catalogue = catalogue
+        self._blobs = blobs
+        self._exporter = exporter
+
+    async def figures(self, task: str, file: str) -> FigureFile:
+        """One of FIGURE_FILES of a task. Raises NotFoundError or StoreError."""
+        ledger = self._ledger(task)
+        if file not in FIGURE_FILES:
+            known = ", ".join(FIGURE_FILES)
+            raise NotFoundError(f"The figures of a task are {known}; '{file[:40]}' is none.")
+        if file == ASSIMILATIONS:
+            results = await self._catalogue.units(task).assimilations()
+            content = await asyncio.to_thread(assimilations_csv, results)
+            return FigureFile(f"{task}-assimilations.csv", "text/csv", content)
+        # Copies: the host's loop goes on with its own while a thread writes.
+        versions, evaluations = list(ledger.versions), dict(ledger.evaluations)
+        if file == VERSIONS:
+            content = await asyncio.to_thread(versions_csv, versions, evaluations)
+            return FigureFile(f"{task}-versions.csv", "text/csv", content)
+        rounds = await ledger.all_rounds()
+        if file == ROUNDS:
+            return FigureFile(f"{task}-rounds.csv", "text/csv", await asyncio.to_thread(rounds_csv, rounds))
+        if file == FIGURES:
+            content = await asyncio.to_thread(figures_json, task, versions, evaluations, rounds)
+            return FigureFile(f"{task}-figures.json", "application/json", content)
+        content = await asyncio.to_thread(figures_events, versions, evaluations, rounds)
+        # TensorBoard finds its files by this word.
+        name = f"events.out.tfevents.{versions[0].created:.0f}.{task}"
+        return FigureFile(name, "application/octet-stream", content)
+
+    async def version(self, task: str, number: int) -> dict[str, Any]:
+        """A version and the formats it can be had in (docs/reference/http.md). Raises NotFoundError."""
+        ledger = self._ledger(task)
+        record = _record(ledger, number)
+        told = _told(ledger, record)
+        return {**told, "files": [] if record.let_go else await self._files(task, record)}
+
+    async def card(self, task: str, number: int) -> str:
+        """The model card of a version, in Markdown. Raises NotFoundError or StoreError."""
+        ledger, host = self._ledger(task), self._catalogue.host(task)
+        record = _record(ledger, number)
+        rounds = [one for one in await ledger.all_rounds() if one.round <= record.round]
+        facts = Facts(
+            task=host.task,
+            versions=[one for one in ledger.versions if one.version <= number],
+            evaluation=ledger.evaluations.get(number),
+            rounds=rounds,
+            given=await ledger.contributions(),
+            privacy=host.privacy,
+            disclosure=self._catalogue.disclosure(task),
+            files={} if record.let_go else await self._hashes(task, record),
+        )
+        return model_card(facts)
+
+    async def file(self, task: str, number: int, name: str, seconds: float) -> VersionFile:
+        """A version in the format `name`, for which so many seconds are waited.
+
+        Raises NotFoundError, GoneError, or what Exporter.get raises.
+        """
+        wanted, record = format_of(name), _kept(self._ledger(task), number)
+        source = await self._source(task, record)
+        made = await self._exporter.get(source, wanted, seconds)
+        return VersionFile(f"{task}-{number}{wanted.ending}", wanted, made)
+
+    async def compare(self, task: str, before: int, after: int) -> dict[str, Any]:
+        """How two versions differ (docs/reference/http.md). Raises NotFoundError or GoneError."""
+        ledger = self._ledger(task)
+        first, second = _kept(ledger, before), _kept(ledger, after)
+        old, new = [await self._blobs.path(one.weights) for one in (first, second)]
+        layout = self._catalogue.host(task).task.bundle.manifest.layout
+        whole, variables = await asyncio.to_thread(distances, old, new, layout)
+        return {
+            "before": _told(ledger, first),
+            "after": _told(ledger, second),
+            "distance": whole.distance,
+            "relative": whole.relative,
+            "variables": [asdict(one) for one in variables],
+        }
+
+    async def restore(self, task: str, number: int) -> dict[str, Any]:
+        """Makes an earlier version the newest again; that, as `version_told`.
+
+        Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
+        """
+        host = self._catalogue.host(task)
+        if isinstance(host, UnitsHost):
+            raise OrderError(
+                "Each result of a work unit is in the model at once: this server cannot take them back. Take "
+                "the version as a file, and begin a new task with it."
+            )
+        if not isinstance(host, TaskHost):
+            raise OrderError(
+                "The peers of a decentralized task hold the model themselves: this server cannot take them "
+                "back."
+            )
+        made = await host.restore(number, f"The owner went back to version {number}.")
+        return _told(self._ledger(task), made)
+
+    async def forget(self, task: str) -> None:
+        """Deletes the files that were made of a task. Raises NotFoundError or StoreError."""
+        for record in self._ledger(task).versions:
+            if record.let_go is None:
+                source = await self._source(task, record)
+                for one in FORMATS.values():
+                    if (made := self._exporter.made(source, one)) is not None:
+                        await asyncio.to_thread(made.path.unlink, True)
+
+    async def whole(self, task: str, seconds: float) -> Whole | None:
+        """Everything of a task, for its owner; None while the newest version's files are being made.
+
+        Raises NotFoundError or StoreError.
+        """
+        folder, ledger = self._catalogue.folder(task), self._ledger(task)
+        number = ledger.current.version
+        files: list[tuple[str, Path | bytes]] = []
+        for name in ("safetensors", "keras"):
+            try:
+                file = await self.file(task, number, name, seconds)
+            except (BundleError, SettingsError):
+                continue  # This model, or this server, has no such file; the weights are there anyhow.
+            if file.made is None:
+                return None
+            files.append((file.name, file.made.path))
+        files.append(("MODEL_CARD.md", (await self.card(task, number)).encode()))
+        figures = {name: await self.figures(task, name) for name in (VERSIONS, ROUNDS, FIGURES)}
+        files += [(f"figures/{name}", one.content) for name, one in figures.items()]
+        toml, readme = await asyncio.to_thread(_texts, folder)
+        return Whole(toml, readme, [*files, *await asyncio.to_thread(_lying, folder)])
+
+    def _ledger(self, task: str) -> Ledger:
+        return self._catalogue.host(task).ledger
+
+    async def _source(self, task: str, record: VersionRecord) -> Source:
+        bundle = self._catalogue.host(task).task.bundle
+        file = bundle.manifest.files.get(KERAS_FILE)
+        return Source(
+            bundle=bundle.address,
+            weights=record.weights,
+            layout=bundle.manifest.layout,
+            values=await self._blobs.path(record.weights),
+            model=await self._blobs.path(file.sha256) if file else None,
+            # Not the version's number: another may have the same weights, and then it is the same file.
+            about={"bundle": bundle.address, "weights": record.weights},
+        )
+
+    async def _files(self, task: str, record: VersionRecord) -> list[dict[str, Any]]:
+        source = await self._source(task, record)
+        made = [(one, self._exporter.made(source, one)) for one in FORMATS.values()]
+        return [
+            {
+                "format": one.name,
+                "title": one.title,
+                "sha256": file.sha256 if file else None,
+                "bytes": file.bytes if file else None,
+            }
+            for one, file in made
+        ]
+
+    async def _hashes(self, task: str, record: VersionRecord) -> dict[str, str]:
+        """The hashes of the files that are there already, by format."""
+        files = await self._files(task, record)
+        return {file["format"]: file["sha256"] for file in files if file["sha256"] is not None}
+
+
+def _texts(folder: Path) -> tuple[str, str]:
+    readme = folder / README
+    return (folder / TASK_FILE).read_text("utf-8"), readme.read_text("utf-8") if readme.is_file() else ""
+
+
+def _lying(folder: Path) -> list[tuple[str, Path | bytes]]:
+    """What lies in a task's folder beside its text: bundle and shards."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    return [
+        (str(path.relative_to(folder)), path)
+        for path in found
+        if path not in (folder / TASK_FILE, folder / README)
+    ]
+
+
+def _told(ledger: Ledger, record: VersionRecord) -> dict[str, Any]:
+    return version_told(record, ledger.evaluations.get(record.version), lineage_of(ledger.versions))
+
+
+def _record(ledger: Ledger, number: int) -> VersionRecord:
+    found = next((one for one in ledger.versions if one.version == number), None)
+    if found is None:
+        raise NotFoundError(f"There is no version {number}; the newest is {ledger.current.version}.")
+    return found
+
+
+def _kept(ledger: Ledger, number: int) -> VersionRecord:
+    record = _record(ledger, number)
+    if record.let_go is not None:
+        raise GoneError(f"Version {number} was let go to save space; the task's page shows which are kept.")
+    return record

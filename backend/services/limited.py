@@ -1,0 +1,186 @@
+"""Work on what strangers made runs in a process of its own, shut in and within limits."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NoReturn
+
+from backend.errors import BundleError, CancelledError, DataError, TaskFileError
+
+TEXT_BYTES = 1 << 16
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
+_LOOK_SECONDS = 0.1
+# What a process says while it works: lines on standard output that begin so.
+_DOING = "doing: "
+_LINE_CHARACTERS, _LINES = 300, 500
+
+Tell = Callable[[str], None]
+Cancelled = Callable[[], bool]
+
+
+def silent(_text: str) -> None:
+    """Tells nobody."""
+
+
+def never() -> bool:
+    """Is not cancelled."""
+    return False
+
+
+@dataclass(frozen=True)
+class ProcessLimits:
+    """What one process may use: seconds of wall and CPU time, bytes of address space and of one file."""
+
+    wall_seconds: float = 1200.0
+    cpu_seconds: int = 900
+    memory_bytes: int = 12 << 30
+    file_bytes: int = 2 << 30
+
+    def flags(self) -> list[str]:
+        """For the process, which puts them on itself."""
+        flags = ["--cpu-seconds", str(self.cpu_seconds), "--memory-bytes", str(self.memory_bytes)]
+        return [*flags, "--file-bytes", str(self.file_bytes)]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One process: a module with its arguments, `what` it is in sentences, and a remedy where it is too big.
+
+    `folder` is its home, which belongs to it alone; `root` is where its packages lie.
+    """
+
+    what: str
+    remedy: str
+    module: str
+    arguments: Sequence[str]
+    folder: Path
+    root: Path
+
+
+def run_limited(work: Work, limits: ProcessLimits, tell: Tell = silent, cancelled: Cancelled = never) -> str:
+    """Runs the process to its end; what it answered.
+
+    `tell` hears what it does, `cancelled` is asked now and then whether to end it. Raises BundleError,
+    DataError or TaskFileError with the process' own sentence or one about its death, CancelledError.
+    """
+    # -P keeps the working directory, where something hostile could lie, off the import path.
+    command = [sys.executable, "-P", "-m", work.module, *work.arguments]
+    # Into files, which the limit on files bounds: who is hostile could print until this process is full.
+    with (work.folder / "said").open("w+b") as said, (work.folder / "log").open("w+b") as log:
+        with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
+            command,
+            cwd=work.folder,
+            env=_environment(work.folder, work.root, os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=log,
+        ) as process:
+            try:
+                _attend(process, work, limits, _Listener(work.folder / "said", tell), cancelled)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+        head, output, errors = _text(log, 0), _text(said, TEXT_BYTES), _text(log, TEXT_BYTES)
+    for line in head.splitlines():
+        if line.startswith("sandbox: "):
+            _warn_once(line.removeprefix("sandbox: "))
+    done = subprocess.CompletedProcess(command, process.returncode, output, errors)
+    return _answer(done, work, limits)
+
+
+def _attend(
+    process: subprocess.Popen[bytes],
+    work: Work,
+    limits: ProcessLimits,
+    listener: _Listener,
+    cancelled: Cancelled,
+) -> None:
+    due = time.monotonic() + limits.wall_seconds
+    while True:
+        try:
+            process.wait(_LOOK_SECONDS)
+            listener.listen()
+            return
+        except subprocess.TimeoutExpired:
+            listener.listen()
+        if cancelled():
+            raise CancelledError(f"{work.what} was cancelled.")
+        if time.monotonic() >= due:
+            raise BundleError(f"{work.what} took longer than {limits.wall_seconds:g} seconds; {work.remedy}.")
+
+
+class _Listener:
+    """Passes on the lines in which a process says what it does, as they are written."""
+
+    def __init__(self, path: Path, tell: Tell) -> None:
+        self._path, self._tell = path, tell
+        self._place, self._lines, self._rest = 0, 0, b""
+
+    def listen(self) -> None:
+        with self._path.open("rb") as file:
+            file.seek(self._place)
+            new = file.read(TEXT_BYTES)
+        self._place += len(new)
+        *whole, self._rest = (self._rest + new)[-TEXT_BYTES:].split(b"\n")
+        for line in whole:
+            text = line.decode("utf-8", "replace")
+            if text.startswith(_DOING) and self._lines < _LINES:
+                self._lines += 1
+                self._tell(text.removeprefix(_DOING)[:_LINE_CHARACTERS])
+
+
+def _text(file: IO[bytes], last: int) -> str:
+    """The last `last` bytes of a file, or its first TEXT_BYTES if 0, as text."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - last) if last else 0)
+    return file.read(TEXT_BYTES).decode("utf-8", "replace")
+
+
+@functools.cache
+def _warn_once(sentence: str) -> None:
+    logging.getLogger(__name__).warning("Conversions are less shut in than they could be: %s", sentence)
+
+
+def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, str]:
+    """Nothing of the server's environment but what a program needs to start: no addresses, no secrets."""
+    passed = {name: own[name] for name in _PASSED_ON if name in own}
+    home = {"HOME": str(folder), "TMPDIR": str(folder), "KERAS_HOME": str(folder)}
+    return passed | home | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _answer(done: subprocess.CompletedProcess[str], work: Work, limits: ProcessLimits) -> str:
+    try:
+        answer = json.loads(done.stdout.strip().rpartition("\n")[2])
+        ok, message, code = bool(answer["ok"]), str(answer["message"]), answer.get("code")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        _explain_death(done, work, limits)
+    if ok and done.returncode == 0:
+        return message
+    if code == "bad-data":
+        raise DataError(message)
+    raise TaskFileError(message) if code == "bad-task" else BundleError(message)
+
+
+def _explain_death(done: subprocess.CompletedProcess[str], work: Work, limits: ProcessLimits) -> NoReturn:
+    remedy = work.remedy[:1].upper() + work.remedy[1:]
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise BundleError(
+            f"{work.what} was stopped; it may use {limits.cpu_seconds} seconds of CPU time. {remedy}."
+        )
+    if done.returncode in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
+        gibibytes = limits.memory_bytes / (1 << 30)
+        raise BundleError(
+            f"{work.what} died, most often for want of memory ({gibibytes:g} GiB allowed). {remedy}."
+        )
+    last = done.stderr.strip().rpartition("\n")[2][:300]
+    raise BundleError(f"{work.what} failed unexpectedly ({last}); please report this with the file.")

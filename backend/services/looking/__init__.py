@@ -1,0 +1,1 @@
+"""What the data of an owner are like: kind, classes, columns, examples, a proposed preprocessing."""

@@ -1,0 +1,83 @@
+"""What was found in data; the form in which a process that looked tells the server."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from backend.errors import DataError
+
+Kind = Literal["image", "table", "text", "array"]
+Text = Annotated[str, Meta(max_length=400)]
+
+MAX_ROWS, MAX_PICTURES, MAX_TEXTS = 8, 24, 8
+MAX_CLASSES, MAX_COLUMNS = 1000, 1000
+SHOWN_CHARACTERS = 200
+
+
+class Column(Struct):
+    """A column of a table. `values` are its most frequent ones; numbers have a least, a mean and a most."""
+
+    name: Text
+    kind: Literal["number", "category", "text", "id"]
+    missing: int
+    different: int
+    values: Annotated[dict[Text, int], Meta(max_length=20)] = field(default_factory=dict)
+    least: float | None = None
+    mean: float | None = None
+    most: float | None = None
+
+
+class Picture(Struct):
+    """A small picture to look at, a file beside the findings, and what it was made from."""
+
+    file: Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.png\Z")]
+    label: Text
+    width: int
+    height: int
+
+
+class Snippet(Struct):
+    """The beginning of a text."""
+
+    label: Text
+    text: Text
+
+
+class Array(Struct):
+    """An array of an .npz file."""
+
+    name: Text
+    shape: Annotated[list[int], Meta(max_length=16)]
+    dtype: Text
+
+
+class Findings(Struct):
+    """Everything. `preprocess` and `label` are proposals; `notes` are sentences for the owner."""
+
+    kind: Kind
+    examples: int
+    classes: Annotated[dict[Text, int], Meta(max_length=MAX_CLASSES)] = field(default_factory=dict)
+    columns: Annotated[list[Column], Meta(max_length=MAX_COLUMNS)] = field(default_factory=list)
+    rows: Annotated[list[list[Text]], Meta(max_length=MAX_ROWS)] = field(default_factory=list)
+    pictures: Annotated[list[Picture], Meta(max_length=MAX_PICTURES)] = field(default_factory=list)
+    texts: Annotated[list[Snippet], Meta(max_length=MAX_TEXTS)] = field(default_factory=list)
+    arrays: Annotated[list[Array], Meta(max_length=64)] = field(default_factory=list)
+    preprocess: dict[str, Any] = field(default_factory=dict)
+    notes: Annotated[list[Text], Meta(max_length=50)] = field(default_factory=list)
+
+
+def shown(text: str) -> str:
+    """A text cut for showing; control characters but line ends are left out."""
+    plain = "".join(one for one in text if one == "\n" or one.isprintable())
+    return plain if len(plain) <= SHOWN_CHARACTERS else plain[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def read_findings(content: bytes) -> Findings:
+    """The findings in a file. Raises DataError: who looked at hostile data may have been taken over."""
+    try:
+        return msgspec.json.decode(content, type=Findings)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"What was found in the data cannot be read ({error}); bring them again.") from error

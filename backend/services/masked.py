@@ -1,0 +1,100 @@
+"""The sum of a masked round's updates, and what it says once its masks are off."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from backend.crypto.context import Terms
+from backend.crypto.unmasking import unmask
+from backend.errors import MaskingError
+from backend.numerics.encoding import Decoded, decode
+from backend.numerics.packing import Words, add_update, masked_words
+from backend.numerics.sparse import chosen_values
+from backend.protocols.effects import Opened
+from backend.protocols.secagg_effects import Recover
+from backend.services.masked_terms import chosen_of, encoding_of, signs_of, terms_of
+from backend.services.task import Task
+from backend.wire.masked import Masking
+
+# More threads than these wait for memory, not for processors.
+MOST_WAYS = 8
+
+
+@dataclass
+class MaskedSum:
+    """Owned by the worker thread of the task's jobs.
+
+    Memory does not grow with the number of updates: `words` [parameters that are sent and further values];
+    one more of these while a packed update is added.
+    """
+
+    masking: Masking
+    terms: Terms
+    words: Words
+    found: Decoded | None = None
+
+    def add(self, content: memoryview) -> None:
+        """Adds a masked update, which has as many bytes as its round's updates have."""
+        terms = self.terms
+        add_update(self.words, content, chosen_values(terms.parameters, terms.share), terms.rows, terms.bits)
+
+    def unmask(self, recover: Recover) -> None:
+        """Takes the masks off, side by side on several processors, and reads what is left.
+
+        Raises ShareMismatchError, with the sum as it was, and MaskingError where it says nothing.
+        """
+        ways = min(MOST_WAYS, os.cpu_count() or 1)
+        with ThreadPoolExecutor(ways, "unmask") as threads:
+
+            def run(jobs: Sequence[Callable[[], None]]) -> None:
+                for done in [threads.submit(job) for job in jobs]:
+                    done.result()
+
+            unmask(self.words, recover, ways, run)
+        try:
+            encoding = encoding_of(self.terms, len(recover.members))
+            found = decode(encoding, self.words, signs_of(encoding, recover.context))
+        except ValueError as error:
+            raise MaskingError(str(error)) from error
+        chosen = chosen_of(self.terms, recover.context)
+        self.found = found if chosen is None else replace(found, mean=chosen.spread(found.mean))
+
+
+def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:
+    """The sum of no updates of a round by these `terms`."""
+    return MaskedSum(
+        masking,
+        terms,
+        np.zeros(masked_words(chosen_values(terms.parameters, terms.share), terms.rows), np.uint32),
+    )
+
+
+def masked_sum(task: Task, opened: Opened, weights: str) -> MaskedSum:
+    """The empty sum of the round that was opened, which trains the version at the address `weights`."""
+    security, privacy, manifest = task.file.security, task.file.privacy, task.bundle.manifest
+    chosen = security.masked
+    masking = Masking(
+        bits=chosen.bits,
+        clip=privacy.clip if privacy else security.clip,
+        examples=chosen.examples or max(1, opened.most_examples),
+        noise=privacy.noise_multiplier if privacy else 0.0,
+        share=chosen.share,
+        min_clients=chosen.min_clients,
+        server=chosen.server,
+    )
+    terms = terms_of(
+        masking,
+        task=task.file.name,
+        bundle=task.bundle.address,
+        number=opened.round,
+        version=opened.version,
+        weights=weights,
+        parameters=manifest.parameters.total,
+        rows=sum(metric.rows for metric in manifest.metrics),
+    )
+    return empty_sum(masking, terms)

@@ -1,0 +1,48 @@
+"""What a task's file and its records make of the machine of its mesh."""
+
+from __future__ import annotations
+
+from backend.errors import TaskFileError
+from backend.protocols.convener import Convener
+from backend.services.averages import averages_of
+from backend.services.ledger import Ledger
+from backend.services.task import Task
+from backend.services.taskfile.server_optimizer import (
+    FedAvg,
+    FedAvgM,
+    Nesterov,
+    ServerOptimizerChoice,
+    name_of,
+)
+from backend.wire.mesh_fields import Outer
+
+
+def convener_of(task: Task, ledger: Ledger, opening: int) -> Convener:
+    """The machine of a task's rounds, as its ledger leaves them."""
+    plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
+    if averages is None:
+        raise TaskFileError("Peers of this task do not average among themselves: its server adds up.")
+    newest = ledger.current
+    return Convener(
+        plan=plan,
+        averages=averages,
+        weights=newest.weights,
+        weights_round=newest.round,
+        number=ledger.round,
+        version=newest.version,
+        opening=opening,
+        progress=ledger.progress(plan.stop),
+        past=ledger.accepted,
+    )
+
+
+def outer_step(chosen: ServerOptimizerChoice) -> Outer:
+    """What each peer does with its way before it is averaged. Raises TaskFileError for a step of no peer."""
+    match chosen:
+        case FedAvg():
+            return Outer(kind="fedavg", learning_rate=chosen.learning_rate, momentum=0.0)
+        case FedAvgM():
+            return Outer(kind="fedavgm", learning_rate=chosen.learning_rate, momentum=chosen.momentum)
+        case Nesterov():
+            return Outer(kind="nesterov", learning_rate=chosen.learning_rate, momentum=chosen.momentum)
+    raise TaskFileError(f"No peer takes the step {name_of(chosen)} by itself; take nesterov.")

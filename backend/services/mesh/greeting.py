@@ -1,0 +1,36 @@
+"""What a peer is told when it enters its task's mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from backend.services.ledger import Ledger
+from backend.services.mesh.beginning import outer_step
+from backend.services.mesh.ice import Ice
+from backend.services.task import Task
+from backend.wire.mesh import Entered
+
+
+class Greeter:
+    """`clock` gives the time of day (Unix seconds), from which passwords of TURN servers count."""
+
+    def __init__(self, task: Task, ledger: Ledger, ice: Ice, clock: Callable[[], float]) -> None:
+        self._task = task
+        self._ledger = ledger
+        self._ice = ice
+        self._clock = clock
+        self._outer = outer_step(task.file.coordination.server_optimizer)
+
+    def entered(self, client: str) -> Entered:
+        """For the peer `client`, now."""
+        newest = self._ledger.current
+        return Entered(
+            task=self._task.file.name,
+            client=client,
+            bundle=self._task.bundle.address,
+            round=newest.round,
+            version=newest.version,
+            weights=newest.weights,
+            outer=self._outer,
+            ice=self._ice.servers(client, self._clock()),
+        )

@@ -1,0 +1,306 @@
+"""The host of one decentralized task."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeAlias
+
+from backend.errors import MingaError, NotFiniteError
+from backend.numerics.checks import all_finite
+from backend.numerics.vectors import from_bytes
+from backend.protocols.convener_effects import Effect
+from backend.services import observer as happened
+from backend.services.addresses import Addresses
+from backend.services.audience import Audience, present, wire_phase
+from backend.services.chores import Chores
+from backend.services.gate import Gate, check_room
+from backend.services.ledger import Ledger
+from backend.services.limits import USUAL, TaskLimits
+from backend.services.links import Client, Presence, client_id
+from backend.services.mesh.beginning import convener_of
+from backend.services.mesh.greeting import Greeter
+from backend.services.mesh.ice import NO_ICE, Ice
+from backend.services.mesh.peers import Peer, Peers, RoomyLink
+from backend.services.mesh.performing import Performer
+from backend.services.mesh.post import Post
+from backend.services.mesh.reception import Reception
+from backend.services.mesh.recording import Recorder
+from backend.services.observer import SILENCE, Companion, Observer, Observers
+from backend.services.orders import Orders
+from backend.services.task import Task
+from backend.services.turns import Turns
+from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
+from backend.wire import mesh as say
+from backend.wire import messages
+from backend.wire.mesh_fields import MOST_IN_MESH
+
+Event: TypeAlias = Callable[[float], Sequence[Effect]]
+
+
+class MeshHost:
+    """Owns one task's convener, its peers and what is known of them.
+
+    Time is the event loop's; `clock` gives the time of day (Unix seconds). `opening` is how often the task
+    was opened, this time included.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        ledger: Ledger,
+        blobs: Blobs,
+        evaluate: bool,
+        opening: int = 1,
+        clock: Callable[[], float] = time.time,
+        observer: Observer = SILENCE,
+        limits: TaskLimits = USUAL,
+        ice: Ice = NO_ICE,
+    ) -> None:
+        self.task = task
+        self.ledger = ledger
+        self._observer = observer
+        self._limits = limits
+        self._addresses = Addresses(task, ledger)
+        self._received = self._member_bytes = 0
+        self._audience = Audience()
+        self._peers = Peers()
+        self._post = Post(self._peers, limits.relay_bytes_per_second)
+        self._chores = Chores(task.file.name, self._notice)
+        self._turns: Turns[Event] = Turns(task.file.name, self._turn, self._next_due)
+        self._companions: list[Companion] = []
+        self.gate = Gate()
+        self.machine = convener_of(task, ledger, opening)
+        self._orders = Orders(self.machine, self._turns)
+        self._recorder = Recorder(
+            task, ledger, blobs, self._chores, self._notice, self._evaluated, clock, evaluate
+        )
+        greeter = Greeter(task, ledger, ice, clock)
+        self._reception = Reception(
+            task,
+            self.machine,
+            self._audience,
+            self._peers,
+            self._notice,
+            greeter.entered,
+        )
+        self._performer = Performer(
+            task,
+            ledger,
+            self.machine,
+            self._reception,
+            self._audience,
+            self._recorder,
+            self._chores,
+            self._notice,
+            self._made,
+            self._not_made,
+        )
+
+    # For the shell that owns the sockets.
+
+    async def enter(self, enter: say.Enter, link: RoomyLink) -> str:
+        """Takes a peer in; its id. An older connection of the same peer gives way.
+
+        Raises BusyError, and what the gate raises.
+        """
+        name = client_id(enter.token)
+        self.gate.check(name)
+        most = min(self._limits.max_clients, MOST_IN_MESH)
+        check_room(name, self._peers.here, most, "peers")
+        client = Client(name, enter.kind, enter.backend, link)
+        peer = Peer(client, link, enter.identity, enter.ways, enter.address, enter.round, enter.holds)
+        shown = self._reception.shown(enter)
+        await self._turns.put(lambda now: self._reception.entered(peer, shown, now))
+        return name
+
+    async def hear(self, client: str, link: RoomyLink, message: say.PeerToServer) -> None:
+        """A peer said something after it entered. Waits while the inbox is full, or while what is to be
+        carried to another peer finds no room there."""
+        if isinstance(message, say.SignalTo | say.RelayTo):
+            peer = self._peers.here.get(client)
+            if peer is not None and peer.link is link:
+                await self._post.carry(peer, message)
+            return
+        await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
+
+    async def leave(self, client: str, link: RoomyLink) -> None:
+        """A peer's connection ended."""
+        await self._turns.put(lambda now: self._reception.left(client, link, now, lost=True))
+
+    # For the shell that takes weights in.
+
+    @property
+    def weights_bytes(self) -> int:
+        """Length of the model's weights."""
+        return 4 * self.task.bundle.manifest.parameters.total
+
+    def wants(self, address: str) -> bool:
+        """Whether the weights with that SHA-256 are to be brought now."""
+        return self.machine.wants(address)
+
+    async def deposit(self, address: str, data: bytes | bytearray) -> None:
+        """Somebody brought weights, of the right length, whose SHA-256 is `address`.
+
+        Raises NotFiniteError: no record is made of weights that hold NaN or infinity.
+        """
+        weights = from_bytes(data, len(data) // 4)
+        if not await asyncio.to_thread(all_finite, weights):
+            raise NotFiniteError("The weights hold NaN or infinity: they are not recorded.")
+        self._received += len(data)
+        await self._turns.put(lambda _now: self._reception.deposited(address, weights))
+
+    # For the owner.
+
+    def add(self, companion: Companion) -> None:
+        """See Host."""
+        self._observer = Observers([self._observer, companion])
+        self._companions.append(companion)
+
+    async def pause(self, cut: str | None = None) -> None:
+        """See Host."""
+        await self._orders.pause(cut)
+
+    async def resume(self) -> None:
+        """See Host."""
+        await self._orders.resume()
+
+    async def finish(self, reason: str, cut: bool = False) -> None:
+        """See Host."""
+        await self._orders.finish(reason, cut)
+
+    async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
+        """See Host."""
+        await self._turns.put(lambda now: self._reception.sent_away(clients, error, now))
+
+    # For those who ask.
+
+    @property
+    def name(self) -> str:
+        """See Host."""
+        return self.task.file.name
+
+    @property
+    def phase(self) -> messages.Phase:
+        """See Host."""
+        return wire_phase(self.machine.phase)
+
+    @property
+    def needed(self) -> int:
+        """See Host."""
+        return self.machine.needed()
+
+    @property
+    def reason_to_finish(self) -> str | None:
+        """See Host."""
+        return self.machine.reason_to_finish()
+
+    @property
+    def round(self) -> int:
+        """See Host."""
+        return self.machine.round
+
+    @property
+    def peers(self) -> Peers:
+        """Who is here."""
+        return self._peers
+
+    @property
+    def participants(self) -> int:
+        """See Host."""
+        return len(self._peers.here)
+
+    @property
+    def clients(self) -> list[tuple[str, str]]:
+        """See Host."""
+        return [(one.client.kind, one.client.backend) for one in self._peers.here.values()]
+
+    @property
+    def privacy(self) -> dict[str, Any] | None:
+        """See Host."""
+        return None
+
+    @property
+    def presences(self) -> list[Presence]:
+        """See Host."""
+        return [present(client, self.machine) for client in self._audience.clients.values()]
+
+    @property
+    def waiting(self) -> int:
+        """See Host."""
+        return self._turns.waiting
+
+    @property
+    def received(self) -> int:
+        """See Host."""
+        return self._received
+
+    @property
+    def sent(self) -> int:
+        """See Host."""
+        return self._audience.sent + self._member_bytes + self._post.carried + self._addresses.bytes
+
+    @property
+    def carried(self) -> int:
+        """See Host: signals, and sealed parcels."""
+        return self._post.carried
+
+    @property
+    def ways(self) -> list[str]:
+        """See Host."""
+        return [link.way for peer in self._peers.here.values() for link in peer.measures]
+
+    @property
+    def trouble(self) -> str | None:
+        """See Host."""
+        return self._chores.trouble
+
+    def has(self, address: str) -> bool:
+        """See Host."""
+        return self._addresses.has(address)
+
+    def fetched(self, address: str, count: int) -> bool:
+        """See Host."""
+        return self._addresses.fetched(address, count)
+
+    # The loop.
+
+    async def run(self) -> None:
+        """See Host."""
+        self._recorder.start()
+        for companion in self._companions:
+            self._chores.spawn(companion.run())
+        try:
+            await self._turns.run()
+        finally:
+            await self._chores.stop()
+
+    def _turn(self, event: Event | None, now: float) -> None:
+        if event is not None:
+            self._performer.perform(event(now), now)
+            self._audience.state_changed(now)
+        timer = self.machine.timer()
+        if timer is not None and now >= timer:
+            self._performer.perform(self.machine.time_passed(now), now)
+            self._audience.state_changed(now)
+        self._member_bytes += self._peers.tell(now)
+        self._audience.tell_state(self.machine, self.ledger.accepted, now)
+
+    def _next_due(self) -> float | None:
+        times = (self.machine.timer(), self._peers.timer(), self._audience.timer())
+        return min((at for at in times if at is not None), default=None)
+
+    # What chores end in.
+
+    async def _made(self, version: VersionRecord) -> None:
+        await self._turns.put(lambda now: self._reception.version_made(version, now))
+
+    async def _not_made(self, reason: str) -> None:
+        await self._turns.put(lambda now: self.machine.not_recorded(reason, now))
+
+    async def _evaluated(self, found: EvaluationRecord) -> None:
+        await self._turns.put(lambda _now: self._reception.evaluated(found))
+
+    def _notice(self, event: happened.Event) -> None:
+        self._observer.notice(self.name, event)

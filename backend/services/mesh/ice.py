@@ -1,0 +1,47 @@
+"""Which STUN and TURN servers peers are told of, and with what passwords."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+
+from backend.wire.mesh import IceServer
+
+# How long a password that is made for one peer is good: longer than a visit, and no longer than a day.
+PASSWORD_SECONDS = 86_400
+
+
+@dataclass(frozen=True)
+class Ice:
+    """Addresses such as `stun:stun.example.org:3478` and `turn:turn.example.org:3478?transport=udp`.
+
+    TURN servers get `username` and `credential`; with a `secret` each peer gets a password of its own
+    instead, as coturn's `use-auth-secret` takes it (draft-uberti-behave-turn-rest).
+    """
+
+    urls: tuple[str, ...] = ()
+    username: str = ""
+    credential: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+
+    def servers(self, client: str, now: float) -> list[IceServer]:
+        """What the peer `client` is told at `now` (Unix seconds)."""
+        stun = [url for url in self.urls if url.startswith("stun")]
+        turn = [url for url in self.urls if url.startswith("turn")]
+        servers = [IceServer(urls=stun, username="", credential="")] if stun else []
+        if turn:
+            username, credential = self._password(client, now)
+            servers.append(IceServer(urls=turn, username=username, credential=credential))
+        return servers
+
+    def _password(self, client: str, now: float) -> tuple[str, str]:
+        if not self.secret:
+            return self.username, self.credential
+        username = f"{int(now) + PASSWORD_SECONDS}:{client}"
+        digest = hmac.new(self.secret.encode(), username.encode(), hashlib.sha1).digest()
+        return username, base64.b64encode(digest).decode()
+
+
+NO_ICE = Ice()

@@ -1,0 +1,109 @@
+"""What the convener decides, done."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from backend.numerics.vectors import Vector
+from backend.protocols import convener_effects as do
+from backend.protocols.convener import Convener
+from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
+from backend.services import frames
+from backend.services import observer as happened
+from backend.services.audience import Audience
+from backend.services.chores import Chores
+from backend.services.ledger import Ledger
+from backend.services.mesh.reception import Reception
+from backend.services.mesh.recording import Notes, Recorder
+from backend.services.tally import Refusals
+from backend.services.task import Task
+from backend.stores.contracts import EvaluationRecord, VersionRecord
+from backend.wire import mesh as say
+from backend.wire import messages
+
+
+@dataclass
+class Performer:
+    """Performs effects: at once, or by starting a chore that ends in `made` or `failed`."""
+
+    task: Task
+    ledger: Ledger
+    machine: Convener
+    reception: Reception
+    audience: Audience
+    recorder: Recorder
+    chores: Chores
+    notice: Callable[[happened.Event], None]
+    made: Callable[[VersionRecord], Awaitable[None]]
+    failed: Callable[[str], Awaitable[None]]
+    notes: Notes = field(default_factory=Notes)
+
+    def perform(self, effects: Iterable[do.Effect], now: float) -> None:
+        """Performs `effects` in their order."""
+        for effect in effects:
+            match effect:
+                case do.Opened():
+                    self._opened(effect, now)
+                case do.TakeUp(round=number, version=version, holders=holders):
+                    self.notes = Notes(number, version, len(holders), now, Refusals())
+                    self.notice(happened.RoundOpened(number, version, len(holders)))
+                case do.SendTrain():
+                    self.audience.tell(effect.client, frames.train(self.task, effect, effect.weights))
+                case do.SendGroup():
+                    # Nobody averages with whom it was not introduced to.
+                    self.reception.peers.tell(now, at_once=True)
+                    self.audience.tell(effect.client, effect.group)
+                case do.AskDeposit():
+                    deposit = say.Deposit(round=effect.round, weights=effect.weights)
+                    self.audience.tell(effect.client, deposit)
+                case do.Refuse():
+                    code, reason = effect.error.code, str(effect.error)[:500]
+                    self.notes.refused.add(effect.client, code)
+                    self.notice(happened.UpdateRefused(effect.client, effect.round, code, reason))
+                case do.Record():
+                    self._record(effect.outcome)
+                case SendEvaluate():
+                    self.audience.tell(
+                        effect.client, frames.evaluate(self.task, effect, self.ledger.current.weights)
+                    )
+                case Measured():
+                    found = EvaluationRecord(
+                        effect.version, effect.loss, effect.metrics, "clients", effect.examples
+                    )
+                    self.chores.spawn(self.recorder.evaluation(found))
+                case Abandon():
+                    self._abandon(effect, now)
+                case Finished():
+                    self.notice(happened.TaskFinished(effect.version, effect.reason))
+
+    def _opened(self, opened: do.Opened, now: float) -> None:
+        self.audience.forget_absent(but=())
+        self.notes = Notes(opened.round, opened.version, len(opened.cohort), now, Refusals())
+        self.notice(happened.RoundOpened(opened.round, opened.version, len(opened.cohort)))
+
+    def _record(self, outcome: do.Outcome) -> None:
+        weights, self.reception.brought = self.reception.brought, None
+        if weights is None:
+            return
+        for client, one in outcome.trained.items():
+            self.notice(happened.UpdateAccepted(client, one.round, one.examples))
+        if reports := list(outcome.averaged.values()):
+            fraction = max(one.fraction for one in reports if one.weights == outcome.weights)
+            slowest = max(one.seconds for one in reports)
+            self.notice(happened.PeersAveraged(outcome.round, len(reports), fraction, slowest))
+        self.chores.spawn(self._recorded(outcome, weights, self.notes))
+
+    async def _recorded(self, outcome: do.Outcome, weights: Vector, notes: Notes) -> None:
+        made = await self.recorder.version(outcome, weights, notes, self.audience.known)
+        if isinstance(made, str):
+            await self.failed(made)
+            return
+        await self.made(made)
+        await self.recorder.after(made)
+
+    def _abandon(self, abandon: Abandon, now: float) -> None:
+        reason = abandon.reason[:500]
+        self.audience.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
+        seconds, about = now - self.notes.opened, self.audience.known
+        self.chores.spawn(self.recorder.abandoned(reason, seconds, self.notes, about))

@@ -1,0 +1,161 @@
+"""What happens to a mesh, brought before its machine: frames of peers, and what chores end in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from backend.crypto.certificates import certified, weights_statement
+from backend.crypto.keys import verify
+from backend.errors import MingaError, ReplacedError
+from backend.numerics.vectors import Vector
+from backend.protocols.convener import Convener
+from backend.protocols.convener_effects import Effect
+from backend.services import frames
+from backend.services import observer as happened
+from backend.services.audience import Audience
+from backend.services.mesh.peers import Peer, Peers, RoomyLink
+from backend.services.task import Task
+from backend.stores.contracts import EvaluationRecord, VersionRecord
+from backend.wire import mesh as say
+from backend.wire import messages
+
+
+@dataclass
+class Reception:
+    """Turns each event into calls of the machine. Every method returns the effects to be performed.
+
+    `greeting` says what a peer is told when it enters. `brought` are the weights that a peer brought last,
+    until they are recorded.
+    """
+
+    task: Task
+    machine: Convener
+    audience: Audience
+    peers: Peers
+    notice: Callable[[happened.Event], None]
+    greeting: Callable[[str], say.Entered]
+    brought: Vector | None = None
+
+    # Peers.
+
+    def entered(self, peer: Peer, shown: tuple[int, str] | None, now: float) -> list[Effect]:
+        """A peer is here; an older connection of the same peer gives way. `shown` is what `shown` found."""
+        client, effects = peer.client, list[Effect]()
+        older = self.peers.here.get(client.id)
+        if older is not None:
+            older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
+            effects += self.left(client.id, older.link, now, lost=True)
+        self.peers.here[client.id] = peer
+        self.audience.add(client)
+        self.audience.tell(client.id, self.greeting(client.id))
+        self.audience.welcome(client.id, now)
+        self.peers.changed(now)
+        self.notice(happened.ClientJoined(client.id, client.kind, client.backend))
+        return [*effects, *self.machine.peer_entered(client.id, now, shown)]
+
+    def shown(self, enter: say.Enter) -> tuple[int, str] | None:
+        """Round and weights of the result that a peer shows to have by a certificate."""
+        shown = enter.certificate
+        if shown is None or shown.weights != enter.holds or shown.bundle != self.task.bundle.address:
+            return None
+        known = {one.client.id: one.identity for one in self.peers.here.values()}
+        if any(known.get(one.client, one.identity) != one.identity for one in shown.signatures):
+            return None
+        return (shown.round, shown.weights) if certified(shown, self.task.file.name) else None
+
+    def left(self, client: str, link: RoomyLink, now: float, lost: bool) -> list[Effect]:
+        """A peer said goodbye, or its connection was `lost`."""
+        if self._current(client, link) is None:
+            return []
+        del self.peers.here[client], self.audience.clients[client]
+        self.peers.changed(now)
+        self.notice(happened.ClientLeft(client, lost))
+        return self.machine.client_left(client, now, lost)
+
+    def sent_away(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
+        """The owner wants no connection with these."""
+        effects: list[Effect] = []
+        for client in list(self.peers.here) if clients is None else clients:
+            here = self.peers.here.get(client)
+            if here is not None:
+                here.link.close(error)
+                effects += self.left(client, here.link, now, lost=False)
+        return effects
+
+    def heard(self, client: str, link: RoomyLink, message: say.PeerToServer, now: float) -> Sequence[Effect]:
+        """A peer said something after it entered."""
+        peer = self._current(client, link)
+        if peer is None:
+            return []  # It was replaced, or left, while this was under way.
+        match message:
+            case messages.Ready():
+                peer.client.backend = message.backend
+                self.audience.add(peer.client)
+                self.peers.changed(now)
+                return self.machine.client_ready(client, now, message.step_ms, self._own(message.examples))
+            case say.Trained():
+                self._holds(peer, max(0, message.round - 1), message.base, now)
+                return self.machine.peer_trained(client, message, now)
+            case say.Averaged():
+                return self._averaged(peer, message, now)
+            case say.Failed():
+                return self.machine.peer_failed(client, message, now)
+            case messages.Evaluation():
+                return self.machine.evaluation_arrived(client, message, now)
+            case say.Links():
+                peer.measures = message.links
+                self.machine.links_measured(client, message.links)
+            case messages.Leave():
+                return self.left(client, link, now, lost=False)
+        return []
+
+    def _own(self, examples: int) -> int:
+        """The examples of its own that a peer may say it has: what it says is what it may weigh."""
+        own = self.task.file.data.own
+        return min(examples, own.maximum) if own else examples
+
+    def _averaged(self, peer: Peer, said: say.Averaged, now: float) -> Sequence[Effect]:
+        client = peer.client.id
+        self._holds(peer, said.round, said.weights, now)
+        group = self.machine.group_of(client, said.round, said.group)
+        if group is None:
+            return self.machine.peer_reported(client, said, now)
+        survivors = [group.members[place] for place in said.survivors if place < len(group.members)]
+        statement = weights_statement(
+            self.task.file.name, self.task.bundle.address, said.round, said.group, survivors, said.weights
+        )
+        if not verify(peer.identity, said.signature, statement):
+            failed = say.Failed(
+                round=said.round, group=said.group, reason="A report was not signed by its peer."
+            )
+            return self.machine.peer_failed(client, failed, now)
+        return self.machine.peer_averaged(client, said, now)
+
+    def _holds(self, peer: Peer, number: int, weights: str, now: float) -> None:
+        if peer.holds != weights:
+            peer.round, peer.holds = number, weights
+            self.peers.changed(now)
+
+    def deposited(self, address: str, weights: Vector) -> Sequence[Effect]:
+        """A peer brought weights."""
+        if self.machine.wants(address):
+            self.brought = weights
+        return self.machine.deposited(address)
+
+    def _current(self, client: str, link: RoomyLink) -> Peer | None:
+        peer = self.peers.here.get(client)
+        return peer if peer is not None and peer.link is link else None
+
+    # What chores end in.
+
+    def version_made(self, version: VersionRecord, now: float) -> Sequence[Effect]:
+        """The next version is recorded."""
+        self.audience.tell_all(frames.made(version))
+        return self.machine.recorded(version.version, now)
+
+    def evaluated(self, found: EvaluationRecord) -> Sequence[Effect]:
+        """A version was measured on held-out examples."""
+        self.audience.tell_all(frames.evaluated(found))
+        self.notice(happened.VersionEvaluated(found))
+        return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

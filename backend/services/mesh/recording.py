@@ -1,0 +1,163 @@
+"""What the rounds of a mesh leave behind: versions that a peer brings, evaluations, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from backend.errors import MingaError
+from backend.numerics.metrics import metric_values
+from backend.numerics.server_optimizers import no_state
+from backend.numerics.vectors import Vector
+from backend.protocols.convener_effects import Outcome
+from backend.services import observer as happened
+from backend.services.chores import Chores
+from backend.services.evaluation import Evaluator
+from backend.services.ledger import Ledger
+from backend.services.tally import STRANGER, About, Refusals, kinds, spread
+from backend.services.task import Task
+from backend.stores.contracts import Blobs, Contribution, EvaluationRecord, RoundRecord, VersionRecord
+from backend.wire.mesh import Trained
+
+log = structlog.stdlib.get_logger("minga.host")
+
+
+@dataclass
+class Notes:
+    """Of the open round, beside the machine's: its cohort, and what was refused. Owned by the host."""
+
+    round: int = 0
+    version: int = 0
+    cohort: int = 0
+    opened: float = 0.0
+    refused: Refusals = field(default_factory=Refusals)
+
+    def record(
+        self,
+        outcome: str,
+        reason: str,
+        seconds: float,
+        ended: float,
+        about: About,
+        trained: dict[str, Trained],
+    ) -> RoundRecord:
+        """The round as it will be remembered; `trained` are the reports of those who averaged in it."""
+        return RoundRecord(
+            round=self.round,
+            version=self.version,
+            cohort=self.cohort,
+            accepted=len(trained),
+            refused=self.refused.codes.total(),
+            outcome=outcome,
+            reason=reason,
+            seconds=seconds,
+            ended=ended,
+            refusals=dict(self.refused.codes),
+            accepted_by=kinds(about.get(client, STRANGER) for client in trained),
+            losses=spread(one.loss for one in trained.values()),
+        )
+
+    def contributions(self, about: About, trained: dict[str, Trained]) -> list[Contribution]:
+        """Who gave what; `trained` are the reports of those who averaged."""
+        return [
+            Contribution(
+                client=client,
+                kind=about.get(client, STRANGER)[0],
+                backend=about.get(client, STRANGER)[1],
+                accepted=int(client in trained),
+                refused=self.refused.clients[client],
+                examples=trained[client].examples if client in trained else 0,
+            )
+            for client in trained.keys() | self.refused.clients.keys()
+        ]
+
+
+class Recorder:
+    """Records for the host of one mesh. `clock` gives the time of day (Unix seconds) for the records;
+    `evaluated` is told what the server's evaluator found, once it is recorded."""
+
+    def __init__(
+        self,
+        task: Task,
+        ledger: Ledger,
+        blobs: Blobs,
+        chores: Chores,
+        notice: Callable[[happened.Event], None],
+        evaluated: Callable[[EvaluationRecord], Awaitable[None]],
+        clock: Callable[[], float],
+        evaluate: bool,
+    ) -> None:
+        self._task = task
+        self._ledger = ledger
+        self._blobs = blobs
+        self._chores = chores
+        self._notice = notice
+        self._told = evaluated
+        self._clock = clock
+        self._evaluator: Evaluator | None = None
+        if evaluate and task.shards.holdout:
+            self._evaluator = Evaluator(
+                task.bundle.folder, task.shards.holdout, self.evaluation, task.file.name
+            )
+
+    def start(self) -> None:
+        """Begins what goes on as long as the host does."""
+        if self._evaluator is not None:
+            self._chores.spawn(self._evaluator.run())
+            self._chores.spawn(self._submit_unevaluated())
+
+    async def version(
+        self, outcome: Outcome, weights: Vector, notes: Notes, about: About
+    ) -> VersionRecord | str:
+        """Records the version that a round came to, with its round; or says why that cannot be.
+
+        Of a round that peers made without the server neither examples nor their loss are known.
+        """
+        specs, trained = self._task.bundle.manifest.metrics, list(outcome.trained.values())
+        examples = sum(one.examples for one in trained)
+        loss = sum(one.loss * one.examples for one in trained) / examples if trained else None
+        metrics = metric_values(specs, [one.sums for one in trained]) if trained else {}
+        record = notes.record("version", "", outcome.seconds, self._clock(), about, outcome.trained)
+        given = notes.contributions(about, outcome.trained)
+        try:
+            version = await self._chores.stored(
+                lambda: self._ledger.add_version(weights, no_state(), examples, loss, metrics, record, given)
+            )
+        except MingaError as error:
+            log.error("version not made", task=self._task.file.name, round=outcome.round, reason=str(error))
+            return str(error)
+        self._notice(happened.RoundEnded(record, version))
+        return version
+
+    async def after(self, version: VersionRecord) -> None:
+        """What a new version brings with it: it is measured, and older ones are let go."""
+        await self._submit(version)
+        await self._let_go()
+
+    async def abandoned(self, reason: str, seconds: float, notes: Notes, about: About) -> None:
+        """Records a round that made no version."""
+        record = notes.record("abandoned", reason, seconds, self._clock(), about, {})
+        given = notes.contributions(about, {})
+        await self._chores.stored(lambda: self._ledger.add_abandoned(record, given))
+        self._notice(happened.RoundEnded(record, None))
+
+    async def evaluation(self, found: EvaluationRecord) -> None:
+        """Records a measurement, and tells of it."""
+        await self._chores.stored(lambda: self._ledger.add_evaluation(found))
+        await self._told(found)
+
+    async def _submit(self, version: VersionRecord) -> None:
+        if self._evaluator is not None:
+            self._evaluator.submit(version.version, await self._blobs.path(version.weights))
+
+    async def _submit_unevaluated(self) -> None:
+        for version in list(self._ledger.versions):
+            if version.let_go is None and version.version not in self._ledger.evaluated["server"]:
+                await self._submit(version)
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        waiting = self._evaluator.waiting if self._evaluator else set[int]()
+        await self._ledger.let_go({self._ledger.current.version} | waiting, self._clock())

@@ -1,0 +1,39 @@
+"""How a client's updates are added up: the first of the task's ways that it can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend.errors import UnfitError
+from backend.services.taskfile import Security
+from backend.wire.masked import Aggregation
+
+
+def agreed(security: Security, offered: Sequence[Aggregation], min_masked: int) -> Aggregation:
+    """The first of the task's ways that the client offers, and whose number of clients is enough for it.
+
+    Raises UnfitError with a sentence that says what would work.
+    """
+    for aggregation in security.aggregation:
+        enough = aggregation == "open" or min_masked <= security.masked.min_clients
+        if aggregation in offered and enough:
+            return aggregation
+    raise UnfitError(_sentence(security, offered, min_masked))
+
+
+def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: int) -> str:
+    if not security.masks:
+        return (
+            "This task takes updates in the open, and you ask for them to be masked. "
+            "Allow open updates, or choose another task."
+        )
+    least = security.masked.min_clients
+    if "masked" in offered:
+        return (
+            f"This task masks an update among {least} clients at least, and you ask for {min_masked}. "
+            f"Ask for {least} or fewer, or choose another task."
+        )
+    return (
+        f"This task takes masked updates only, among {least} clients at least, and your program offers none. "
+        "Use a newer one, or allow it to mask."
+    )

@@ -1,0 +1,52 @@
+"""From where a task of work units goes on when its server ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.numerics.asynchronous import Memory
+from backend.numerics.server_optimizers import no_state
+from backend.numerics.vectors import Vector, from_bytes, to_bytes
+from backend.stores.contracts import AssimilationRecord, Checkpoint, Passage, Writing
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a task of work units stands, to be kept with the `assimilations` since the last one.
+
+    `content` is what its host keeps beside weights [parameters] and memory.
+    """
+
+    at: float
+    epoch: int
+    base: int
+    weights: Vector
+    memory: Memory
+    content: bytes
+    assimilations: list[AssimilationRecord]
+
+
+async def passage(writing: Writing, point: Point) -> Passage:
+    """A point as it is recorded, its vectors stored. Raises StoreError."""
+    weights = await writing.put(await asyncio.to_thread(to_bytes, point.weights))
+    slot = point.memory.slot
+    slot_at = await writing.put(await asyncio.to_thread(to_bytes, slot)) if len(slot) else None
+    checkpoint = Checkpoint(
+        point.at, point.epoch, point.base, weights, slot_at, point.memory.count, point.content
+    )
+    return Passage(checkpoint, point.assimilations)
+
+
+async def read_point(kept: Checkpoint, read: Callable[[str, str], Awaitable[bytes]]) -> Point:
+    """A point as it was recorded. `read` gives the bytes of an address, and is told what they are."""
+    data = await read(kept.weights, "checkpoint")
+    slot = no_state()
+    if kept.slot is not None:
+        slot = np.frombuffer(await read(kept.slot, "checkpoint's memory"), "<f4").astype(np.float32)
+    memory = Memory(slot, kept.count)
+    weights = from_bytes(data, len(data) // 4)
+    return Point(kept.at, kept.epoch, kept.base, weights, memory, kept.content, [])

@@ -1,0 +1,230 @@
+"""What a task's rounds have cost its clients in privacy so far, and what they may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backend.errors import TaskFileError
+from backend.services.privacy.accountant import ask_accountant
+from backend.services.privacy.accounting import MOST_EPSILON, Curve, CurveAsked
+from backend.services.privacy.mechanism import Kind, Mechanism, WholeNumbers, visits
+from backend.services.privacy.shares import whole_numbers
+from backend.services.taskfile import TaskFile
+from backend.services.taskfile.privacy import Privacy
+from backend.stores.contracts import VersionRecord
+
+# Over it nothing worth the name is promised (Dwork, Kohli and Mulligan 2019 ask for far less).
+MEANINGFUL = 100.0
+
+# Where the server is not trusted, the curve reaches so many times the task's rounds.
+UNTRUSTED_ROUNDS = 10
+
+NAMES = "A client is who keeps one name: a person with several names is protected less for each of them."
+EVERYWHERE = (
+    "Hidden is what updates say. Who takes part, how often, and how many examples a client has is not.",
+    "Volunteers choose themselves when to come, so nothing is claimed for being drawn by chance.",
+)
+CENTRAL = (
+    "The server sees single updates before it adds noise: whoever runs it is trusted with them.",
+    "Counted are the rounds in which a client's update was accepted, as they are recorded.",
+)
+LOCAL = (
+    "Each client clips and noises its update before it leaves the device: the server need not be trusted.",
+    "Counted is every round that was opened, as if one client had been in each.",
+)
+DISTRIBUTED = (
+    "Clients add shares of the noise under their masks, so that the server sees no sum with less noise.",
+    "The shares of as many clients as it takes to unmask a sum make all of the noise. Who adds none on "
+    "purpose takes its share away.",
+    "Counted are the rounds in which a client's update was accepted, and every round that made no version.",
+)
+EXAMPLES = (
+    "Each client clips what each example asks of the model, and adds noise in every step, before anything "
+    "leaves the device: the server need not be trusted.",
+    "Hidden is what one example adds. What many examples of one client have in common is not: for a number "
+    "of them together epsilon is that many times as large, or larger.",
+    "Counted is every visit to an example in every round that was opened, as if its client had been in each.",
+)
+RESTS_ON: dict[Kind, tuple[str, ...]] = {
+    "central": (*CENTRAL, NAMES),
+    "local": (*LOCAL, NAMES),
+    "distributed": (*DISTRIBUTED, NAMES),
+    "examples": EXAMPLES,
+}
+WHO: dict[Kind, str] = {
+    "central": "Whoever sees the model, but not the server,",
+    "local": "The server and everybody else",
+    "distributed": "The server, which sees sums alone, and whoever sees the model",
+    "examples": "The server and everybody else",
+}
+TREE = "Noise is added to running sums (DP-FTRL): whichever rounds a client is in, and whatever came before."
+
+
+@dataclass(frozen=True)
+class Account:
+    """The privacy of one task's clients. `curve` is None where there is no noise to count with.
+
+    `uncovered` versions were made before the task had this noise.
+    """
+
+    privacy: Privacy
+    curve: Curve | None
+    uncovered: int = 0
+
+    @property
+    def most(self) -> int | None:
+        """In how many rounds one client may be; None without a budget."""
+        return self.curve.most if self.curve else None
+
+    def taken(self, accepted: Mapping[str, int], opened: int, versions: int) -> int:
+        """In how many rounds the client was that was in most of them.
+
+        `accepted` is how many updates of each client counted, `opened` how many rounds there were in all, of
+        which so many made `versions`. Where the server is not trusted, what it may have seen counts, too: any
+        update with noise of its own, any sum without masks.
+        """
+        if self.privacy.mechanism in ("local", "examples"):
+            return opened
+        unrecorded = opened - versions if self.privacy.mechanism == "distributed" else 0
+        return max(accepted.values(), default=0) + unrecorded
+
+    def epsilon(self, taken: int) -> float | None:
+        """What holds for a client that was in `taken` rounds; None where nothing does."""
+        if self.curve is None or self.uncovered:
+            return None
+        if not taken:
+            return 0.0
+        points = self.curve.points
+        at = bisect_left(points, taken, key=lambda point: point[0])
+        found = points[at][1] if at < len(points) else MOST_EPSILON
+        return found if found <= MEANINGFUL else None
+
+    def told(self, taken: int, clip: float) -> dict[str, Any]:
+        """All that programs and people are shown (docs/reference/http.md)."""
+        privacy = self.privacy
+        assumptions = [*RESTS_ON[privacy.mechanism], *([TREE] if privacy.tree else []), *EVERYWHERE]
+        return {
+            "mechanism": privacy.mechanism,
+            "unit": "example" if privacy.of_examples else "client",
+            "epsilon": self.epsilon(taken),
+            "delta": privacy.delta,
+            "budget": privacy.epsilon,
+            "taken": taken,
+            "most": self.most,
+            "clip": clip,
+            "noise_multiplier": privacy.noise_multiplier,
+            "tree": privacy.tree,
+            "sentence": self._sentence(taken),
+            "assumptions": assumptions,
+        }
+
+    def _sentence(self, taken: int) -> str:
+        epsilon, mechanism = self.epsilon(taken), self.privacy.mechanism
+        if self.curve is None:
+            what = "gradients" if self.privacy.of_examples else "updates"
+            return f"Nothing is guaranteed: {what} are clipped, but no noise is added."
+        if self.uncovered:
+            return f"Nothing is guaranteed: {self.uncovered} versions were made before there was this noise."
+        if epsilon is None:
+            return (
+                f"Nothing worth a number is guaranteed: after {taken} rounds epsilon is over {MEANINGFUL:g}. "
+                "More noise or fewer rounds would change that."
+            )
+        if self.privacy.of_examples:
+            return (
+                f"{WHO[mechanism]} can tell little about any one example: epsilon {epsilon:.3g} at delta "
+                f"{self.privacy.delta:g}, for those of a client that was in {taken} rounds."
+            )
+        return (
+            f"{WHO[mechanism]} can tell little of what one client's updates said: epsilon {epsilon:.3g} at "
+            f"delta {self.privacy.delta:g}, for a client that was in {taken} rounds."
+        )
+
+
+def visits_of(file: TaskFile) -> int:
+    """How often a round visits one example of a client with as few of them as the task takes."""
+    own, training = file.data.own, file.training
+    if own is None:
+        return 1
+    least = max(1, math.floor(own.minimum * (1.0 - own.holdout)))
+    epochs = 0 if training.steps else training.epochs or 1
+    return visits(epochs, training.steps or 0, training.batch_size or file.model.batch_size, least)
+
+
+def terms(privacy: Privacy, clip: float, visits: int, bits: int) -> dict[str, Any]:
+    """What is recorded with a version: the noise in it, and the clip of what follows.
+
+    `bits` are those of masked sums, to which shares of noise are rounded.
+    """
+    return {
+        "mechanism": privacy.mechanism,
+        "bits": bits,
+        "visits": visits,
+        "microbatch": privacy.microbatch,
+        "noise_multiplier": privacy.noise_multiplier,
+        "tree": privacy.tree,
+        "clip": clip,
+    }
+
+
+def _covers(privacy: Privacy, visits: int, bits: int, recorded: dict[str, Any] | None) -> bool:
+    """Whether a version has the noise that the account counts with, or more of it."""
+    if recorded is None:
+        return False
+    same = (recorded["mechanism"], recorded["tree"]) == (privacy.mechanism, privacy.tree)
+    if privacy.of_examples:
+        same = same and recorded["visits"] <= visits and recorded["microbatch"] == privacy.microbatch
+    if privacy.mechanism == "distributed":
+        same = same and recorded["bits"] >= bits
+    return same and recorded["noise_multiplier"] >= privacy.noise_multiplier
+
+
+async def open_account(
+    file: TaskFile, versions: Sequence[VersionRecord], parameters: int, rows: int
+) -> Account | None:
+    """The account of a task with these versions, counted in another process; None without [privacy].
+
+    Its model has so many `parameters` and metric `rows`.
+
+    Raises TaskFileError where the accountant is missing, or the budget is not enough for one more round.
+    """
+    privacy, planned = file.privacy, max(file.coordination.rounds, len(versions))
+    if privacy is None:
+        return None
+    often, bits = visits_of(file), file.security.masked.bits
+    uncovered = sum(one.version > 0 and not _covers(privacy, often, bits, one.privacy) for one in versions)
+    if uncovered and privacy.epsilon is not None:
+        raise TaskFileError(
+            f"{file.name}: {uncovered} versions were made with less noise than [privacy] asks for now, so no "
+            "epsilon can be kept. Convert the model again to begin anew, or take privacy.epsilon out."
+        )
+    if not privacy.noise_multiplier:
+        return Account(privacy, None, uncovered)
+    whole: WholeNumbers | None = None
+    if privacy.mechanism == "distributed":
+        whole = whole_numbers(privacy, file.security.masked, parameters, rows)
+    mechanism = Mechanism(
+        privacy.mechanism,
+        privacy.noise_multiplier,
+        planned,
+        privacy.tree,
+        whole,
+        often if privacy.of_examples else 1,
+        privacy.microbatch,
+    )
+    # Where the server is not trusted, rounds that were abandoned count.
+    limit = planned if privacy.mechanism == "central" else UNTRUSTED_ROUNDS * planned
+    asked = CurveAsked(mechanism, privacy.delta, privacy.epsilon, limit)
+    found = await asyncio.to_thread(ask_accountant, asked, Curve)
+    if found.most == 0:
+        epsilon = f"{privacy.epsilon:g}"
+        raise TaskFileError(
+            f"{file.name}: one round would pass privacy.epsilon = {epsilon}. Raise noise_multiplier; "
+            f"`minga privacy --epsilon {epsilon} --rounds {planned * mechanism.visits}` says how far."
+        )
+    return Account(privacy, found, uncovered)

@@ -1,0 +1,36 @@
+"""Asking the accountant's process."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from typing import TypeVar
+
+import msgspec
+
+from backend.errors import TaskFileError
+from backend.services.privacy.accounting import Asked
+
+Answer = TypeVar("Answer")
+
+SECONDS = 300.0
+
+
+def ask_accountant(asked: Asked, kind: type[Answer]) -> Answer:
+    """The accountant's answer. Takes seconds: not for the loop. Raises TaskFileError when there is none."""
+    if importlib.util.find_spec("dp_accounting") is None:
+        raise TaskFileError("[privacy] needs dp-accounting: pip install 'minga[privacy]'.")
+    command = (sys.executable, "-m", "backend.services.privacy.accounting")
+    try:
+        done = subprocess.run(  # noqa: S603 - nothing of it comes from outside.
+            command, input=msgspec.json.encode(asked), capture_output=True, timeout=SECONDS, check=True
+        )
+        return msgspec.json.decode(done.stdout, type=kind)
+    except subprocess.TimeoutExpired as error:
+        raise TaskFileError(
+            f"The privacy accountant had no figure after {SECONDS:.0f} s; take more noise or fewer rounds."
+        ) from error
+    except subprocess.CalledProcessError as error:
+        last = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise TaskFileError(f"The privacy accountant failed: {last[:300]}") from error

@@ -1,0 +1,70 @@
+"""What a server that is trusted with updates does so that its versions say little about one client."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from backend.numerics.privacy import Words, deviation
+from backend.numerics.privacy.gaussian import add_gaussian, gaussian
+from backend.numerics.privacy.gaussian import words_of as words_for
+from backend.numerics.privacy.summing import PrivateMean
+from backend.numerics.privacy.tree import Node, add_tree_noise
+from backend.numerics.vectors import Vector64
+from backend.services.privacy.entropy import KEY_BYTES, words_of
+from backend.services.taskfile.privacy import Privacy
+
+
+class CentralNoise:
+    """Owns the clip and the tree of noise of one task's server, from its start on.
+
+    `recorded` is the clip of the newest version. The tree's key is never written down: a server that is
+    started again plants a new tree, which the account allows for. So no copy of a data folder ever leads to
+    the same noise on other sums. `draw` gives so many random bytes.
+    """
+
+    def __init__(
+        self, privacy: Privacy, recorded: float | None, draw: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
+        self._privacy = privacy
+        self._adaptive = privacy.adaptive.clip() if privacy.adaptive else None
+        self._multiplier = privacy.noise_multiplier
+        if self._adaptive and self._multiplier:
+            self._multiplier = self._adaptive.multiplier_of_sum(self._multiplier)
+        self.clip = privacy.clip if recorded is None or not self._adaptive else recorded
+        self._draw = draw
+        self._key = draw(KEY_BYTES)
+        self._leaves = 0
+
+    def mean(self, size: int) -> PrivateMean:
+        """Takes in the updates of a round. Its noise is drawn once, in `PrivateMean.mean`."""
+        scale = deviation(self.clip, self._multiplier)
+
+        def add_noise(values: Vector64) -> None:
+            if not scale:
+                return
+            if self._privacy.tree:
+                add_tree_noise(values, self._leaves + 1, scale, self._node)
+            else:
+                add_gaussian(values, scale, self._fresh_words())
+
+        return PrivateMean(size, self.clip, add_noise)
+
+    def next_clip(self, mean: PrivateMean) -> float:
+        """The clip after a round; an adaptive one from a noised count of the updates within this one."""
+        if self._adaptive is None:
+            return self.clip
+        noise = float(gaussian(self._fresh_words()(words_for(1)))[0]) if self._multiplier else 0.0
+        return self._adaptive.next(self.clip, mean.within + self._adaptive.count_noise * noise, mean.count)
+
+    def made(self, clip: float) -> None:
+        """A version was recorded, with the clip that follows."""
+        self._leaves += 1
+        self.clip = clip
+
+    def _fresh_words(self) -> Words:
+        return words_of(self._draw(KEY_BYTES))
+
+    def _node(self, node: Node) -> Words:
+        level, number = node
+        return words_of(self._key, (level << 48) + number)

@@ -1,0 +1,29 @@
+"""Random words for noise: the keystream of AES-256-CTR under a key of the platform's generator."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from backend.numerics.privacy import Words
+
+KEY_BYTES = 32
+
+
+def fresh_words() -> Words:
+    """A stream that nobody can guess or repeat."""
+    return words_of(secrets.token_bytes(KEY_BYTES))
+
+
+def words_of(key: bytes, stream: int = 0) -> Words:
+    """The stream with the number `stream` (below 2^64) under a key: 2^68 bytes, then the next one's begin."""
+    counter = stream.to_bytes(8, "big") + bytes(8)
+    encryptor = Cipher(algorithms.AES256(key), modes.CTR(counter)).encryptor()
+
+    def words(count: int) -> NDArray[np.uint32]:
+        return np.frombuffer(encryptor.update(bytes(4 * count)), "<u4").astype(np.uint32, copy=False)
+
+    return words

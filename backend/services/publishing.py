@@ -1,0 +1,98 @@
+"""What an owner says of a task's data and its people, as sentences, and which answers are missing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backend.services.taskfile import TaskFile
+
+BASES = {
+    "volunteers": "Volunteers bring data of their own, and decide themselves.",
+    "agreed": "The people whom the data are about agreed to this use.",
+    "licensed": "The data are published under a licence that allows this use.",
+    "nobody": "The data are about nobody.",
+    "other": "For another reason.",
+}
+PEOPLE = {
+    "none": "There are no people in the data.",
+    "anonymous": "The data are about people, whom nobody can recognise by them.",
+    "recognisable": "The data are about people who can be recognised by them.",
+}
+SENSITIVE = {
+    True: "They tell of health, origin, belief, politics, sexuality or children.",
+    False: "They tell nothing of health, origin, belief, politics, sexuality or children.",
+}
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What is said, empty where nothing was: `consent` and `people` in our words, the rest in the owner's."""
+
+    consent: str
+    consent_note: str
+    people: str
+    care: str
+    misuse: str
+    benefit: str
+    contact: str
+
+    @property
+    def said(self) -> bool:
+        """Whether anything was."""
+        return any(getattr(self, name) for name in self.__dataclass_fields__)
+
+
+def publication(file: TaskFile) -> Publication:
+    """What the task file says."""
+    consent, ethics = file.consent, file.ethics
+    people = [PEOPLE[ethics.people]] if ethics.people else []
+    if ethics.people not in (None, "none") and ethics.sensitive is not None:
+        people.append(SENSITIVE[ethics.sensitive])
+    return Publication(
+        BASES[consent.basis] if consent.basis else "",
+        consent.note,
+        " ".join(people),
+        ethics.care,
+        ethics.misuse,
+        ethics.benefit,
+        ethics.contact,
+    )
+
+
+def consent_missing(consent: Mapping[str, Any]) -> str | None:
+    """What is left to say in [consent], as a sentence; None once all is said."""
+    basis = consent.get("basis")
+    if basis not in BASES:
+        return "Say why the data may be used."
+    if basis == "other" and not _said(consent, "note"):
+        return "Say for which other reason the data may be used."
+    return None
+
+
+def ethics_missing(ethics: Mapping[str, Any]) -> list[str]:
+    """What is left to answer in [ethics], each as a part of a sentence; empty once all is answered."""
+    return list(_ethics_missing(ethics))
+
+
+def _ethics_missing(ethics: Mapping[str, Any]) -> Iterator[str]:
+    people = ethics.get("people")
+    if people not in PEOPLE:
+        yield "whether there are people in the data"
+    if people in ("anonymous", "recognisable"):
+        if not isinstance(ethics.get("sensitive"), bool):
+            yield "whether the data tell what is sensitive"
+        if not _said(ethics, "care"):
+            yield "what protects these people"
+    if not _said(ethics, "misuse"):
+        yield "how the model could do harm"
+    if not _said(ethics, "benefit"):
+        yield "who gains by it"
+    if not _said(ethics, "contact"):
+        yield "whom to ask"
+
+
+def _said(table: Mapping[str, Any], key: str) -> bool:
+    value = table.get(key)
+    return isinstance(value, str) and bool(value.strip())

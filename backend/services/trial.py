@@ -1,0 +1,198 @@
+"""What people show a task's model to try it, and what its answers are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from backend.errors import TaskFileError
+from backend.numerics.preprocess.fitted import (
+    Arrays,
+    ClassLabel,
+    Column,
+    Fitted,
+    Image,
+    NumberColumn,
+    Table,
+    Text,
+)
+from backend.services.manifest import Manifest
+from backend.services.taskfile import TaskFile
+
+Kind = Literal["draw", "picture", "row", "text", "prompt", "numbers"]
+
+# The grid of the digits data set, which a drawing becomes.
+GRID = 64
+# More numbers than these nobody writes into a box.
+MOST_NUMBERS = 1024
+# Of an output with more, only places are known.
+MOST_NAMES = 10_000
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column as a form asks for it; `value` is what stands there at first."""
+
+    title: str
+    value: str
+    optional: bool
+    categories: list[str]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a page needs to let people try the model.
+
+    `chances`: the first output is how likely each of `labels` is, as logits or not; of two labels and one
+    value it is the second's. Otherwise its values are numbers, called `labels`.
+    """
+
+    kind: Kind
+    labels: list[str]
+    chances: bool
+    logits: bool
+    fields: list[Field]
+    example: str
+    length: int
+
+
+def trial_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Trial | None:
+    """How the model is tried; None where nobody could show it anything by hand. Raises TaskFileError."""
+    chosen = file.trial
+    kind = _kind(file, data, manifest)
+    if kind is None:
+        if chosen is not None:
+            raise TaskFileError(
+                f"{file.name}: [try] fits pictures, rows, texts, series of at most {MOST_NUMBERS} numbers "
+                "and drawn digits of 64 values; this task has none of them. Take the table out."
+            )
+        return None
+    if chosen is not None and chosen.names and kind != "row":
+        raise TaskFileError(
+            f"{file.name}: [try] names are titles of a table's columns; this task has no table."
+        )
+    chances = "crossentropy" in (manifest.outputs[0].loss or "")
+    return Trial(
+        kind=kind,
+        labels=[] if kind == "prompt" else _labels(file, data, manifest, chances),
+        chances=chances,
+        logits=_logits(file),
+        fields=_fields(file, data) if isinstance(data, Table) else [],
+        example="" if isinstance(data, Table) else _example(file, kind, manifest),
+        length=prod(manifest.inputs[0].shape),
+    )
+
+
+def _kind(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Kind | None:
+    if not manifest.inputs or not manifest.outputs:
+        return None
+    shape = manifest.inputs[0].shape
+    alone = len(manifest.inputs) == 1
+    if file.trial is not None and file.trial.input == "draw":
+        drawn = alone and prod(shape) == GRID and (data is None or isinstance(data, Arrays))
+        return "draw" if drawn else None
+    if isinstance(data, Table):
+        return "row"
+    if not alone:
+        return None
+    if isinstance(data, Image):
+        return "picture"
+    if isinstance(data, Text):
+        return "prompt" if data.label is None else "text"
+    numbers = isinstance(data, Arrays) and shape[1:] in ([], [1]) and 0 < prod(shape) <= MOST_NUMBERS
+    return "numbers" if numbers else None
+
+
+def _labels(file: TaskFile, data: Fitted | None, manifest: Manifest, chances: bool) -> list[str]:
+    """Names of the answers. Raises TaskFileError where [try] has too few or too many."""
+    width = prod(manifest.outputs[0].shape)
+    count = 2 if chances and width == 1 else width
+    given = list(file.trial.labels) if file.trial is not None else []
+    if given and len(given) != count:
+        raise TaskFileError(
+            f"{file.name}: [try] has {len(given)} labels, and the model gives {count} answers."
+        )
+    if given or count > MOST_NAMES:
+        return given
+    label = _label(data)
+    if isinstance(label, ClassLabel) and len(label.classes) == count:
+        return list(label.classes)
+    if chances:
+        return [str(place) for place in range(count)]
+    columns = data.label_columns if isinstance(data, Table) else []
+    names = columns if len(columns) == count else [manifest.outputs[0].name]
+    return names if len(names) == count else [f"{names[0]} {place}" for place in range(1, count + 1)]
+
+
+def _label(data: Fitted | None) -> object:
+    if isinstance(data, Table):
+        return data.label[0] if data.label else None
+    return data.label if isinstance(data, Image | Text) else None
+
+
+def _logits(file: TaskFile) -> bool:
+    loss = file.model.loss
+    return isinstance(loss, Mapping) and loss.get("from_logits") is True
+
+
+def _fields(file: TaskFile, data: Table) -> list[Field]:
+    """A field a column. Raises TaskFileError where the example or its names are of another table."""
+    chosen = file.trial
+    example = chosen.example if chosen is not None and chosen.example is not None else {}
+    if not isinstance(example, dict):
+        raise TaskFileError(
+            f'{file.name}: [try] example of a table is a row, such as {{ age = 30, town = "small" }}.'
+        )
+    titles = chosen.names if chosen is not None else {}
+    names = [column.column for column in data.columns]
+    for key, given in (("example", example), ("names", titles)):
+        if others := [name for name in given if name not in names]:
+            raise TaskFileError(
+                f"{file.name}: [try] {key} has '{others[0]}', which is no column of [data.preprocess]; "
+                f"these are {', '.join(names)}."
+            )
+    return [
+        _field(file, column, titles, _written(example.get(column.column, ""), data.decimal))
+        for column in data.columns
+    ]
+
+
+def _field(file: TaskFile, column: Column, titles: Mapping[str, str], value: str) -> Field:
+    name, optional = column.column, column.missing != "error"
+    title = titles.get(name, name)
+    if isinstance(column, NumberColumn):
+        return Field(title, value, optional, [])
+    categories = list(column.categories)
+    if value and value not in categories:
+        raise TaskFileError(
+            f"{file.name}: [try] example has '{value}' for {name}; it is one of {', '.join(categories)}."
+        )
+    return Field(title, value or ("" if optional else categories[0]), optional, categories)
+
+
+def _example(file: TaskFile, kind: Kind, manifest: Manifest) -> str:
+    """What the box holds at first. Raises TaskFileError where it is of another kind."""
+    example = file.trial.example if file.trial is not None else None
+    if example is None:
+        return ""
+    if kind in ("text", "prompt") and isinstance(example, str):
+        return example
+    if kind == "numbers" and isinstance(example, list):
+        wanted = prod(manifest.inputs[0].shape)
+        if len(example) != wanted:
+            raise TaskFileError(
+                f"{file.name}: [try] example has {len(example)} numbers, the model takes {wanted}."
+            )
+        return " ".join(_written(value, ".") for value in example)
+    raise TaskFileError(
+        f"{file.name}: [try] example is a row for tables, a text for texts, and a list for series of "
+        "numbers; pictures and drawings have none."
+    )
+
+
+def _written(value: str | float, decimal: str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:.10g}".replace(".", decimal)

@@ -1,0 +1,1 @@
+"""A task whose scheme is `volunteer`: work units, done by whoever is there."""

@@ -1,0 +1,105 @@
+"""The work units of a task as they are now, for its owner's board (docs/reference/http.md)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from backend.protocols.workunits import trust
+from backend.protocols.workunits.population import Client
+from backend.protocols.workunits.records import Unit
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.services.links import Presence
+from backend.services.taskfile.units import Trust
+
+# Cells of the map of shards; where there are more shards, neighbours share one.
+MOST_CELLS = 400
+# Rows of a table that people read.
+MOST_ROWS = 200
+PHASES = ("open", "leased", "compared", "done")
+
+
+class Servers(Protocol):
+    """What is read off parameter servers."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def backlog(self) -> int: ...
+    @property
+    def lost(self) -> float: ...
+
+
+def picture(
+    machine: Scheduler,
+    servers: Servers,
+    here: Sequence[Presence],
+    base: int,
+    epochs: int,
+    rules: Trust,
+    now: float,
+) -> dict[str, Any]:
+    """Units, shards, clients and parameter servers. `now` is the machine's time, `base` counts results."""
+    tally, clients = machine.progress.tally(), machine.clients()
+    present = [clients[one.client] for one in here if one.client in clients]
+    units = list(machine.units())
+    return {
+        "epoch": machine.epoch,
+        "epochs": epochs,
+        "base": base,
+        "tally": {**asdict(tally), "open": tally.open},
+        "leases": Counter(lease.state.value for unit in units for lease in unit.leases),
+        "shards": _shards(units),
+        "servers": {"count": servers.count, "backlog": servers.backlog, "lost": servers.lost},
+        "clients": {
+            "here": len(here),
+            "at_work": sum(bool(one.leases) for one in present),
+            "slots": sum(one.slots for one in present),
+            "proven": sum(one.trust.held >= rules.checked for one in present),
+            "trusted": sum(one.trusted for one in present),
+        },
+        "trust": _trust(clients, here, rules, now),
+    }
+
+
+def _shards(units: Sequence[Unit]) -> dict[str, Any]:
+    """Cells of `each` shards: how many of their units are in each of PHASES, and otherwise over; leases."""
+    count = 1 + max((unit.work.shard for unit in units), default=-1)
+    each = max(1, math.ceil(count / MOST_CELLS))
+    cells = [[0] * (len(PHASES) + 2) for _ in range(math.ceil(count / each))]
+    for unit in units:
+        cell = cells[unit.work.shard // each]
+        cell[PHASES.index(unit.phase) if unit.phase in PHASES else len(PHASES)] += 1
+        cell[-1] += len(unit.leases)
+    return {"count": count, "each": each, "cells": cells}
+
+
+def _trust(
+    clients: Mapping[str, Client], here: Sequence[Presence], rules: Trust, now: float
+) -> list[dict[str, Any]]:
+    """Those who are here, then those who are trusted most."""
+    present = {one.client: one for one in here}
+    away = sorted(clients.keys() - present.keys(), key=lambda name: (-clients[name].trust.held, name))
+    names = [name for name in [*present, *away] if name in clients][:MOST_ROWS]
+    return [_row(name, clients[name], present.get(name), rules, now) for name in names]
+
+
+def _row(name: str, client: Client, here: Presence | None, rules: Trust, now: float) -> dict[str, Any]:
+    known = client.trust
+    return {
+        "client": name,
+        "kind": client.kind,
+        "here": here is not None,
+        "trusted": client.trusted,
+        "proven": known.held >= rules.checked,
+        "held": known.held,
+        "on_time": known.on_time,
+        "quota": known.quota,
+        "left_today": trust.left_today(known, now),
+        "slots": client.slots,
+        "leases": len(client.leases),
+        "seconds": client.seconds(1),
+    }

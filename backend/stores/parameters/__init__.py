@@ -1,0 +1,1 @@
+"""Where parameters stand while parameter servers assimilate the results of work units into them."""

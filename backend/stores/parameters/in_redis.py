@@ -1,0 +1,225 @@
+"""Parameters in Redis: whole as one value, as Atre, Jha, Rao (2021) have them, or in shards.
+
+Eventually consistent: a server reads, assimilates and writes, and what another one wrote in between is lost.
+How much that is, is counted. A shard is read and written in less time, so less is lost of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.client import Pipeline
+from redis.exceptions import RedisError, WatchError
+from redis.retry import Retry
+
+from backend.errors import StoreError
+from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.vectors import VALUE_BYTES, Vector
+from backend.stores.parameters.contract import (
+    TURNS,
+    ParametersGoneError,
+    Receipt,
+    Stored,
+    TakenOverError,
+    check_fit,
+)
+from backend.stores.parameters.packed import Head, pack, unpack
+
+SECONDS = 60.0
+# What Redis takes as one value (proto-max-bulk-len), less what stands before the vectors.
+MOST_BYTES = (512 << 20) - 4096
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """What stands in a shard after a result. `lost` counts results, `base` is the model's after the last."""
+
+    weights: Vector
+    memory: Memory
+    staleness: int
+    lost: int
+    base: int
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One result, and the shard it comes to in the end."""
+
+    recipe: Assimilate
+    result: Result
+    base: int
+    turn: str
+    last: int
+
+
+class RedisParameters:
+    """A `ParameterStore` in the Redis that redis-py finds at `address`; `run` is a word of who began.
+
+    Keys are minga:<task>:run, :shards and :base (results assimilated), and for each shard :value:<i> (see
+    `pack`) and :base:<i> (results written there).
+    """
+
+    def __init__(self, address: str, task: str, run: str, shards: int = 1) -> None:
+        self._task, self._run, self._shards = task, run.encode(), shards
+        with _translated():
+            self._redis: Redis = Redis.from_url(
+                address, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=Retry(NoBackoff(), 0)
+            )
+
+    def begin(self, weights: Vector, memory: Memory, base: int) -> None:
+        """See ParameterStore."""
+        size = len(weights)
+        if (size + len(memory.slot)) * VALUE_BYTES > self._shards * MOST_BYTES:
+            raise StoreError(
+                f"A model of {size} values is too long for {self._shards} of Redis' values. Give the address "
+                "of the parameters more of them, such as ?shards=16."
+            )
+        with _translated(), self._redis.pipeline(transaction=True) as pipe:
+            before = _count(self._redis.get(self._key("shards")))
+            for shard in range(self._shards):
+                part = self._part(shard, size)
+                head = Head(len(weights[part]), size, memory.count, contained=base)
+                pipe.set(self._key("value", shard), pack(head, weights[part], memory.slot[part]))
+                pipe.set(self._key("base", shard), base)
+            self._unlink(pipe, range(self._shards, before))
+            pipe.set(self._key("base"), base)
+            pipe.set(self._key("shards"), self._shards)
+            pipe.set(self._key("run"), self._run)
+            pipe.execute()
+
+    def read(self) -> Stored:
+        """See ParameterStore. The shards are of one moment, at which a result may be in some of them only."""
+        values = [self._key("value", shard) for shard in range(self._shards)]
+        with _translated():
+            base, *found = self._found(self._redis, self._key("base"), *values)
+        return Stored(*_joined(unpack(value)[1:] for value in found), int(base))
+
+    def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+        """See ParameterStore. Shard after shard; which one is the first, is by the turn."""
+        started, size = time.perf_counter(), len(result.weights)
+        first = crc32(turn.encode()) % self._shards
+        work = _Work(recipe, result, base, turn, last=(first - 1) % self._shards)
+        with _translated(), self._redis.pipeline(transaction=True) as pipe:
+            after = {
+                shard: self._in_shard(pipe, shard, work)
+                for shard in (*range(first, self._shards), *range(first))
+            }
+        weights, memory = _joined(
+            (after[shard].weights, after[shard].memory) for shard in range(self._shards)
+        )
+        return Receipt(
+            weights,
+            memory,
+            after[work.last].base,
+            staleness=max(one.staleness for one in after.values()),
+            lost=sum(one.lost * len(one.weights) for one in after.values()) / max(1, size),
+            seconds=time.perf_counter() - started,
+        )
+
+    def clear(self) -> None:
+        """See ParameterStore."""
+        with _translated(), self._redis.pipeline(transaction=True) as pipe, suppress(WatchError):
+            self._watch(pipe)
+            if pipe.get(self._key("run")) == self._run:
+                pipe.multi()
+                self._unlink(pipe, range(self._shards))
+                pipe.unlink(self._key("base"), self._key("shards"), self._key("run"))
+                pipe.execute()
+
+    def close(self) -> None:
+        """See ParameterStore."""
+        self._redis.close()
+
+    def _in_shard(self, pipe: Pipeline, shard: int, work: _Work) -> _Shard:
+        """Reads, assimilates and writes, all of it by this server alone only where no other one is about."""
+        self._watch(pipe)
+        keys = (self._key("value", shard), self._key("base", shard), self._key("base"))
+        value, written, whole = self._found(pipe, *keys)
+        head, weights, memory = unpack(value)
+        check_fit(work.result, head.size)
+        if work.turn in head.turns:
+            pipe.reset()
+            return _Shard(weights, memory, 0, int(written) - head.contained, int(whole))
+        part, staleness = self._part(shard, head.size), int(written) - work.base
+        one = replace(
+            work.result,
+            weights=work.result.weights[part],
+            base=work.result.base[part],
+            staleness=staleness,
+        )
+        weights, memory = work.recipe(weights, one, memory)
+        head = Head(
+            head.values, head.size, memory.count, head.contained + 1, (*head.turns[1 - TURNS :], work.turn)
+        )
+        pipe.multi()
+        pipe.set(self._key("value", shard), pack(head, weights, memory.slot))
+        pipe.incr(self._key("base", shard))
+        pipe.incrby(self._key("base"), int(shard == work.last))
+        try:
+            _set, written, whole = pipe.execute()
+        except WatchError as error:
+            raise self._replaced() from error
+        return _Shard(weights, memory, staleness, written - head.contained, whole)
+
+    def _watch(self, pipe: Any) -> None:
+        """From here on, nothing is written by `pipe` where somebody else begins."""
+        pipe.watch(self._key("run"))
+
+    def _found(self, client: Redis, *keys: str) -> list[bytes]:
+        """The values of one moment. Raises ParametersGoneError, or TakenOverError where they are not ours."""
+        answer: Any = client.mget(self._key("run"), *keys)
+        run, values = answer[0], list[bytes](answer[1:])
+        if run is not None and run != self._run:
+            raise self._replaced()
+        if None in answer:
+            raise ParametersGoneError(
+                f"The parameters of {self._task} do not stand in Redis (any more): it was restarted or lacks "
+                "memory, or nobody began with them."
+            )
+        return values
+
+    def _replaced(self) -> TakenOverError:
+        return TakenOverError(f"Another server began with the parameters of {self._task} in Redis.")
+
+    def _part(self, shard: int, size: int) -> slice:
+        return slice(size * shard // self._shards, size * (shard + 1) // self._shards)
+
+    def _key(self, name: str, shard: int | None = None) -> str:
+        key = f"minga:{self._task}:{name}"
+        return key if shard is None else f"{key}:{shard}"
+
+    def _unlink(self, pipe: Pipeline, shards: Iterable[int]) -> None:
+        for shard in shards:
+            pipe.unlink(self._key("value", shard), self._key("base", shard))
+
+
+def _count(value: Any) -> int:
+    return int(value or 0)
+
+
+def _joined(parts: Iterable[tuple[Vector, Memory]]) -> tuple[Vector, Memory]:
+    """The vectors of all shards. Where results were lost, counts differ: the least is theirs."""
+    weights, memories = zip(*parts, strict=True)
+    if len(weights) == 1:
+        return weights[0], memories[0]
+    slot = np.concatenate([memory.slot for memory in memories])
+    return np.concatenate(weights), Memory(slot, min(memory.count for memory in memories))
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise StoreError(
+            f"The parameters in Redis cannot be used: {error}. Check that it runs, its address, its password "
+            "and its memory."
+        ) from error

@@ -1,0 +1,67 @@
+"""Parameters in the server's own process: the default, and strongly consistent."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import replace
+from threading import Lock
+
+from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.vectors import Vector
+from backend.stores.parameters.contract import TURNS, ParametersGoneError, Receipt, Stored, check_fit
+
+
+class MemoryParameters:
+    """A `ParameterStore` for any number of threads. Vectors are replaced, never written into."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._stored: Stored | None = None
+        self._turns: deque[str] = deque(maxlen=TURNS)
+
+    def begin(self, weights: Vector, memory: Memory, base: int) -> None:
+        """See ParameterStore."""
+        with self._lock:
+            self._stored = Stored(weights, memory, base)
+            self._turns.clear()
+
+    def read(self) -> Stored:
+        """See ParameterStore."""
+        with self._lock:
+            return self._standing()
+
+    def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+        """See ParameterStore. Nothing is lost: one thread after the other."""
+        started = time.perf_counter()
+        with self._lock:
+            before = self._standing()
+            check_fit(result, len(before.weights))
+            staleness = before.base - base
+            if turn not in self._turns:
+                weights, memory = recipe(before.weights, replace(result, staleness=staleness), before.memory)
+                self._stored = before = Stored(weights, memory, before.base + 1)
+                self._turns.append(turn)
+            else:
+                staleness -= 1
+        return Receipt(
+            before.weights,
+            before.memory,
+            before.base,
+            staleness=max(0, staleness),
+            lost=0.0,
+            seconds=time.perf_counter() - started,
+        )
+
+    def clear(self) -> None:
+        """See ParameterStore."""
+        with self._lock:
+            self._stored = None
+
+    def close(self) -> None:
+        """See ParameterStore."""
+
+    def _standing(self) -> Stored:
+        if self._stored is None:
+            raise ParametersGoneError("No parameters stand in memory yet; the task's host begins with them.")
+        return self._stored

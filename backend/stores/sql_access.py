@@ -1,0 +1,272 @@
+"""Accounts in a database that SQLAlchemy speaks to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Delete, Table, delete, insert, or_, select, update
+
+from backend.stores import tables
+from backend.stores.access import (
+    AccountRecord,
+    Invitation,
+    Member,
+    PasskeyRecord,
+    SessionRecord,
+    SignInLink,
+    TokenRecord,
+)
+from backend.stores.database import Database
+
+Row = TypeVar("Row", AccountRecord, Invitation, PasskeyRecord, SessionRecord, SignInLink, TokenRecord)
+
+
+class SqlAccess:
+    """Implements AccessRecords."""
+
+    def __init__(self, database: Database) -> None:
+        self._do = database.do
+
+    async def add_account(self, account: AccountRecord) -> None:
+        """See AccessRecords."""
+        await self._add(tables.accounts, account)
+
+    async def account(self, id: str) -> AccountRecord | None:
+        """See AccessRecords."""
+        return await self._one(tables.accounts, AccountRecord, tables.accounts.c.id == id)
+
+    async def account_named(self, name: str) -> AccountRecord | None:
+        """See AccessRecords."""
+        return await self._one(tables.accounts, AccountRecord, tables.accounts.c.name == name)
+
+    async def accounts(self) -> list[AccountRecord]:
+        """See AccessRecords."""
+        query = select(*_columns(tables.accounts, AccountRecord)).order_by(tables.accounts.c.name)
+        return await self._do(lambda connection: [AccountRecord(*row) for row in connection.execute(query)])
+
+    async def remove_account(self, id: str) -> None:
+        """See AccessRecords."""
+
+        def work(connection: Connection) -> None:
+            belonging = (tables.passkeys, tables.sessions, tables.tokens, tables.roles, tables.sign_in_links)
+            for table in belonging:
+                connection.execute(delete(table).where(table.c.account == id))
+            connection.execute(delete(tables.accounts).where(tables.accounts.c.id == id))
+
+        await self._do(work)
+
+    async def set_password(self, account: str, password: str | None) -> None:
+        """See AccessRecords."""
+        change = update(tables.accounts).where(tables.accounts.c.id == account).values(password=password)
+        await self._do(lambda connection: connection.execute(change))
+
+    async def add_session(self, session: SessionRecord) -> None:
+        """See AccessRecords."""
+        await self._add(tables.sessions, session)
+
+    async def session(self, secret: str, now: float) -> SessionRecord | None:
+        """See AccessRecords."""
+        table = tables.sessions
+        return await self._one(table, SessionRecord, (table.c.secret == secret) & (table.c.expires > now))
+
+    async def sessions(self, account: str, now: float) -> list[SessionRecord]:
+        """See AccessRecords."""
+        table = tables.sessions
+        return await self._newest(
+            table, SessionRecord, (table.c.account == account) & (table.c.expires > now)
+        )
+
+    async def seen(self, secret: str, now: float) -> None:
+        """See AccessRecords."""
+        change = update(tables.sessions).where(tables.sessions.c.secret == secret).values(seen=now)
+        await self._do(lambda connection: connection.execute(change))
+
+    async def end_sessions(self, account: str, id: str | None = None) -> int:
+        """See AccessRecords."""
+        which = tables.sessions.c.account == account
+        if id is not None:
+            which &= tables.sessions.c.secret.startswith(id, autoescape=True)
+        return await self._remove(delete(tables.sessions).where(which))
+
+    async def add_token(self, token: TokenRecord) -> None:
+        """See AccessRecords."""
+        await self._add(tables.tokens, token)
+
+    async def token(self, secret: str, now: float) -> TokenRecord | None:
+        """See AccessRecords."""
+        table = tables.tokens
+        return await self._one(table, TokenRecord, (table.c.secret == secret) & _holds(table, now))
+
+    async def tokens(self, account: str) -> list[TokenRecord]:
+        """See AccessRecords."""
+        return await self._newest(tables.tokens, TokenRecord, tables.tokens.c.account == account)
+
+    async def token_used(self, secret: str, now: float) -> None:
+        """See AccessRecords."""
+        change = update(tables.tokens).where(tables.tokens.c.secret == secret).values(used=now)
+        await self._do(lambda connection: connection.execute(change))
+
+    async def revoke_token(self, account: str, id: str) -> bool:
+        """See AccessRecords."""
+        table = tables.tokens
+        which = (table.c.account == account) & table.c.secret.startswith(id, autoescape=True)
+        return await self._remove(delete(table).where(which)) > 0
+
+    async def add_passkey(self, passkey: PasskeyRecord) -> None:
+        """See AccessRecords."""
+        await self._add(tables.passkeys, passkey)
+
+    async def passkey(self, id: str) -> PasskeyRecord | None:
+        """See AccessRecords."""
+        return await self._one(tables.passkeys, PasskeyRecord, tables.passkeys.c.id == id)
+
+    async def passkeys(self, account: str) -> list[PasskeyRecord]:
+        """See AccessRecords."""
+        return await self._newest(tables.passkeys, PasskeyRecord, tables.passkeys.c.account == account)
+
+    async def passkey_used(self, id: str, uses: int, now: float) -> None:
+        """See AccessRecords."""
+        change = update(tables.passkeys).where(tables.passkeys.c.id == id).values(uses=uses, used=now)
+        await self._do(lambda connection: connection.execute(change))
+
+    async def remove_passkey(self, account: str, id: str) -> bool:
+        """See AccessRecords."""
+        table = tables.passkeys
+        return await self._remove(delete(table).where(table.c.account == account, table.c.id == id)) > 0
+
+    async def grant(self, task: str, account: str, role: str | None) -> None:
+        """See AccessRecords."""
+        table = tables.roles
+
+        def work(connection: Connection) -> None:
+            connection.execute(delete(table).where(table.c.task == task, table.c.account == account))
+            if role is not None:
+                connection.execute(insert(table).values(task=task, account=account, role=role))
+
+        await self._do(work)
+
+    async def roles(self, account: str) -> dict[str, str]:
+        """See AccessRecords."""
+        query = select(tables.roles.c.task, tables.roles.c.role).where(tables.roles.c.account == account)
+        return await self._do(lambda connection: {row.task: row.role for row in connection.execute(query)})
+
+    async def members(self, task: str) -> list[Member]:
+        """See AccessRecords."""
+        table, accounts = tables.roles, tables.accounts
+        both = select(accounts.c.id, accounts.c.name, table.c.role).join(
+            table, table.c.account == accounts.c.id
+        )
+        query = both.where(table.c.task == task).order_by(accounts.c.name)
+        return await self._do(lambda connection: [Member(*row) for row in connection.execute(query)])
+
+    async def add_link(self, link: SignInLink) -> None:
+        """See AccessRecords."""
+        await self._add(tables.sign_in_links, link)
+
+    async def link(self, secret: str, now: float) -> SignInLink | None:
+        """See AccessRecords."""
+        table = tables.sign_in_links
+        return await self._one(table, SignInLink, (table.c.secret == secret) & (table.c.expires > now))
+
+    async def take_link(self, secret: str, now: float) -> SignInLink | None:
+        """See AccessRecords."""
+        table = tables.sign_in_links
+        columns = _columns(table, SignInLink)
+
+        def work(connection: Connection) -> SignInLink | None:
+            taken = connection.execute(
+                delete(table).where(table.c.secret == secret).returning(*columns)
+            ).first()
+            return None if taken is None or taken.expires <= now else SignInLink(*taken)
+
+        return await self._do(work)
+
+    async def drop_first_links(self) -> None:
+        """See AccessRecords."""
+        table = tables.sign_in_links
+        await self._remove(delete(table).where(table.c.operator, table.c.account.is_(None)))
+
+    async def add_invitation(self, invitation: Invitation) -> None:
+        """See AccessRecords."""
+        await self._add(tables.invitations, invitation)
+
+    async def invitations(self, task: str) -> list[Invitation]:
+        """See AccessRecords."""
+        return await self._newest(tables.invitations, Invitation, tables.invitations.c.task == task)
+
+    async def revoke_invitation(self, task: str, id: str) -> bool:
+        """See AccessRecords."""
+        table = tables.invitations
+        which = (table.c.task == task) & table.c.secret.startswith(id, autoescape=True)
+        return await self._remove(delete(table).where(which)) > 0
+
+    async def admit(self, secret: str, visitor: str, now: float) -> str | None:
+        """See AccessRecords."""
+        table, let_in = tables.invitations, tables.admissions
+        free = table.c.uses.is_(None) | (table.c.used < table.c.uses)
+
+        def work(connection: Connection) -> str | None:
+            mine = (let_in.c.visitor == visitor) & (let_in.c.invitation == secret)
+            again = select(table.c.task).join(let_in).where(mine, _holds(table, now))
+            if (task := connection.scalar(again)) is not None:
+                return str(task)
+            once = update(table).where(table.c.secret == secret, free, _holds(table, now))
+            task = connection.scalar(once.values(used=table.c.used + 1).returning(table.c.task))
+            if task is None:
+                return None
+            connection.execute(insert(let_in).values(visitor=visitor, invitation=secret, created=now))
+            return str(task)
+
+        return await self._do(work)
+
+    async def admissions(self, visitor: str, now: float) -> set[str]:
+        """See AccessRecords."""
+        table, let_in = tables.invitations, tables.admissions
+        query = select(table.c.task).join(let_in).where(let_in.c.visitor == visitor, _holds(table, now))
+        return await self._do(lambda connection: set(connection.scalars(query)))
+
+    async def forget_task(self, task: str) -> None:
+        """See AccessRecords."""
+
+        def work(connection: Connection) -> None:
+            for table in (tables.roles, tables.invitations, tables.tokens):
+                connection.execute(delete(table).where(table.c.task == task))
+
+        await self._do(work)
+
+    async def clear(self, now: float) -> None:
+        """See AccessRecords."""
+
+        def work(connection: Connection) -> None:
+            for table in (tables.sessions, tables.sign_in_links):
+                connection.execute(delete(table).where(table.c.expires <= now))
+
+        await self._do(work)
+
+    async def _add(self, table: Table, record: Any) -> None:
+        await self._do(lambda connection: connection.execute(insert(table).values(**asdict(record))))
+
+    async def _one(self, table: Table, kind: type[Row], which: ColumnElement[bool]) -> Row | None:
+        query = select(*_columns(table, kind)).where(which)
+
+        def work(connection: Connection) -> Row | None:
+            found = connection.execute(query).first()
+            return None if found is None else kind(*found)
+
+        return await self._do(work)
+
+    async def _newest(self, table: Table, kind: type[Row], which: ColumnElement[bool]) -> list[Row]:
+        query = select(*_columns(table, kind)).where(which).order_by(table.c.created.desc())
+        return await self._do(lambda connection: [kind(*row) for row in connection.execute(query)])
+
+    async def _remove(self, which: Delete) -> int:
+        return await self._do(lambda connection: connection.execute(which).rowcount)
+
+
+def _holds(table: Table, now: float) -> ColumnElement[bool]:
+    return or_(table.c.expires.is_(None), table.c.expires > now)
+
+
+def _columns(table: Table, kind: type[Row]) -> list[Any]:
+    return [table.c[one.name] for one in fields(kind)]

@@ -1,0 +1,57 @@
+"""`/api/openapi.json` for programs, `/api/docs` for people."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from backend.web.openapi.document import openapi
+from backend.web.openapi.reading import sections
+from backend.web.pages import page_route, render
+
+
+def routes() -> list[BaseRoute]:
+    """The API's description."""
+    return [
+        Route("/api/openapi.json", document, middleware=[Middleware(GZipMiddleware)]),
+        page_route("/api/docs", page),
+    ]
+
+
+async def document(request: Request) -> Response:
+    """This API as OpenAPI 3.1."""
+    return Response(json.dumps(_document(request)), media_type="application/json")
+
+
+async def page(request: Request) -> Response:
+    """This API as a page to read."""
+    described, here = _document(request), f"{request.url.scheme}://{request.url.netloc}"
+    context = {
+        "example": f'curl -H "Authorization: Bearer $MINGA_TOKEN" {here}/api/drafts',
+        "sections": sections(described),
+        "sockets": described["x-sockets"],
+    }
+    return render(request, "api.html", context)
+
+
+def _document(request: Request) -> dict[str, Any]:
+    # The app does not change while it runs.
+    state = request.app.state
+    if not hasattr(state, "openapi"):
+        state.openapi = openapi(request.app.routes, _version())
+    described: dict[str, Any] = state.openapi
+    return described
+
+
+def _version() -> str:
+    try:
+        return version("minga")
+    except PackageNotFoundError:
+        return "from source"

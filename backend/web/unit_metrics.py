@@ -1,0 +1,83 @@
+"""Figures of work units for Prometheus, counted as things happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from backend.services import observer as happened
+from backend.services.units.host import UnitsHost
+
+# How many results went in since a result was begun.
+STALENESS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+STATES = ("open", "leased", "compared", "done", "failed", "dropped")
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
+
+
+class UnitFigures:
+    """Counts in `registry` what happens to the work units of tasks."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def count(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"minga_{name}", text, ["task", *labels], registry=registry)
+
+        def spread(name: str, text: str, buckets: tuple[float, ...]) -> Histogram:
+            return Histogram(f"minga_{name}", text, ["task"], registry=registry, buckets=buckets)
+
+        self._leased = count("units_leased", "Work units given to clients")
+        self._returned = count("units_returned", "Results of work units received", "late")
+        self._released = count("units_released", "Work units that clients gave back", "cause")
+        self._counted = count("units_counted", "Results of work units that held")
+        self._rejected = count("units_rejected", "Results of work units that do not count", "code")
+        self._examples = count("units_examples", "Examples of the results that held")
+        self._staleness = spread("staleness", "Results blended since a blended one was begun", STALENESS)
+        self._seconds = spread("assimilate_seconds", "Seconds until a result is in the model", SECONDS)
+
+    def notice(self, task: str, event: happened.Event) -> None:
+        """See Observer."""
+        match event:
+            case happened.UnitLeased():
+                self._leased.labels(task).inc()
+            case happened.UnitReturned():
+                self._returned.labels(task, "yes" if event.late else "no").inc()
+            case happened.UnitReleased():
+                self._released.labels(task, event.cause).inc()
+            case happened.UnitCounted():
+                self._counted.labels(task).inc()
+                self._examples.labels(task).inc(event.examples)
+            case happened.UnitRejected():
+                self._rejected.labels(task, event.code).inc()
+            case happened.ResultAssimilated():
+                self._staleness.labels(task).observe(event.staleness)
+                self._seconds.labels(task).observe(event.seconds)
+
+
+class UnitsStanding(Collector):
+    """How the work units of `hosts` stand, read off those that have any whenever somebody asks."""
+
+    def __init__(self, hosts: Callable[[], Iterable[object]]) -> None:
+        self._hosts = hosts
+
+    def collect(self) -> Iterable[Metric]:
+        """See Collector."""
+        units = GaugeMetricFamily("minga_units", "Work units of the epoch", labels=["task", "state"])
+        slots = GaugeMetricFamily("minga_slots", "Units that clients take at once", labels=["task"])
+        servers = GaugeMetricFamily("minga_parameter_servers", "Parameter servers", labels=["task"])
+        backlog = GaugeMetricFamily("minga_backlog", "Results that wait for one", labels=["task"])
+        lost = CounterMetricFamily("minga_lost_updates", "Updates that others overwrote", labels=["task"])
+        for host in self._hosts():
+            if not isinstance(host, UnitsHost):
+                continue
+            tally = host.machine.progress.tally()
+            for state in STATES:
+                units.add_metric([host.name, state], getattr(tally, state))
+            clients = host.machine.clients()
+            here = [clients[one.client] for one in host.presences if one.client in clients]
+            slots.add_metric([host.name], sum(one.slots for one in here))
+            servers.add_metric([host.name], host.servers.count)
+            backlog.add_metric([host.name], host.servers.backlog)
+            lost.add_metric([host.name], host.servers.lost)
+        return [units, slots, servers, backlog, lost]

@@ -1,0 +1,1 @@
+"""A version of a bundle's model in the formats that other programs read."""
