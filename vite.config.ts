@@ -1,8 +1,23 @@
 import { defineConfig, type Plugin } from "vite";
-import { wasmKernels } from "./vite.kernels";
+import { wasmKernels } from "./vite.kernels.ts";
 
 /** One entry a page; templates find the hashed names in manifest.json. */
-const PAGES = ["gallery", "rounds", "task", "train"];
+const PAGES = [
+  "access",
+  "account",
+  "draft",
+  "drafts",
+  "gallery",
+  "join",
+  "manage",
+  "mesh",
+  "rounds",
+  "sign-in",
+  "task",
+  "train",
+  "units",
+  "version",
+];
 
 const THREAD_SCRIPT =
   /new Blob\(\[`var WasmBackendModuleThreadedSimd = ` \+\s*\w+\.toString\(\)\], \{[^}]*\}\)/;
@@ -43,8 +58,10 @@ export default defineConfig({
     // TF.js' larger parts are one chunk each; only those who use them load them.
     chunkSizeWarningLimit: 1500,
     rolldownOptions: {
+      // Where the build spends its time says nothing to those who only want it built.
+      checks: { pluginTimings: false },
       input: Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/page/${name}.ts`])),
     },
   },
-  worker: { format: "es", plugins: workerPlugins },
+  worker: { format: "es", plugins: workerPlugins, rolldownOptions: { checks: { pluginTimings: false } } },
 });

@@ -1,3 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({ test: { include: ["tests/ts/**/*.test.ts"], environment: "node" } });
+// Milliseconds, far more than anything takes on a slow machine that does other things as well.
+const PATIENCE = 300_000;
+
+export default defineConfig({
+  test: {
+    include: ["tests/ts/**/*.test.ts"],
+    environment: "node",
+    testTimeout: PATIENCE,
+    hookTimeout: PATIENCE,
+  },
+});

@@ -1,5 +1,6 @@
 /** The worker that reads a volunteer's own files, as promises. Owns the worker: `terminate` frees the memory it holds. */
 
+import type { Dealt } from "../shared/dealing";
 import type { OwnCounts } from "../shared/own-messages";
 import type { DataSpec } from "../shared/preprocess/declaration";
 import type { FromReader, OwnFile, Report, ToReader } from "../shared/reader-messages";
@@ -43,10 +44,10 @@ export class Reader {
   }
 
   /** Gives a training worker access to the examples of the last report. */
-  serve(trainer: Worker, counts: OwnCounts): void {
+  serve(trainer: Worker, counts: OwnCounts, dealt: Dealt | null = null): void {
     const { port1, port2 } = new MessageChannel();
     this.#worker.postMessage({ type: "serve", port: port1 } satisfies ToReader, [port1]);
-    trainer.postMessage({ type: "own", port: port2, counts } satisfies ToWorker, [port2]);
+    trainer.postMessage({ type: "own", port: port2, counts, dealt } satisfies ToWorker, [port2]);
   }
 
   terminate(): void {

@@ -1,161 +1,175 @@
 /**
  * One browser's part in one task: performs the effects that the participant machine decides.
- * Owns the machine's state, the connection, the worker and the update that waits to be sent.
+ * Owns the update that waits to be sent; its stay owns the rest.
  */
 
-import { type Rate, trainingSeconds, uploaded } from "../protocols/pace";
+import { trainingSeconds } from "../protocols/pace";
 import { handle, INITIAL, type State } from "../protocols/participant";
-import type { Effect, Event, Exam, Train } from "../protocols/participant-events";
-import { CHUNK_BYTES, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
-import { type Backend, type Control, clock, type Plan } from "../shared/worker-messages";
-import type { Transport } from "./socket";
-import type { Loaded, Progress, Recovered, Trainer } from "./trainer";
+import type { Effect, Evaluate, Event, Train } from "../protocols/participant-events";
+import type { Findings } from "../shared/mistakes";
+import { maskedBytes } from "../shared/packing";
+import { chosenValues } from "../shared/sparse";
+import { type ClientFrame, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
+import { type Backend, type Control, clock } from "../shared/worker-messages";
+import { Examining } from "./examining";
+import { Kept } from "./kept";
+import { learnedIn } from "./learned";
+import { type MaskedView, Masker } from "./masker";
+import { workerPlan } from "./plan";
+import { NOTHING_SHOWN, type Shown as ShownByAll, Stay, type StayOptions } from "./stay";
+import type { Made, Trained, Trainer } from "./trainer";
+import { Uploader } from "./uploader";
 
-/** More than this in the socket's buffer only delays other frames. */
-const BUFFER_LIMIT = 4 * CHUNK_BYTES;
-const BUFFER_POLL = 20;
-/** Seconds before the worker is asked again after a failure, for example while the server restarts. */
-const RETRIES = [1, 3, 9];
-
-export interface SessionOptions {
-  readonly transport: Transport;
-  /** Makes the worker of one visit; called on start. */
-  readonly trainer: (recovered: Recovered) => Trainer;
-  readonly origin: string;
-  readonly token: string;
-  readonly agent: string;
+export interface SessionOptions extends StayOptions<ServerFrame> {
   /** The volunteer's own training examples; 0 where the task deals out shards. */
   readonly examples: () => number;
-  /** Something that `view` shows has changed. */
-  readonly changed: () => void;
-  readonly heard: (frame: ServerFrame) => void;
-  readonly progressed: (progress: Progress) => void;
+  /** Told what this device trained; null where nobody wants to know. */
+  readonly made: ((made: Made) => void) | null;
 }
 
 /** What the page shows. Times are those of `performance.now()`. */
-export interface View {
+export interface View extends ShownByAll {
   readonly machine: State;
+  /** Examples of all updates that counted. */
+  readonly examples: number;
   /** This participant's public id, once known. */
   readonly client: string | null;
   readonly task: FrameOf<"state"> | null;
   readonly taskAt: number;
   /** The latest round in which this participant's update counted. */
   readonly counted: number | null;
-  readonly progress: Progress | null;
   /** Steps done and planned of the update that is being sent. */
   readonly done: readonly [steps: number, planned: number] | null;
-  /** What trains here, once it is loaded. */
-  readonly loaded: Loaded | null;
-  /** Why something else trains than at first. */
-  readonly notice: string | null;
-  /** When the next attempt to connect is made. */
-  readonly retryAt: number | null;
-  /** Why the session ended by itself, or why the worker has to be asked again. */
-  readonly problem: string | null;
+  /** The masked round in hand, if it is one. */
+  readonly masked: MaskedView | null;
 }
+
+/** What the session itself has to show. */
+type Shown = Omit<View, "machine" | "examples" | "masked">;
+
+const NOTHING: Shown = {
+  ...NOTHING_SHOWN,
+  client: null,
+  counted: null,
+  task: null,
+  taskAt: 0,
+  done: null,
+};
 
 /** What one training made, until the next one is done. */
 interface Update {
   readonly plan: Train;
   readonly control: Control | null;
   readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly examples: number;
   readonly change: ArrayBuffer | null;
 }
 
 export class Session {
   readonly #options: SessionOptions;
-  #machine: State = INITIAL;
-  #trainer: Trainer | null = null;
+  readonly #stay: Stay<State, Event, Effect, ClientFrame, ServerFrame, Shown>;
+  readonly #masker: Masker;
+  readonly #uploader: Uploader;
+  /** Among how many the volunteer's updates are masked at least; 0 where they need not be. */
+  #minimum = 0;
+  /** Examples of masked updates that count, of which the server is not told. */
+  #learned = 0;
+  #task = "";
   #backend: Backend | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #update: Update | null = null;
+  readonly #kept = new Kept();
+  readonly #examining = new Examining();
   /** What the kept control variate belongs to: the task and this client. */
   #identity = "";
-  #rate: Rate = null;
-  /** When the first chunk of the update in hand left, in milliseconds of `clock`. */
-  #uploadingSince: number | null = null;
-  /** Grows with every connection: chunks of an older one are not sent on. */
-  #connection = 0;
-  /** The longest chunk that the server takes. */
-  #chunkBytes = CHUNK_BYTES;
-  #sending: Promise<void> = Promise.resolve();
-  #view: Omit<View, "machine"> = {
-    client: null,
-    counted: null,
-    task: null,
-    taskAt: 0,
-    progress: null,
-    done: null,
-    loaded: null,
-    notice: null,
-    retryAt: null,
-    problem: null,
-  };
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#uploader = new Uploader(options.transport);
+    this.#stay = new Stay<State, Event, Effect, ClientFrame, ServerFrame, Shown>(options, {
+      initial: INITIAL,
+      shown: NOTHING,
+      handle,
+      encode: encodeFrame,
+      decode: decodeServer,
+      perform: (effect) => this.#perform(effect),
+      received: (frame) => this.#receive(frame),
+      connecting: () => this.#uploader.connecting(),
+    });
+    this.#masker = new Masker({
+      send: (frame) => {
+        // What is said before the greeting is over is asked for again after it.
+        if (this.#stay.isOpen) options.transport.send(encodeFrame(frame));
+      },
+      changed: options.changed,
+      gaveUp: () => {
+        const { plan, offer } = this.#stay.machine;
+        if (plan !== null && offer === null) this.#stay.trainer.current?.stop();
+      },
+    });
   }
 
   get view(): View {
-    return { ...this.#view, machine: this.#machine };
+    const { machine, shown } = this.#stay;
+    const examples = machine.examples + this.#learned;
+    return { ...shown, machine, examples, masked: this.#masker.view };
   }
 
-  /** Takes part with this backend; null leaves the choice to the worker. */
-  start(backend: Backend | null): void {
-    if (this.#machine.link !== "closed") return;
+  /**
+   * Takes part with this backend; null leaves the choice to the worker. Updates are masked among `minimum` clients at
+   * least; with 0 they may also be added up without masks.
+   */
+  start(backend: Backend | null, minimum: number): void {
+    if (!this.#stay.isClosed) return;
     // Another visit may use another backend, so nothing loaded is kept.
-    const { accepted, refused, examples } = this.#machine;
-    this.#machine = { ...INITIAL, accepted, refused, examples };
+    const { accepted, refused, examples } = this.#stay.machine;
+    this.#stay.renew({ accepted, refused, examples });
     this.#backend = backend;
-    this.#show({ problem: null, progress: null, loaded: null, notice: null });
+    this.#minimum = minimum;
+    this.#stay.show({ problem: null, progress: null, loaded: null, notice: null });
     const { token, agent } = this.#options;
-    this.#dispatch({
+    this.#stay.dispatch({
       type: "start",
-      hello: { type: "hello", token, kind: "browser", backend: backend ?? "auto", agent },
+      hello: {
+        type: "hello",
+        token,
+        kind: "browser",
+        backend: backend ?? "auto",
+        agent,
+        aggregation: minimum > 0 ? ["masked"] : ["masked", "open"],
+        min_masked: minimum,
+      },
     });
   }
 
   stop(problem: string | null = null): void {
-    this.#dispatch({ type: "stop" });
-    this.#show({ problem });
+    this.#stay.stop(problem);
   }
 
-  #dispatch(event: Event): void {
-    const { state, effects } = handle(this.#machine, event);
-    this.#machine = state;
-    for (const effect of effects) this.#perform(effect);
-    this.#options.changed();
-  }
-
-  #show(change: Partial<Omit<View, "machine">>): void {
-    this.#view = { ...this.#view, ...change };
-    this.#options.changed();
+  /** Where the version of these weights is wrong; null where that cannot be told now. */
+  examine(weights: string): Promise<Findings | null> {
+    return this.#examining.ask(this.#stay.trainer.current, weights);
   }
 
   #perform(effect: Effect): void {
     switch (effect.type) {
-      case "connect":
-        this.#show({ retryAt: performance.now() + effect.delay * 1000 });
-        clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => this.#connect(), effect.delay * 1000);
-        return;
-      case "send":
-        this.#options.transport.send(encodeFrame(effect.frame));
-        return;
       case "load":
-        this.#trainer ??= this.#options.trainer((notice, loaded) => this.#show({ notice, loaded }));
         void this.#load(effect.bundle);
         return;
       case "train":
-        this.#show({ progress: null, done: null });
+        this.#examining.trained(effect.plan);
+        this.#stay.show({ progress: null, done: null });
         void this.#train(effect.plan, this.#until(effect.plan));
         return;
       case "measure":
-        void this.#measure(effect.exam, clock() + 1000 * trainingSeconds(this.#rate, effect.exam.seconds, 0));
+        this.#examining.measured(effect.exam);
+        void this.#measure(
+          effect.exam,
+          clock() + 1000 * trainingSeconds(this.#uploader.rate, effect.exam.seconds, 0),
+        );
         return;
       case "abort_training":
       case "abort_measuring":
-        this.#trainer?.stop();
+        this.#stay.trainer.current?.stop();
         return;
       case "keep_change":
       case "undo_change":
@@ -163,176 +177,129 @@ export class Session {
         return;
       case "send_chunks": {
         const { round, from, until } = effect;
-        const connection = this.#connection;
-        if (from === 0) this.#uploadingSince = clock();
-        this.#sending = this.#sending.then(() => this.#sendChunks(connection, round, from, until));
+        const wanted = () => this.#stay.machine.offer?.round === round;
+        if (this.#update) this.#uploader.send(round, this.#update.bytes, from, until, wanted);
         return;
       }
       case "close":
-        clearTimeout(this.#timer);
-        this.#options.transport.close();
-        this.#endTrainer();
-        this.#show({ task: null, progress: null, retryAt: null });
+        this.#masker.stop();
+        this.#kept.forget();
+        this.#stay.show({ task: null });
     }
   }
 
   /** When the training by `plan` has to end so that its update arrives in time. */
-  #until({ seconds }: Train): number {
-    const { parameters = 0 } = this.#view.loaded ?? {};
-    return clock() + 1000 * trainingSeconds(this.#rate, seconds, 4 * parameters);
+  #until({ seconds, masking }: Train): number {
+    const { parameters = 0, rows = 0 } = this.#stay.shown.loaded ?? {};
+    const size = masking
+      ? maskedBytes(chosenValues(parameters, masking.share), rows, masking.bits)
+      : 4 * parameters;
+    return clock() + 1000 * trainingSeconds(this.#uploader.rate, seconds, size);
   }
 
-  #connect(): void {
-    this.#connection += 1;
-    this.#uploadingSince = null;
-    this.#show({ retryAt: null });
-    this.#options.transport.open({
-      opened: () => this.#dispatch({ type: "connected" }),
-      received: (frame) => this.#receive(frame),
-      closed: () => this.#dispatch({ type: "disconnected", random: Math.random() }),
-    });
-  }
-
-  #receive(bytes: Uint8Array): void {
-    let frame: ServerFrame;
-    try {
-      frame = decodeServer(bytes);
-    } catch {
-      this.stop("The server speaks another version of this protocol. Reload the page and start again.");
-      return;
-    }
+  #receive(frame: ServerFrame): void {
     if (frame.type === "welcome") this.#greet(frame);
-    if (frame.type === "accepted") this.#show({ counted: frame.round });
-    if (frame.type === "accepted" || frame.type === "refused") this.#timeUpload();
-    if (frame.type === "state") this.#show({ task: frame, taskAt: performance.now() });
-    this.#dispatch({ type: "frame", frame });
+    if (frame.type === "accepted") this.#count(frame.round);
+    if (this.#update && (frame.type === "accepted" || frame.type === "refused"))
+      this.#uploader.answered(this.#update.bytes.length);
+    if (frame.type === "state") this.#stay.show({ task: frame, taskAt: performance.now() });
+    this.#stay.dispatch({ type: "frame", frame });
+    this.#kept.hear(frame);
+    this.#tellMasker(frame);
     this.#options.heard(frame);
   }
 
-  #greet({ task, bundle, client, chunk_bytes }: FrameOf<"welcome">): void {
-    this.#chunkBytes = Math.max(1, Math.min(CHUNK_BYTES, chunk_bytes));
-    this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
-    this.#show({ client });
+  /** A plan goes to the masker when the participant took it, and a greeting when it is answered. */
+  #tellMasker(frame: ServerFrame): void {
+    const { ready, plan } = this.#stay.machine;
+    const { client, loaded } = this.#stay.shown;
+    if (frame.type === "welcome" && ready !== null) this.#masker.welcomed();
+    if (frame.type !== "train") this.#masker.hear(frame);
+    else if (frame.masking && plan?.round === frame.round && client && loaded) {
+      const { parameters, rows } = loaded;
+      const [task, bundle, minimum] = [this.#task, this.#stay.machine.bundle ?? "", this.#minimum];
+      this.#masker.plan(frame, { client, task, bundle, parameters, rows, minimum });
+    }
   }
 
-  /** An update was answered: how fast did it get there? */
-  #timeUpload(): void {
-    if (this.#update === null || this.#uploadingSince === null) return;
-    this.#rate = uploaded(this.#rate, this.#update.bytes.length, (clock() - this.#uploadingSince) / 1000);
-    this.#uploadingSince = null;
+  #count(round: number): void {
+    const update = this.#update;
+    if (update?.plan.masking && update.plan.round === round) this.#learned += update.examples;
+    this.#stay.show({ counted: round });
+  }
+
+  #greet({ task, bundle, client, chunk_bytes }: FrameOf<"welcome">): void {
+    this.#uploader.welcomed(chunk_bytes);
+    this.#task = task;
+    this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
+    this.#stay.show({ client });
   }
 
   /** Has the worker keep the change of the control variate, or take it back out. */
   #keep(round: number, undo: boolean): void {
     const update = this.#update;
-    if (this.#trainer === null || update?.plan.round !== round) return;
+    const trainer = this.#stay.trainer.current;
+    if (trainer === null || update?.plan.round !== round) return;
     if (update.control !== null && update.change !== null) {
-      this.#trainer.keep(update.control, update.change.slice(0), undo);
+      trainer.keep(update.control, update.change.slice(0), undo);
     }
-  }
-
-  /** The worker ends when the change that it is keeping is kept. */
-  #endTrainer(): void {
-    const trainer = this.#trainer;
-    this.#trainer = null;
-    void trainer?.end();
   }
 
   async #load(bundle: string): Promise<void> {
-    const { origin } = this.#options;
-    const wanted = () => this.#machine.bundle === bundle && this.#machine.ready === null;
-    const loaded = await this.#insist(wanted, (trainer) => trainer.load(origin, bundle, this.#backend));
+    const wanted = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
+    const loaded = await this.#stay.trainer.load(bundle, this.#backend, wanted);
     if (!loaded) return;
-    this.#show({ loaded });
+    this.#stay.show({ loaded });
     const { backend, stepMs } = loaded;
-    this.#dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
+    this.#stay.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
   }
 
   async #train(plan: Train, until: number): Promise<void> {
-    const wanted = () => this.#machine.plan === plan;
+    const wanted = () => this.#stay.machine.plan === plan;
     const { version } = plan;
     const control = plan.control === null ? null : { server: plan.control, kept: this.#identity, version };
-    const trained = await this.#insist(wanted, (trainer) =>
+    const train = (trainer: Trainer) =>
       trainer.train(plan.weights, workerPlan(plan, control, until), (progress) => {
         if (!wanted()) return;
-        this.#show({ progress });
+        this.#stay.show({ progress });
         this.#options.progressed(progress);
-      }),
-    );
+      });
+    // Even what is there already is handed over only after the masker heard of the plan.
+    const kept = await Promise.resolve(this.#kept.take(plan));
+    const trained = kept ?? (await this.#stay.trainer.insist(wanted, train));
     // Without a whole step there is nothing to say.
     if (!trained || trained.steps === 0) return;
-    const bytes = new Uint8Array(trained.update);
-    this.#update = { plan, control, bytes, change: trained.change };
-    const { examples, steps, planned, loss, sums } = trained;
-    const { round } = plan;
-    this.#show({ done: [steps, planned] });
-    this.#dispatch({ type: "trained", round, size: bytes.length, examples, steps, loss, sums });
+    this.#kept.keep(plan, trained);
+    this.#learnedIn(plan, trained);
+    // A copy: the update goes on to other workers.
+    this.#options.made?.({ weights: plan.weights, update: trained.update.slice(0) });
+    const { examples, steps, planned, change } = trained;
+    // Where the plan asks for privacy, nothing is told but the update.
+    const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };
+    const { round, masking } = plan;
+    this.#stay.show({ done: [steps, planned] });
+    const bytes = masking ? await this.#masker.mask(round, trained) : new Uint8Array(trained.update);
+    if (bytes === null || !wanted()) return;
+    this.#update = { plan, control, bytes, examples, change };
+    // What a masked update says of itself is masked with it.
+    const told = masking ? { examples: 0, steps: 0, loss: 0, sums: [] } : { examples, steps, loss, sums };
+    this.#stay.dispatch({ type: "trained", round, size: bytes.length, ...told });
+  }
+
+  #learnedIn({ version }: Train, trained: Trained): void {
+    const { loaded } = this.#stay.shown;
+    if (loaded) this.#options.learned(learnedIn(version, trained, loaded));
   }
 
   /** A measurement that fails is left to others; training goes on. */
-  async #measure(exam: Exam, until: number): Promise<void> {
+  async #measure(exam: Evaluate, until: number): Promise<void> {
     const shards = exam.shards.map(({ sha256 }) => sha256);
-    const trainer = this.#trainer;
-    const measured = await trainer?.measure(exam.weights, { shards, until }).catch(() => null);
-    if (!measured || this.#machine.exam !== exam) return;
+    const measured = await this.#stay.trainer.current
+      ?.measure(exam.weights, { shards, until })
+      .catch(() => null);
+    if (!measured || this.#stay.machine.exam.order !== exam) return;
     const { round, version } = exam;
     const { examples, loss, sums } = measured;
-    this.#dispatch({ type: "measured", round, version, examples, loss, sums });
+    this.#stay.dispatch({ type: "measured", round, version, examples, loss, sums });
   }
-
-  /** Asks the worker until it answers or nobody wants the answer any more (null); after the last failure stops. */
-  async #insist<A>(wanted: () => boolean, ask: (trainer: Trainer) => Promise<A>): Promise<A | null> {
-    const trainer = this.#trainer;
-    const current = () => trainer !== null && trainer === this.#trainer && wanted();
-    for (let failures = 0; trainer && current(); failures += 1) {
-      try {
-        const answer = await ask(trainer);
-        if (!current()) return null;
-        this.#show({ problem: null });
-        return answer;
-      } catch (error) {
-        if (!current()) return null;
-        const problem = error instanceof Error ? error.message : String(error);
-        const delay = RETRIES[failures];
-        if (delay === undefined) this.stop(problem);
-        else {
-          this.#show({ problem });
-          await pause(delay * 1000);
-        }
-      }
-    }
-    return null;
-  }
-
-  async #sendChunks(connection: number, round: number, from: number, until: number): Promise<void> {
-    const { transport } = this.#options;
-    const current = () => connection === this.#connection && this.#machine.offer?.round === round;
-    const size = this.#chunkBytes;
-    for (let offset = from; offset < until; offset += size) {
-      while (current() && transport.buffered > BUFFER_LIMIT) await pause(BUFFER_POLL);
-      if (!current()) return;
-      const data = this.#update?.bytes.subarray(offset, Math.min(offset + size, until));
-      if (data === undefined) return;
-      transport.send(encodeFrame({ type: "chunk", round, offset, data }));
-    }
-  }
-}
-
-function workerPlan(plan: Train, control: Control | null, until: number): Plan {
-  return {
-    seed: plan.seed,
-    epochs: plan.epochs,
-    steps: plan.steps,
-    batchSize: plan.batch_size,
-    learningRate: plan.learning_rate,
-    pastSteps: plan.past_steps,
-    proximalMu: plan.proximal_mu,
-    control,
-    until,
-    shards: plan.shards.map(({ sha256 }) => sha256),
-  };
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

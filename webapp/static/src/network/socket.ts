@@ -21,10 +21,13 @@ export interface Transport {
 
 export class SocketTransport implements Transport {
   readonly #address: string;
+  readonly #protocol: string;
   #socket: WebSocket | null = null;
 
-  constructor(address: string) {
+  /** `protocol` is what is spoken there. */
+  constructor(address: string, protocol = PROTOCOL) {
     this.#address = address;
+    this.#protocol = protocol;
   }
 
   get buffered(): number {
@@ -33,7 +36,7 @@ export class SocketTransport implements Transport {
 
   open(events: TransportEvents): void {
     this.close();
-    const socket = new WebSocket(this.#address, PROTOCOL);
+    const socket = new WebSocket(this.#address, this.#protocol);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     const mine = (report: () => void) => () => {

@@ -3,14 +3,21 @@
  * fails, the work is done again in a fresh worker on another setup.
  */
 
+import type { Findings } from "../shared/mistakes";
 import { type Failure, recover, type Setup } from "../shared/recovery";
-import type { Backend, Control, Exam, FromWorker, Plan, ToWorker } from "../shared/worker-messages";
+import type { Backend, Control, Exam, FromWorker, Plan, ToWorker, Weights } from "../shared/worker-messages";
 
 type Answer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
 export type Loaded = Answer<"loaded">;
 export type Progress = Answer<"progress">;
 export type Trained = Answer<"trained">;
 export type Measured = Answer<"measured">;
+/** What one training made: of a version's weights, the change (float32, local minus global). */
+export interface Made {
+  readonly weights: Weights;
+  readonly update: ArrayBuffer;
+}
+
 type Question = ToWorker extends infer M
   ? M extends { readonly id: number }
     ? Omit<M, "id">
@@ -69,26 +76,38 @@ export class Trainer {
     return this.#load(origin, bundle, { backend, avoid: [], sliced: null });
   }
 
-  train(weights: string, plan: Plan, progress: (message: Progress) => void): Promise<Trained> {
+  train(weights: Weights, plan: Plan, progress: (message: Progress) => void): Promise<Trained> {
     this.#stopped = false;
     return this.#insist(() => this.#ask<Trained>({ type: "train", weights, plan }, progress));
   }
 
+  /** Fetches the files of a work unit while other work goes on. */
+  async fetch(lease: number, origin: string, weights: string, shard: string): Promise<true> {
+    await this.#ask({ type: "fetch", lease, origin, weights, shard });
+    return true;
+  }
+
+  /** The files that were fetched for this lease are not needed any more. */
+  forget(lease: number): void {
+    this.#worker.postMessage({ type: "forget", lease } satisfies ToWorker);
+  }
+
   /** Measures a version on held-out examples. */
-  measure(weights: string, exam: Exam): Promise<Measured> {
+  measure(weights: Weights, exam: Exam): Promise<Measured> {
     this.#stopped = false;
     return this.#insist(() => this.#ask<Measured>({ type: "measure", weights, exam }));
+  }
+
+  /** What a version answers to examples; null where its answers are no classes. What fails here is left alone. */
+  async examine(weights: Weights, shards: readonly string[], aside: boolean): Promise<Findings | null> {
+    const answer = this.#ask<Answer<"examined">>({ type: "examine", weights, shards, aside });
+    return (await answer.catch(() => null))?.findings ?? null;
   }
 
   /** Adds the change of a counted update to this client's control variate, or takes it back out. */
   keep(control: Control, change: ArrayBuffer, undo: boolean): void {
     // What cannot be kept starts at zero in the next round.
     this.#keeping = this.#ask({ type: "keep", control, change, undo }).catch(() => undefined);
-  }
-
-  async predict(weights: string, input: Float32Array): Promise<Float32Array> {
-    const ask = () => this.#ask<Answer<"predicted">>({ type: "predict", weights, input });
-    return (await this.#insist(ask)).output;
   }
 
   /** Ends the work in progress after the current step; its promise resolves with what was done so far. */

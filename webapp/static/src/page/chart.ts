@@ -1,6 +1,6 @@
-/** Curves drawn with uPlot in the colours of the stylesheet. */
+/** Curves drawn with uPlot, which is fetched for the first of them, in the colours of the stylesheet. */
 
-import uPlot from "uplot";
+import type uPlot from "uplot";
 
 const HEIGHT = 220;
 const DRAW_EVERY = 500;
@@ -16,6 +16,9 @@ export interface Line {
   /** Label of the line whose scale and axis this one shares. */
   readonly scale?: string;
   readonly faint?: boolean;
+  readonly dashed?: boolean;
+  /** Left out, of the legend too, while it has no point; it shares the scale of another line. */
+  readonly rare?: boolean;
 }
 
 export type Points = readonly (readonly (number | null)[])[];
@@ -25,6 +28,7 @@ export class Curve {
   readonly #title: string;
   readonly #lines: readonly Line[];
   #points: Points = [];
+  #drawn: readonly Line[] = [];
   #plot: uPlot | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -34,7 +38,7 @@ export class Curve {
     this.#title = title;
     this.#lines = lines;
     new ResizeObserver(() => this.#plot?.setSize(this.#size())).observe(host);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw(true));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => void this.#draw(true));
   }
 
   /** Shows these points: the horizontal values first, then one list a line. Fewer than two points are not shown. */
@@ -45,19 +49,28 @@ export class Curve {
     // Drawing takes time from training: twice a second is enough.
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#draw(false);
+      void this.#draw(false);
     }, DRAW_EVERY);
   }
 
-  #draw(anew: boolean): void {
+  async #draw(anew: boolean): Promise<void> {
+    const { default: Plot } = await import("uplot");
     if (this.#host.hidden) return;
-    const data = this.#points as uPlot.AlignedData;
-    if (this.#plot && !anew) {
+    const wanted = (line: Line, index: number) =>
+      !line.rare || (this.#points[index + 1]?.some((value) => value !== null) ?? false);
+    const drawn = this.#lines.filter(wanted);
+    const data = this.#points.filter((_, index) => {
+      const line = this.#lines[index - 1];
+      return line === undefined || drawn.includes(line);
+    }) as uPlot.AlignedData;
+    const same = drawn.length === this.#drawn.length;
+    this.#drawn = drawn;
+    if (this.#plot && same && !anew) {
       this.#plot.setData(data);
       return;
     }
     this.#plot?.destroy();
-    this.#plot = new uPlot(this.#options(), data, this.#host);
+    this.#plot = new Plot(this.#options(), data, this.#host);
   }
 
   #size(): { width: number; height: number } {
@@ -67,7 +80,7 @@ export class Curve {
   #options(): uPlot.Options {
     const colour = (property: string) => getComputedStyle(this.#host).getPropertyValue(property).trim();
     const [ink, grid] = [colour("--ink-soft"), colour("--line")];
-    const own = this.#lines.filter(({ scale }) => scale === undefined);
+    const own = this.#drawn.filter(({ scale }) => scale === undefined);
     const font = "12px system-ui, sans-serif";
     const common = { stroke: ink, font, labelFont: font, ticks: { show: false } };
     return {
@@ -81,16 +94,17 @@ export class Curve {
       cursor: { show: false },
       legend: {
         live: false,
-        markers: { width: 0, fill: (_, index) => colour(this.#lines[index - 1]?.colour ?? "--ink-soft") },
+        markers: { width: 0, fill: (_, index) => colour(this.#drawn[index - 1]?.colour ?? "--ink-soft") },
       },
       series: [
         { label: this.#title },
-        ...this.#lines.map(({ label, colour: property, faint, scale }) => ({
+        ...this.#drawn.map(({ label, colour: property, faint, dashed, scale }) => ({
           label,
           scale: scale ?? label,
           stroke: colour(property),
           width: faint ? 1 : 2,
           alpha: faint ? 0.35 : 1,
+          ...(dashed && { dash: [4, 4] }),
           spanGaps: true,
           points: { show: false },
         })),

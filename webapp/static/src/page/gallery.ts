@@ -1,6 +1,10 @@
-/** The gallery, and pages without a script of their own: keeps what the cards say fresh. */
+/** The gallery, and pages without a script of their own: keeps what the cards say fresh, and finds tasks. */
 
 import "./minga.css";
 import { keepFresh } from "./refresh";
+import { bindSearch } from "./search";
 
 if (document.querySelector("[data-live]")) keepFresh(5);
+
+const form = document.querySelector<HTMLFormElement>("[data-find]");
+if (form) bindSearch(form);

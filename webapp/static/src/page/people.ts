@@ -1,17 +1,9 @@
 /** The list of those who take part now. */
 
-import { backendName, counted, number } from "../shared/format";
+import { number } from "../shared/format";
 import type { Participant } from "../shared/wire";
+import { say } from "../shared/words";
 import { part, write } from "./dom";
-
-const DOING: Readonly<Record<Participant["status"], string>> = {
-  loading: "getting ready",
-  ready: "ready",
-  training: "training",
-  evaluating: "measuring",
-  reported: "update is in",
-  refused: "update refused",
-};
 
 /** Shows `participants`; the one whose id is `me` is marked. */
 export function showPeople(
@@ -32,10 +24,10 @@ function row(one: Participant, mine: boolean): HTMLLIElement {
   const dot = document.createElement("span");
   dot.className = "dot";
   const who = document.createElement("span");
-  const kind = one.kind === "peer" ? "Peer" : "Browser";
-  who.textContent = `${mine ? "You" : kind} · ${backendName(one.backend)}`;
+  const kind = one.kind === "peer" ? say.people.peer : say.people.browser;
+  who.textContent = `${mine ? say.people.you : kind} · ${say.figures.backend(one.backend)}`;
   const does = document.createElement("span");
-  does.textContent = `${DOING[one.status]} · ${counted(one.accepted, "update")}`;
+  does.textContent = `${say.people.doing[one.status]} · ${say.people.updates(one.accepted)}`;
   item.append(dot, who, does);
   return item;
 }

@@ -1,5 +1,7 @@
 /** Keeps the figures of a server-rendered page fresh: the page is fetched again and its `data-live` parts replaced. */
 
+import { answered } from "./answers";
+
 type Changed = (names: readonly string[]) => void;
 
 /** Refreshes every `seconds` while the page is visible. Returns a function that refreshes at once. */
@@ -8,10 +10,10 @@ export function keepFresh(seconds: number, changed: Changed = () => undefined): 
   const known = new Map(liveParts(document).map((part) => [name(part), part.outerHTML]));
 
   async function refresh(): Promise<void> {
-    const response = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
-    // A server that is away leaves the figures as they were; the next refresh tries again.
-    if (!response?.ok) return;
-    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    // A server that is away, or goes while it answers, leaves the figures as they were; the next refresh tries again.
+    const page = await answered(location.href, "text/html", (response) => response.text());
+    if (page === null) return;
+    const fresh = new DOMParser().parseFromString(page, "text/html");
     const olds = new Map(liveParts(document).map((part) => [name(part), part]));
     // What somebody is in with the keyboard stays until they leave: replacing it would throw them out.
     const busy = (part: HTMLElement) => olds.get(name(part))?.contains(document.activeElement) ?? false;

@@ -1,9 +1,10 @@
 /** The task page: fresh figures, the curve of versions, and the model to try. */
 
-import { bindTry } from "./draw";
+import { bindInvite } from "./invite";
 import "./minga.css";
 import { keepFresh } from "./refresh";
 import { tellRounds } from "./timeline";
+import { bindTrial } from "./trial/trial";
 import { showVersions } from "./versions";
 
 const draw = showVersions();
@@ -12,4 +13,5 @@ keepFresh(5, () => {
   draw();
   tell();
 });
-for (const widget of document.querySelectorAll<HTMLElement>("[data-try]")) bindTry(widget);
+bindInvite();
+bindTrial();

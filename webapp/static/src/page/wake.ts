@@ -1,5 +1,7 @@
 /** Keeps the screen on while training: a device that sleeps computes nothing. */
 
+import { say } from "../shared/words";
+
 /** Returns a function that says whether the lock is wanted; `tell` hears the sentence for people, or null. */
 export function wakeLock(tell: (sentence: string | null) => void): (wanted: boolean) => void {
   let wanted = false;
@@ -24,9 +26,7 @@ export function wakeLock(tell: (sentence: string | null) => void): (wanted: bool
 
   function sentence(): string | null {
     if (!wanted) return null;
-    return lock
-      ? "The screen stays on while you take part. You may do other things in other tabs."
-      : "This browser may let the screen go dark, and training with it: plug the device in and keep this page in view.";
+    return lock ? say.card.screenStays : say.card.screenMayDarken;
   }
 
   document.addEventListener("visibilitychange", () => void settle());

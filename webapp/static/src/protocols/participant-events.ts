@@ -1,11 +1,13 @@
 /** What a participant's host tells the machine, and what the machine asks of it. */
 
 import type { ClientFrame, FrameOf, ServerFrame } from "../shared/wire";
+import type { ContactEffect, ContactEvent } from "./contact";
+import type { ExamEffect, Measured } from "./exam";
 
 export type Hello = FrameOf<"hello">;
 export type Ready = FrameOf<"ready">;
 export type Train = FrameOf<"train">;
-export type Exam = FrameOf<"evaluate">;
+export type Evaluate = FrameOf<"evaluate">;
 export type Offer = FrameOf<"offer">;
 export type Evaluation = FrameOf<"evaluation">;
 
@@ -13,8 +15,7 @@ export type Evaluation = FrameOf<"evaluation">;
 export type Event =
   /** Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one). */
   | { readonly type: "start"; readonly hello: Hello }
-  /** The socket is open. */
-  | { readonly type: "connected" }
+  | ContactEvent
   | { readonly type: "frame"; readonly frame: ServerFrame }
   /**
    * The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds. `examples` are the client's
@@ -26,32 +27,25 @@ export type Event =
    * `abort_training`, nor without a whole step.
    */
   | ({ readonly type: "trained" } & Omit<Offer, "type" | "version">)
-  /** The measurement that `measure` asked for. Never reported after `abort_measuring`. */
-  | ({ readonly type: "measured" } & Omit<Evaluation, "type">)
-  /** The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients. */
-  | { readonly type: "disconnected"; readonly random: number }
-  | { readonly type: "stop" };
+  | Measured;
 
-/** What the machine asks of the host, in order. */
-export type Effect =
-  /** Open the socket after `delay` seconds; then report `connected` or `disconnected`. */
-  | { readonly type: "connect"; readonly delay: number }
-  | { readonly type: "send"; readonly frame: ClientFrame }
+/** Load and train, as in every round. */
+export type RoundEffect =
   /** Fetch and load the bundle at this address; then report `loaded`. */
   | { readonly type: "load"; readonly bundle: string }
   /** Train by this plan; then report `trained`. */
   | { readonly type: "train"; readonly plan: Train }
   /** End the training in progress and throw its result away. */
-  | { readonly type: "abort_training" }
-  /** Measure the version on held-out examples; then report `measured`. */
-  | { readonly type: "measure"; readonly exam: Exam }
-  /** End the measurement in progress and throw its result away. */
-  | { readonly type: "abort_measuring" }
+  | { readonly type: "abort_training" };
+
+/** What the machine asks of the host, in order. */
+export type Effect =
+  | ContactEffect<ClientFrame>
+  | RoundEffect
+  | ExamEffect
   /** The update of `round` counts: add the change that it made to the client's own control variate. */
   | { readonly type: "keep_change"; readonly round: number }
   /** The update of `round` is in no version after all: take its change back out. */
   | { readonly type: "undo_change"; readonly round: number }
   /** Send bytes [from, until) of the update of `round` as chunk frames. */
-  | { readonly type: "send_chunks"; readonly round: number; readonly from: number; readonly until: number }
-  /** Close the socket, or forget the attempt to open it. */
-  | { readonly type: "close" };
+  | { readonly type: "send_chunks"; readonly round: number; readonly from: number; readonly until: number };

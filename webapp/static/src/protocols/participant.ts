@@ -6,12 +6,26 @@
  */
 
 import type { FrameOf, ServerFrame } from "../shared/wire";
-import type { Effect, Evaluation, Event, Exam, Hello, Offer, Ready, Train } from "./participant-events";
+import {
+  away,
+  breakOff,
+  type Contacting,
+  disconnected,
+  dismissed,
+  expects,
+  greeted,
+  left,
+  NO_CONTACT,
+  say,
+  started,
+  welcomed,
+} from "./contact";
+import { type Exam, examine, forgetExam, isMeasuring, measured, NO_EXAM } from "./exam";
+import type { Effect, Evaluate, Event, Hello, Offer, Ready, Train } from "./participant-events";
+import { reducer, type Step as StepOf } from "./reducer";
 
-const FIRST_DELAY = 0.5;
-const LONGEST_DELAY = 30;
-// Whom the server sent away comes back as if so many attempts had failed: not within its limits' seconds.
-const DISMISSED_ATTEMPTS = 4;
+// A server that wants something else than was agreed on is left: it could learn what was to be hidden.
+const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
 
 /** What the participant does, in the word that the page explains. */
 export type Phase =
@@ -25,83 +39,65 @@ export type Phase =
   | "evaluating"
   | "finished";
 
-/** The connection: closed by choice, lost until the next attempt, opening, greeted until Welcome, then open. */
-export type Link = "closed" | "lost" | "opening" | "greeted" | "open";
-
 /** One participant of one task, over as many connections as it takes. */
-export interface State {
-  readonly link: Link;
+export interface State extends Contacting {
   readonly hello: Hello | null;
-  readonly attempts: number;
   readonly bundle: string | null;
+  /** How its updates are added up, as the server said. */
+  readonly aggregation: FrameOf<"welcome">["aggregation"];
   readonly ready: Ready | null;
   readonly plan: Train | null;
   readonly offer: Offer | null;
   /** Bytes of the offer handed to `send_chunks` on this connection. */
   readonly sent: number;
-  readonly exam: Exam | null;
-  readonly evaluation: Evaluation | null;
+  readonly exam: Exam;
   /** Accepted with a change of the control variate, and not yet seen in a version. */
   readonly counted: Offer | null;
   readonly finished: boolean;
   readonly accepted: number;
   readonly refused: number;
   readonly examples: number;
-  /** The last refusal or closing, for people. */
-  readonly reason: string | null;
-  /** Why the server closed the connection, until it is open again. */
-  readonly dismissal: string | null;
 }
 
 export const INITIAL: State = {
-  link: "closed",
+  contact: NO_CONTACT,
   hello: null,
-  attempts: 0,
   bundle: null,
+  aggregation: "open",
   ready: null,
   plan: null,
   offer: null,
   sent: 0,
-  exam: null,
-  evaluation: null,
+  exam: NO_EXAM,
   counted: null,
   finished: false,
   accepted: 0,
   refused: 0,
   examples: 0,
   reason: null,
-  dismissal: null,
 };
 
-export interface Step {
-  readonly state: State;
-  readonly effects: readonly Effect[];
-}
+type Step = StepOf<State, Effect>;
+const { step, chain } = reducer<State, Effect>();
 
 export function phase(state: State): Phase {
-  switch (state.link) {
-    case "closed":
-      return "stopped";
-    case "lost":
-      return "offline";
-    case "opening":
-    case "greeted":
-      return "connecting";
-    case "open":
-      if (state.ready === null) return "loading";
-      if (state.finished) return "finished";
-      if (state.plan === null) return isMeasuring(state) ? "evaluating" : "waiting";
-      return state.offer === null ? "training" : "uploading";
-  }
+  return away(state.contact) ?? work(state);
+}
+
+function work(state: State): Phase {
+  if (state.ready === null) return "loading";
+  if (state.finished) return "finished";
+  if (state.plan === null) return isMeasuring(state.exam) ? "evaluating" : "waiting";
+  return state.offer === null ? "training" : "uploading";
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
 export function handle(state: State, event: Event): Step {
   switch (event.type) {
     case "start":
-      return start(state, event.hello);
+      return started(state, { hello: event.hello, finished: false });
     case "connected":
-      return connected(state);
+      return greeted(state, greeting(state));
     case "frame":
       return frame(state, event.frame);
     case "loaded":
@@ -113,83 +109,36 @@ export function handle(state: State, event: Event): Step {
     case "disconnected":
       return disconnected(state, event.random);
     case "stop":
-      return stop(state);
+      return chain(state, left, forgetAll);
   }
 }
 
-function step(state: State, ...effects: readonly Effect[]): Step {
-  return { state, effects };
-}
-
-/** One change after the other; the effects of all of them. */
-function chain(state: State, ...changes: readonly ((state: State) => Step)[]): Step {
-  return changes.reduce<Step>(
-    (before, change) => {
-      const after = change(before.state);
-      return { state: after.state, effects: [...before.effects, ...after.effects] };
-    },
-    { state, effects: [] },
-  );
-}
-
-function start(state: State, hello: Hello): Step {
-  if (state.link !== "closed") return step(state);
-  return step(
-    { ...state, link: "opening", hello, attempts: 0, reason: null, dismissal: null, finished: false },
-    { type: "connect", delay: 0 },
-  );
-}
-
-function connected(state: State): Step {
-  if (state.hello === null || (state.link !== "opening" && state.link !== "lost")) return step(state);
-  const hello = { ...state.hello, backend: state.ready?.backend ?? state.hello.backend };
-  return step({ ...state, link: "greeted" }, { type: "send", frame: hello });
-}
-
-function disconnected(state: State, random: number): Step {
-  if (state.link === "closed") return step(state);
-  const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** state.attempts) * (0.5 + random);
-  // Beyond ten attempts the delay no longer grows.
-  const attempts = Math.min(state.attempts + 1, 10);
-  return step({ ...state, link: "lost", attempts }, { type: "connect", delay });
-}
-
-function stop(state: State): Step {
-  if (state.link === "closed") return step(state);
-  const farewell: Effect[] = state.link === "open" ? [{ type: "send", frame: { type: "leave" } }] : [];
-  const forgotten = forgetAll({ ...state, link: "closed" });
-  return step(forgotten.state, ...farewell, { type: "close" }, ...forgotten.effects);
+function greeting({ hello, ready }: State): Hello | null {
+  return hello && { ...hello, backend: ready?.backend ?? hello.backend };
 }
 
 function loaded(state: State, ready: Ready): Step {
   if (state.bundle === null || state.ready !== null) return step(state);
-  const next = { ...state, ready };
-  return state.link === "open" ? step(next, { type: "send", frame: ready }) : step(next);
+  return say({ ...state, ready }, ready);
 }
 
 function trained(state: State, event: Extract<Event, { type: "trained" }>): Step {
   if (state.plan === null || state.offer !== null || event.round !== state.plan.round) return step(state);
-  const offer: Offer = { ...event, type: "offer", version: state.plan.version };
-  const next = { ...state, offer, sent: 0 };
-  return state.link === "open" ? step(next, { type: "send", frame: offer }) : step(next);
+  const { version, masking, privacy } = state.plan;
+  // Loss and sums are of the examples as they are: nothing hides one among them.
+  const told = masking === null && privacy === null ? {} : { loss: 0, sums: [] };
+  const amounts = masking === null ? {} : { examples: 0, steps: 0 };
+  const offer: Offer = { ...event, ...told, ...amounts, type: "offer", version };
+  return say({ ...state, offer, sent: 0 }, offer);
 }
 
-function measured(state: State, event: Extract<Event, { type: "measured" }>): Step {
-  const { exam } = state;
-  if (exam === null || state.evaluation !== null) return step(state);
-  if (event.round !== exam.round || event.version !== exam.version) return step(state);
-  const evaluation: Evaluation = { ...event, type: "evaluation" };
-  const next = { ...state, evaluation };
-  return state.link === "open" ? step(next, { type: "send", frame: evaluation }) : step(next);
-}
-
-/** Before Welcome only Welcome and Closing make sense, after it everything but Welcome. */
 function frame(state: State, message: ServerFrame): Step {
-  if (message.type === "closing") return closing(state, message);
-  if (message.type === "welcome")
-    return state.link === "greeted" ? welcome(state, message.bundle) : step(state);
-  if (state.link !== "open") return step(state);
+  if (!expects(state.contact, message.type, "welcome")) return step(state);
   switch (message.type) {
+    case "closing":
+      return dismissed(state, message, forgetAll);
+    case "welcome":
+      return welcome(state, message);
     case "train":
       return train(state, message);
     case "credit":
@@ -229,33 +178,32 @@ function frame(state: State, message: ServerFrame): Step {
       return evaluate(state, message);
     case "evaluated":
       return message.source === "clients" ? forgetExam(state, message.version) : step(state);
+    case "roster":
+    case "dealt":
+    case "survivors":
+    case "unmask":
+      // The machine of masked rounds deals with these.
+      return step(state);
   }
 }
 
-function welcome(state: State, bundle: string): Step {
-  const open: State = { ...state, link: "open", attempts: 0, dismissal: null };
+function welcome(state: State, { bundle, aggregation }: FrameOf<"welcome">): Step {
+  if (!state.hello?.aggregation.includes(aggregation)) return breakOff(state, BROKEN_WORD, forgetAll);
+  const open = welcomed({ ...state, aggregation });
   if (state.bundle !== bundle) {
     // The first visit, or the task's model was converted again while we were away.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
   }
   if (open.ready === null) return step(open);
-  const again = [open.ready, open.offer, open.evaluation].filter((frame) => frame !== null);
+  const again = [open.ready, open.offer, open.exam.evaluation].filter((frame) => frame !== null);
   return step({ ...open, sent: 0 }, ...again.map((frame) => ({ type: "send", frame }) as const));
-}
-
-function closing(state: State, { code, reason }: FrameOf<"closing">): Step {
-  if (state.link !== "greeted" && state.link !== "open") return step(state);
-  if (code !== "replaced") {
-    const least = code === "idle" ? 0 : DISMISSED_ATTEMPTS;
-    return step({ ...state, reason, dismissal: reason, attempts: Math.max(state.attempts, least) });
-  }
-  const forgotten = forgetAll({ ...state, reason, link: "closed" });
-  return step(forgotten.state, { type: "close" }, ...forgotten.effects);
 }
 
 function train(state: State, plan: Train): Step {
   if (state.ready === null) return step(state);
+  if ((plan.masking !== null) !== (state.aggregation === "masked"))
+    return breakOff(state, BROKEN_WORD, forgetAll);
   const mine = state.plan;
   if (mine && mine.round === plan.round && mine.version === plan.version && mine.seed === plan.seed) {
     // The server repeats the plan after a reconnection; the work in hand is the one it asks for.
@@ -272,18 +220,9 @@ function train(state: State, plan: Train): Step {
 }
 
 /** Training comes first: who trains says nothing. */
-function evaluate(state: State, exam: Exam): Step {
+function evaluate(state: State, order: Evaluate): Step {
   if (state.ready === null || (state.plan !== null && state.offer === null)) return step(state);
-  const mine = state.exam;
-  if (mine && mine.round === exam.round && mine.version === exam.version) {
-    // Repeated after a reconnection, like a plan.
-    return state.evaluation ? step(state, { type: "send", frame: state.evaluation }) : step(state);
-  }
-  return chain(
-    state,
-    (now) => forgetExam(now),
-    (now) => step({ ...now, exam, evaluation: null }, { type: "measure", exam }),
-  );
+  return examine(state, order);
 }
 
 function credit(state: State, round: number, granted: number): Step {
@@ -329,17 +268,6 @@ function forgetRound(state: State): Step {
   const training = state.plan !== null && state.offer === null;
   const next = { ...state, plan: null, offer: null, sent: 0 };
   return training ? step(next, { type: "abort_training" }) : step(next);
-}
-
-function isMeasuring({ exam, evaluation }: State): boolean {
-  return exam !== null && evaluation === null;
-}
-
-/** Forgets the measurement in hand, if it is of version `until` or an older one. */
-function forgetExam(state: State, until = Number.POSITIVE_INFINITY): Step {
-  if (state.exam === null || state.exam.version > until) return step(state);
-  const next = { ...state, exam: null, evaluation: null };
-  return isMeasuring(state) ? step(next, { type: "abort_measuring" }) : step(next);
 }
 
 function forgetAll(state: State): Step {

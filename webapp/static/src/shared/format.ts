@@ -1,28 +1,49 @@
 /** Figures as people read them; the same as `backend/web/words.py` writes on the server. */
 
+import { language } from "./language";
+
 const THIN = "\u202f";
 
-/** A whole number with its thousands apart. */
+const PLURALS = new Intl.PluralRules(language);
+const WHOLE = new Intl.NumberFormat(language, { maximumFractionDigits: 0, useGrouping: true });
+const SHARE = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const DIGITS = new Intl.NumberFormat(language, { maximumSignificantDigits: 4, useGrouping: false });
+
+/** A whole number with its thousands apart: by a thin space, in all languages (ISO 80000-1). */
 export function number(value: number): string {
-  return Math.round(value)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, THIN);
+  const parts = WHOLE.formatToParts(Math.round(value) + 0);
+  return parts.map(({ type, value }) => (type === "group" ? THIN : value)).join("");
+}
+
+/** A share between 0 and 1 on an axis: `75 %`, `97.5 %`. */
+export function axisPercent(share: number): string {
+  return `${Math.round(share * 1000) / 10}${THIN}%`;
+}
+
+/** Bytes as `1.4 MB`. */
+export function megabytes(bytes: number): string {
+  return `${tenths(bytes / 1e6)} MB`;
 }
 
 /** A share between 0 and 1 as `93.1 %`. */
 export function percent(share: number | null): string {
-  return share === null ? "–" : `${(share * 100).toFixed(1)}${THIN}%`;
+  return share === null ? "–" : `${SHARE.format(share * 100)}${THIN}%`;
 }
 
 /** A loss with up to four digits. */
 export function decimal(value: number): string {
-  return Number(value.toPrecision(4)).toString();
+  return DIGITS.format(value);
+}
+
+/** One digit after the decimal sign: `1.2`. */
+export function tenths(value: number): string {
+  return SHARE.format(value);
 }
 
 /** `0.4 ms`, `12 ms`, `1.3 s`. */
 export function milliseconds(value: number): string {
-  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
-  return `${value >= 10 ? Math.round(value) : value.toFixed(1)} ms`;
+  if (value >= 1000) return `${tenths(value / 1000)} s`;
+  return `${value >= 10 ? number(value) : tenths(value)} ms`;
 }
 
 /** Whole seconds, rounded up, never below zero. */
@@ -30,22 +51,12 @@ export function seconds(value: number): string {
   return `${Math.max(0, Math.ceil(value))} s`;
 }
 
-/** `1 participant`, `3 participants`. */
+/** `1 participant`, `3 participants`; a language whose plural is no `s` says it. */
 export function counted(value: number, singular: string, plural = `${singular}s`): string {
-  return `${number(value)} ${value === 1 ? singular : plural}`;
+  return `${number(value)} ${either(value, singular, plural)}`;
 }
 
-const BACKENDS: Readonly<Record<string, string>> = {
-  auto: "choosing",
-  webgpu: "WebGPU",
-  webgl: "WebGL",
-  wasm: "WebAssembly",
-  cpu: "JavaScript",
-  "tensorflow-cpu": "TensorFlow",
-  "tensorflow-cuda": "TensorFlow on a GPU",
-};
-
-/** A backend's name as its makers write it. */
-export function backendName(word: string): string {
-  return BACKENDS[word] ?? word;
+/** The word that stands with so many. */
+export function either(value: number, one: string, many: string): string {
+  return PLURALS.select(value) === "one" ? one : many;
 }

@@ -4,6 +4,11 @@ import type { MetricSpec } from "./bundle";
 
 type Pair = readonly [numerator: number, denominator: number];
 
+/** Pairs that graphs count for these metrics. */
+export function metricRows(specs: readonly MetricSpec[]): number {
+  return specs.reduce((sum, { rows = 1 }) => sum + rows, 0);
+}
+
 /** One value a metric; `sums` are all numerators and denominators in turn, added up over some batches. */
 export function metricValues(specs: readonly MetricSpec[], sums: ArrayLike<number>): number[] {
   let row = 0;

@@ -61,7 +61,8 @@ function decodeArrays(name: string, value: unknown, examples: number): NumericAr
 }
 
 function decodeWeights(value: unknown, examples: number): Float32Array {
-  if (value === undefined) return new Float32Array(examples).fill(1);
+  // What Python writes says that there are none.
+  if (value === undefined || value === null) return new Float32Array(examples).fill(1);
   const { values, shape } = decodeArray("sample_weight", value, examples);
   const weights = Float32Array.from(values);
   if (shape.length !== 1 || !weights.every((weight) => weight >= 0 && weight < Number.POSITIVE_INFINITY)) {

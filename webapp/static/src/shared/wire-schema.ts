@@ -32,20 +32,35 @@ export function text({ min = 0, max = Number.POSITIVE_INFINITY, pattern }: TextR
   };
 }
 
-/** A whole number of at least `least` that JavaScript can hold exactly. */
-export function whole(least = Number.MIN_SAFE_INTEGER): Check<number> {
+/** A whole number from `least` to `most` that JavaScript can hold exactly. */
+export function whole(least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): Check<number> {
   return (value, where) =>
-    Number.isSafeInteger(value) && (value as number) >= least
+    Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
       ? (value as number)
-      : refuse(where, `a whole number from ${least} to 2^53 - 1`);
+      : refuse(where, `a whole number from ${least} to ${most}`);
 }
 
 /** Any number; msgpack writes whole ones as integers. */
 export const real: Check<number> = (value, where) =>
   typeof value === "number" ? value : refuse(where, "a number");
 
+export const truth: Check<boolean> = (value, where) =>
+  typeof value === "boolean" ? value : refuse(where, "true or false");
+
+/** Over 0, and 1 at most. */
+export const portion: Check<number> = (value, where) =>
+  typeof value === "number" && value > 0 && value <= 1 ? value : refuse(where, "a number over 0, up to 1");
+
 export const bytes: Check<Uint8Array> = (value, where) =>
   value instanceof Uint8Array ? value : refuse(where, "bytes");
+
+/** `least` to `most` bytes. */
+export function bytesOf(least: number, most = least): Check<Uint8Array> {
+  return (value, where) =>
+    value instanceof Uint8Array && value.length >= least && value.length <= most
+      ? value
+      : refuse(where, least === most ? `${least} bytes` : `${least} to ${most} bytes`);
+}
 
 export function oneOf<const T extends string>(...words: readonly T[]): Check<T> {
   return (value, where) =>
@@ -56,10 +71,11 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, where) => (value === null ? null : check(value, where));
 }
 
-export function list<T>(check: Check<T>, max = Number.POSITIVE_INFINITY): Check<readonly T[]> {
+export function list<T>(check: Check<T>, max = Number.POSITIVE_INFINITY, min = 0): Check<readonly T[]> {
   return (value, where) => {
     if (!Array.isArray(value)) return refuse(where, "a list");
     if (value.length > max) return refuse(where, `a list of at most ${max}`);
+    if (value.length < min) return refuse(where, `a list of at least ${min}`);
     return value.map((item, index) => check(item, `${where}[${index}]`));
   };
 }
@@ -102,7 +118,7 @@ export function record<F extends Fields>(fields: F): Check<CheckedFields<F>> {
   };
 }
 
-type Messages = Readonly<Record<string, Fields>>;
+export type Messages = Readonly<Record<string, Fields>>;
 /** Union of the messages that `messages` describes, each with its tag. */
 export type MessageOf<M extends Messages> = {
   [T in keyof M]: { readonly type: T } & CheckedFields<M[T]>;

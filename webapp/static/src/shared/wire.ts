@@ -7,13 +7,14 @@
 
 import { encode } from "@msgpack/msgpack";
 import { unpack } from "./msgpack";
+import { aggregation, MASKED_CLIENT, MASKED_SERVER, MOST_MEMBERS, masking } from "./wire-masked";
 import {
   bytes,
-  type Check,
   type Checked,
   FrameError,
   list,
   type MessageOf,
+  type Messages,
   nullable,
   numbers,
   oneOf,
@@ -33,16 +34,31 @@ export const CHUNK_BYTES = 256 * 1024;
 export const MAX_CLIENT_FRAME = CHUNK_BYTES + 1024;
 export const MAX_SERVER_FRAME = 1 << 20;
 
-const token = text({ min: 22, max: 64, pattern: /^[A-Za-z0-9_-]+$/ });
-const word = text({ max: 32, pattern: /^[a-z0-9-]+$/ });
-const reason = text({ max: 500 });
-const hash = text({ min: 64, max: 64, pattern: /^[0-9a-f]+$/ });
-const count = whole(0);
-const metrics = numbers(16);
+export const token = text({ min: 22, max: 64, pattern: /^[A-Za-z0-9_-]+$/ });
+export const word = text({ max: 32, pattern: /^[a-z0-9-]+$/ });
+export const reason = text({ max: 500 });
+export const hash = text({ min: 64, max: 64, pattern: /^[0-9a-f]+$/ });
+export const count = whole(0);
+export const metrics = numbers(16);
 /** A numerator and a denominator for each metric row of the bundle, added up over examples. */
-const sums = list(pair, 2048);
-const shards = list(record({ sha256: hash, examples: count }));
-const kind = oneOf("browser", "peer");
+export const sums = list(pair, 2048);
+/** Address of a data shard and the number of its examples. */
+export const shard = record({ sha256: hash, examples: count });
+const shards = list(shard);
+export const kind = oneOf("browser", "peer");
+
+/**
+ * The update is clipped to the L2 norm `clip`; Gaussian noise on each value has `noise` times that as its standard
+ * deviation. Within training, gradients of `microbatch` examples at a time are clipped to `example_clip`, and the sum of
+ * a step's gets noise of `example_noise` times that. 0 is nothing.
+ */
+const privacy = record({
+  clip: real,
+  noise: real,
+  example_clip: real,
+  example_noise: real,
+  microbatch: count,
+});
 
 const participant = record({
   client: text(),
@@ -53,9 +69,19 @@ const participant = record({
 });
 export type Participant = Checked<typeof participant>;
 
-const CLIENT = {
-  /** First frame of a connection. `token` is secret, made once by the client and kept between visits. */
-  hello: { token, kind, backend: word, agent: text({ max: 64 }) },
+export const CLIENT = {
+  /**
+   * First frame of a connection. `token` is secret, made once by the client and kept between visits. `aggregation` says
+   * how its updates may be added up, `min_masked` among how many at least where masked.
+   */
+  hello: {
+    token,
+    kind,
+    backend: word,
+    agent: text({ max: 64 }),
+    aggregation: list(aggregation, 2, 1),
+    min_masked: whole(0, MOST_MEMBERS),
+  },
   /**
    * The bundle is loaded and one step was timed: may be selected for a round from now on. `examples` is the number of
    * its own training examples; 0 where the task deals out shards.
@@ -77,11 +103,15 @@ const CLIENT = {
   evaluation: { round: count, version: count, examples: count, loss: real, sums },
   /** The volunteer stops; the round goes on without this client. */
   leave: {},
+  ...MASKED_CLIENT,
 } as const;
 
-const SERVER = {
-  /** Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json. */
-  welcome: { task: text(), client: text(), bundle: hash, chunk_bytes: whole() },
+export const SERVER = {
+  /**
+   * Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json,
+   * `aggregation` how this client's updates are added up: the task's first choice that it offered.
+   */
+  welcome: { task: text(), client: text(), bundle: hash, chunk_bytes: whole(), aggregation },
   /**
    * You are in the cohort of `round`: train from `weights` on `shards`, or without them on your own examples, and
    * report within `seconds`.
@@ -103,6 +133,10 @@ const SERVER = {
     proximal_mu: real,
     /** Address of the server's control variate, float32 [trainable] (SCAFFOLD); null without. */
     control: nullable(hash),
+    /** The update goes up masked, after an exchange of keys. */
+    masking: nullable(masking),
+    /** Bounds what the update says about the client or an example. */
+    privacy: nullable(privacy),
     shards,
     seconds: real,
   },
@@ -116,7 +150,7 @@ const SERVER = {
   refused: { round: count, code: word, reason },
   /** What happens now, for everybody; `seconds` is the time to the open round's deadline, null without one. */
   state: {
-    phase: oneOf("waiting", "training", "evaluating", "aggregating", "finished"),
+    phase: oneOf("waiting", "training", "evaluating", "aggregating", "paused", "finished"),
     round: count,
     version: count,
     needed: whole(),
@@ -140,6 +174,7 @@ const SERVER = {
   evaluated: { version: count, source: oneOf("server", "clients"), loss: real, metrics },
   /** The round ended without a new version; `reason` is for people. */
   abandoned: { round: count, reason },
+  ...MASKED_SERVER,
   /** Last frame before the server closes this connection. */
   closing: { code: word, reason },
 } as const;
@@ -151,25 +186,25 @@ export type FrameOf<Tag extends (ClientFrame | ServerFrame)["type"]> = Extract<
   { readonly type: Tag }
 >;
 
-const checkClient: Check<ClientFrame> = tagged(CLIENT);
-const checkServer: Check<ServerFrame> = tagged(SERVER);
-
 /** Frame of a message of either direction. */
 export function encodeFrame(message: ClientFrame | ServerFrame): Uint8Array<ArrayBuffer> {
   return encode(message);
 }
 
 /** What a client said. Throws FrameError on anything else. */
-export function decodeClient(frame: Uint8Array): ClientFrame {
-  return checkClient(unpackFrame(frame, MAX_CLIENT_FRAME), "the frame");
-}
+export const decodeClient: (frame: Uint8Array) => ClientFrame = reader(CLIENT, MAX_CLIENT_FRAME);
 
 /** What the server said. Throws FrameError on anything else. */
-export function decodeServer(frame: Uint8Array): ServerFrame {
-  return checkServer(unpackFrame(frame, MAX_SERVER_FRAME), "the frame");
+export const decodeServer: (frame: Uint8Array) => ServerFrame = reader(SERVER, MAX_SERVER_FRAME);
+
+/** Reads frames of at most `limit` bytes that hold one of these messages. */
+export function reader<M extends Messages>(messages: M, limit: number): (frame: Uint8Array) => MessageOf<M> {
+  const check = tagged(messages);
+  return (frame) => check(unpackFrame(frame, limit), "the frame");
 }
 
-function unpackFrame(frame: Uint8Array, limit: number): unknown {
+/** What the bytes of a frame hold, before it is checked. Throws FrameError. */
+export function unpackFrame(frame: Uint8Array, limit: number): unknown {
   if (frame.length > limit) {
     throw new FrameError(`The frame has ${frame.length} bytes; at most ${limit} are allowed.`);
   }

@@ -1,6 +1,9 @@
 /** What page and training worker say to each other. Vectors are transferred, never copied. */
 
 import type { Walk } from "./batches";
+import type { MetricSpec } from "./bundle";
+import type { Dealt } from "./dealing";
+import type { Findings } from "./mistakes";
 import type { OwnCounts } from "./own-messages";
 import type { FailureKind, Setup } from "./recovery";
 
@@ -17,6 +20,43 @@ export interface Control {
   readonly version: number;
 }
 
+/** Gradients of `microbatch` examples at a time are cut to the L2 norm `clip`; a step's sum gets `noise` times that. */
+export interface ExampleClip {
+  readonly clip: number;
+  readonly noise: number;
+  readonly microbatch: number;
+}
+
+/** The whole update is clipped to the L2 norm `clip`, and each value noised with `noise` times that. */
+export interface Protection {
+  readonly clip: number;
+  readonly noise: number;
+}
+
+/** Consecutive examples, numbered as in a plan's shards. */
+export interface Rows {
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * A training that does not begin at the plan's weights but at the client's `own` last ones (float32), drawn towards those
+ * by `elasticity` (EASGD).
+ */
+export interface Start {
+  readonly own: ArrayBuffer;
+  readonly elasticity: number;
+}
+
+/** What makes a plan a work unit. */
+export interface UnitPlan {
+  readonly lease: number;
+  /** Of the shard's examples, those that are trained on. */
+  readonly rows: Rows;
+  /** Null: at the plan's weights. */
+  readonly start: Start | null;
+}
+
 export interface Plan extends Walk {
   readonly learningRate: number;
   /** Steps of earlier rounds: where a learning-rate schedule stands. */
@@ -24,10 +64,14 @@ export interface Plan extends Walk {
   /** FedProx: pulls each step back towards the version; 0 does not. */
   readonly proximalMu: number;
   readonly control: Control | null;
+  readonly privacy: ExampleClip | null;
+  readonly protection: Protection | null;
   /** Milliseconds of `clock` when the training must end; null: with its last step. */
   readonly until: number | null;
   /** Addresses (SHA-256) of the data shards; none: the volunteer's own examples. */
   readonly shards: readonly string[];
+  /** Null: a round's plan. */
+  readonly unit: UnitPlan | null;
 }
 
 /** Held-out examples to measure a version on: shards by their addresses, or none for the volunteer's own. */
@@ -42,6 +86,9 @@ export function clock(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/** A version's weights: their address at the server, or where a peer has them itself, the float32 values. */
+export type Weights = string | ArrayBuffer;
+
 export type ToWorker =
   | {
       readonly type: "load";
@@ -55,15 +102,13 @@ export type ToWorker =
   | {
       readonly type: "train";
       readonly id: number;
-      /** Address of the version's weights. */
-      readonly weights: string;
+      readonly weights: Weights;
       readonly plan: Plan;
     }
   | {
       readonly type: "measure";
       readonly id: number;
-      /** Address of the version's weights. */
-      readonly weights: string;
+      readonly weights: Weights;
       readonly exam: Exam;
     }
   /** The change of the client's control variate counts and is kept for later rounds, or (`undo`) does not after all. */
@@ -75,15 +120,35 @@ export type ToWorker =
       readonly change: ArrayBuffer;
       readonly undo: boolean;
     }
+  /**
+   * What a version answers to examples of these shards, which nobody trains on where they are `aside`, or without any to
+   * the volunteer's own. Other work comes first: then it ends after the batch in hand.
+   */
   | {
-      readonly type: "predict";
+      readonly type: "examine";
       readonly id: number;
-      readonly weights: string;
-      /** One example, raw (before preprocessing). */
-      readonly input: Float32Array;
+      readonly weights: Weights;
+      readonly shards: readonly string[];
+      readonly aside: boolean;
     }
-  /** Gives access to the volunteer's own examples, in place of earlier ones; not answered. */
-  | { readonly type: "own"; readonly port: MessagePort; readonly counts: OwnCounts }
+  /** Gives access to the volunteer's own examples, or to those that all clients fetch, in place of earlier ones; not answered. */
+  | {
+      readonly type: "own";
+      readonly port: MessagePort;
+      readonly counts: OwnCounts;
+      readonly dealt: Dealt | null;
+    }
+  /** Fetches the files of a work unit that comes next, while other work goes on. */
+  | {
+      readonly type: "fetch";
+      readonly id: number;
+      readonly lease: number;
+      readonly origin: string;
+      readonly weights: string;
+      readonly shard: string;
+    }
+  /** The files that were fetched for this lease are not needed any more; not answered. */
+  | { readonly type: "forget"; readonly lease: number }
   /** Ends the work in progress after the current step; what was done so far comes back as `trained` or `measured`. */
   | { readonly type: "stop" };
 
@@ -97,6 +162,11 @@ export type FromWorker =
       readonly sliceable: boolean;
       readonly stepMs: number;
       readonly parameters: number;
+      /** How many of them, the first, are trained; the others are statistics. */
+      readonly trainable: number;
+      /** Rows of the bundle's metrics: pairs in the sums of a training. */
+      readonly rows: number;
+      readonly metrics: readonly MetricSpec[];
     }
   | {
       readonly type: "progress";
@@ -111,6 +181,8 @@ export type FromWorker =
       readonly id: number;
       /** float32, local minus global; transferred. */
       readonly update: ArrayBuffer;
+      /** Where the training of a work unit ended, float32, transferred; null for a round's plan. */
+      readonly local: ArrayBuffer | null;
       /** How the client's control variate changes if the update counts; float32, transferred, null without one. */
       readonly change: ArrayBuffer | null;
       readonly examples: number;
@@ -129,7 +201,9 @@ export type FromWorker =
       readonly sums: Sums;
     }
   | { readonly type: "kept"; readonly id: number }
-  | { readonly type: "predicted"; readonly id: number; readonly output: Float32Array }
+  | { readonly type: "fetched"; readonly id: number }
+  /** Null where the model's answers are no classes. */
+  | { readonly type: "examined"; readonly id: number; readonly findings: Findings | null }
   | {
       readonly type: "failed";
       readonly id: number;

@@ -1,6 +1,7 @@
 /** One training step: the train graph, then the apply graph, on tensors that stay on the backend. */
 
 import {
+  clone,
   concat1d,
   dispose,
   reshape,
@@ -20,6 +21,7 @@ import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradien
 import { Graph, type GraphFiles, type Tensors } from "./graph";
 import type { PreparedBatch } from "./input/order";
 import { type Parts, PartwiseStep } from "./parts";
+import { type Bound, privateGradient } from "./private";
 
 /** What a step changes. Whoever holds it disposes it. */
 export interface Variables {
@@ -158,12 +160,18 @@ export class TrainingStep {
   }
 
   /** Runs one step and disposes the variables it started from. The caller owns the result. */
-  run(variables: Variables, batch: PreparedBatch, moment: Moment, corrections = NO_CORRECTIONS): StepResult {
+  run(
+    variables: Variables,
+    batch: PreparedBatch,
+    moment: Moment,
+    corrections = NO_CORRECTIONS,
+    bound: Bound | null = null,
+  ): StepResult {
     const result = tidy(() => {
       const { loss, metrics, ...next } =
         this.graphs instanceof FlatStep
-          ? this.#runFlat(this.graphs, variables, batch, moment, corrections)
-          : this.#runPartwise(this.graphs, variables, batch, moment, corrections);
+          ? this.#runFlat(this.graphs, variables, batch, moment, corrections, bound)
+          : this.#runPartwise(this.graphs, variables, batch, moment, corrections, bound);
       return { ...next, report: reportOf(loss, metrics) };
     });
     disposeVariables(variables);
@@ -177,9 +185,12 @@ export class TrainingStep {
     batch: PreparedBatch,
     moment: Moment,
     { mu, tensors }: Corrections,
+    bound: Bound | null,
   ) {
     const { learningRate, step, pastSteps } = moment;
-    const { gradient, loss, metrics, state } = this.gradient(variables, batch);
+    const { gradient, loss, metrics, state } = bound
+      ? this.#privateGradient(variables, batch, bound)
+      : this.gradient(variables, batch);
     const given = Object.entries(tensors) as [Correction, Tensor][];
     const { new_trainable, new_slots } = graphs.applyFor(given.map(([name]) => name)).run({
       ...(variables as unknown as Tensors),
@@ -205,23 +216,44 @@ export class TrainingStep {
     batch: PreparedBatch,
     moment: Moment,
     { mu, tensors }: Corrections,
+    bound: Bound | null,
   ) {
     const { trainable, slots } = partwise.cut(variables, this.bundle.optimizer.slots);
-    const outputs = this.#runTrain(partwise, trainable, variables.state, batch);
+    const { gradients, loss, metrics, state } = bound
+      ? this.#privateParts(partwise, { ...variables, trainable }, batch, bound)
+      : this.#gradientParts(partwise, trainable, variables.state, batch);
     const corrections = tensors as Readonly<Partial<Record<Correction, Parts>>>;
-    const next = partwise.apply(trainable, slots, partwise.gradients(outputs), corrections, {
+    const next = partwise.apply(trainable, slots, gradients, corrections, {
       learning_rate: Math.fround(moment.learningRate),
       step: moment.step,
       past_steps: moment.pastSteps,
       [INPUTS.mu]: mu,
     });
     return {
-      loss: outputs.loss as Tensor,
-      metrics: outputs.metrics,
+      loss,
+      metrics,
       trainable: next.trainable,
-      ...(outputs.new_state && { state: outputs.new_state }),
+      ...(state && { state }),
       ...(slots.length > 0 && { slots: next.slots }),
     };
+  }
+
+  #gradientParts(partwise: PartwiseStep, trainable: Parts, before: Tensor | undefined, batch: PreparedBatch) {
+    const outputs = this.#runTrain(partwise, trainable, before, batch);
+    const { loss, metrics, new_state: state } = outputs;
+    return { gradients: partwise.gradients(outputs), loss: loss as Tensor, metrics, state };
+  }
+
+  #privateParts(partwise: PartwiseStep, variables: Variables, batch: PreparedBatch, bound: Bound) {
+    const { gradient, ...others } = this.#privateGradient(variables, batch, bound);
+    return { gradients: partwise.cutVector(gradient as Tensor1D), ...others };
+  }
+
+  /** The state stays as it is, in a tensor of its own. */
+  #privateGradient(variables: Variables, batch: PreparedBatch, bound: Bound): Gradient {
+    const run = (part: PreparedBatch) => this.gradient(variables, part);
+    const found = privateGradient(run, batch, this.bundle.parameters.trainable, bound);
+    return { ...found, state: variables.state && clone(variables.state) };
   }
 
   #runTrain(

@@ -3,9 +3,11 @@
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../shared/bundle";
 import { combine, controlChange } from "../shared/control";
+import { elastic } from "../shared/elastic";
 import type { Plan, Sums } from "../shared/worker-messages";
 import { Watch } from "./health";
 import type { Feed } from "./input/feed";
+import { boundOf } from "./private";
 import {
   type Corrections,
   disposeCorrections,
@@ -27,6 +29,8 @@ export interface Progress {
 export interface Outcome {
   /** Local minus global. */
   readonly update: Float32Array<ArrayBuffer>;
+  /** Null for a round's plan. */
+  readonly local: Float32Array<ArrayBuffer> | null;
   /** Of the client's control variate, if it has one. */
   readonly change: Float32Array<ArrayBuffer> | null;
   /** Examples processed, each visit counted. */
@@ -58,16 +62,20 @@ export interface Training {
   readonly stopped: (steps: number, stepMs: number) => boolean;
 }
 
-/** Local minus global in one readback. Disposes the variables. */
-async function readUpdate(
-  watch: Watch,
-  variables: Variables,
-  weights: Float32Array,
-): Promise<Float32Array<ArrayBuffer>> {
+/** The local weights in one readback. Disposes the variables. */
+function readLocal(watch: Watch, variables: Variables): Promise<Float32Array> {
   const vector = tidy(() => flatVector(variables));
   disposeVariables(variables);
-  const local = await take(watch, vector);
-  return combine(local, weights, -1);
+  return take(watch, vector);
+}
+
+/** Throws an Error for people where the client's own weights are those of another model. */
+function beginning({ plan: { unit }, weights }: Training): Float32Array {
+  const start = unit?.start;
+  if (!start) return weights;
+  const own = new Float32Array(start.own);
+  if (own.length !== weights.length) throw new Error("The model is another one by now; reload the page.");
+  return elastic(own, weights, start.elasticity);
 }
 
 function correctionsOf({ bundle, step, weights, plan, variates }: Training): Promise<Corrections> {
@@ -91,9 +99,10 @@ async function trainWith(training: Training, corrections: Corrections): Promise<
   const { bundle, step, plan, weights, variates, feed } = training;
   const { steps: planned } = feed;
   const watch = new Watch();
+  const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
   const tally = new Tally();
   const stride = new Stride(tally);
-  let variables = startVariables(bundle, weights);
+  let variables = startVariables(bundle, beginning(training));
   let reading: Promise<void> = Promise.resolve();
   const record = async (report: Tensor1D, count: number): Promise<void> => {
     const values = await take(watch, report);
@@ -106,7 +115,7 @@ async function trainWith(training: Training, corrections: Corrections): Promise<
 
   for (let number = 1; number <= planned && !training.stopped(number - 1, stride.nextMs); number++) {
     const batch = await feed.next();
-    const result = step.run(variables, batch, { ...plan, step: number }, corrections);
+    const result = step.run(variables, batch, { ...plan, step: number }, corrections, bound);
     variables = result.variables;
     await reading;
     reading = record(result.report, batch.examples);
@@ -114,9 +123,11 @@ async function trainWith(training: Training, corrections: Corrections): Promise<
   }
   await reading;
   const { examples, steps, loss, sums } = tally;
-  const update = await readUpdate(watch, variables, weights);
+  const read = await readLocal(watch, variables);
+  const update = combine(read, weights, -1);
   watch.checkNumbers(update);
+  const local = plan.unit && Float32Array.from(read);
   const changes = variates !== null && steps > 0;
   const change = changes ? controlChange(variates.server, update, steps, plan.learningRate) : null;
-  return { update, change, examples, steps, planned, loss, sums, stepMs: stride.meanMs };
+  return { update, local, change, examples, steps, planned, loss, sums, stepMs: stride.meanMs };
 }

@@ -1,10 +1,8 @@
 /** A client's own control variates between rounds and visits, in the browser's IndexedDB. */
 
 import { combine } from "../shared/control";
+import { Keeping } from "../shared/keeping";
 import type { Control } from "../shared/worker-messages";
-
-const DATABASE = "minga";
-const STORE = "control-variates";
 
 /** One kept vector, and the version that its last counted update began with. */
 interface Kept {
@@ -12,31 +10,15 @@ interface Kept {
   readonly values: Float32Array<ArrayBuffer>;
 }
 
-function settled<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
-}
-
-async function within<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => Promise<T>): Promise<T> {
-  const opening = indexedDB.open(DATABASE, 1);
-  opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
-  const database = await settled(opening);
-  try {
-    return await work(database.transaction(STORE, mode).objectStore(STORE));
-  } finally {
-    database.close();
-  }
-}
+const variates = new Keeping<Kept>("minga", "control-variates");
 
 function read(name: string): Promise<Kept | undefined> {
-  return within("readonly", (store) => settled<Kept | undefined>(store.get(name))).catch(() => undefined);
+  return variates.get(name).catch(() => undefined);
 }
 
 /** A browser that keeps nothing starts at zero again. */
 async function write(name: string, kept: Kept): Promise<void> {
-  await within("readwrite", (store) => settled(store.put(kept, name))).catch(() => undefined);
+  await variates.put(name, kept).catch(() => undefined);
 }
 
 /**

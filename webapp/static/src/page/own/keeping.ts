@@ -1,8 +1,9 @@
 /** The choice to find one's files again on the next visit: a tick, what is kept, and a button that deletes it. */
 
-import { counted } from "../../shared/format";
 import type { OwnFile } from "../../shared/reader-messages";
+import { say } from "../../shared/words";
 import { part, write } from "../dom";
+import { toast } from "../toast";
 import { forgetFiles, keepFiles, keptFiles } from "./keep";
 
 export interface Keeping {
@@ -18,7 +19,7 @@ export function bindKeeping(section: HTMLElement, task: string, files: () => rea
   const kept = part(section, "own-kept");
 
   function tell(count: number, problem: string | null = null): void {
-    const keeps = `${counted(count, "file is", "files are")} kept in this browser.`;
+    const keeps = say.own.kept(count);
     write(part(section, "own-kept-line"), problem ?? keeps);
     kept.hidden = count === 0 && problem === null;
     part(section, "own-forget").hidden = count === 0;
@@ -31,10 +32,7 @@ export function bindKeeping(section: HTMLElement, task: string, files: () => rea
     } catch {
       box.checked = false;
       await forget();
-      tell(
-        0,
-        "This browser has no room for these files, so none is kept. They can be trained on all the same.",
-      );
+      tell(0, say.own.noRoom);
     }
   }
 
@@ -45,7 +43,10 @@ export function bindKeeping(section: HTMLElement, task: string, files: () => rea
   }
 
   box.addEventListener("change", () => void (box.checked ? keep() : forget()));
-  part(section, "own-forget").addEventListener("click", () => void forget());
+  part(section, "own-forget").addEventListener("click", async () => {
+    await forget();
+    toast(say.own.forgotten);
+  });
   return {
     async found() {
       const there = await keptFiles(task);

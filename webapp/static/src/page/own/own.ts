@@ -5,16 +5,23 @@ import { trainingWorker } from "../../network/trainer";
 import { number } from "../../shared/format";
 import type { DataSpec } from "../../shared/preprocess/declaration";
 import type { OwnFile, Report } from "../../shared/reader-messages";
+import { say } from "../../shared/words";
 import { part, write } from "../dom";
 import { addFiles, fromDrop, fromInput } from "./gather";
 import { bindKeeping } from "./keeping";
 import { previewNodes } from "./preview";
 import { accepted, folderClasses, problemTitle, summary, wanted } from "./words";
 
-/** What the training page needs of a volunteer's own examples. */
+/** What the training page needs of examples that do not come from the server. */
 export interface Own {
-  /** Examples to train on; 0 while there are none that will do. */
-  readonly examples: number;
+  /** The volunteer's own to train on; 0 while there are none that will do, null where the server deals them out. */
+  readonly examples: number | null;
+  /** Whether they are here. */
+  readonly ready: boolean;
+  /** Whether they are on their way. */
+  readonly busy: boolean;
+  /** Has them come, and says whether they are here then. */
+  prepare(): Promise<boolean>;
   /** A training worker that can ask for them. */
   spawn(): Worker;
   /** Other files cannot be chosen while these are trained on. */
@@ -51,6 +58,16 @@ class OwnFiles implements Own {
     return worker;
   };
 
+  readonly busy = false;
+
+  get ready(): boolean {
+    return this.examples > 0;
+  }
+
+  async prepare(): Promise<boolean> {
+    return this.ready;
+  }
+
   lock(training: boolean): void {
     this.#training = training;
     this.#enable();
@@ -68,7 +85,7 @@ class OwnFiles implements Own {
       if (!response.ok) throw new Error(`status ${response.status}`);
       this.#data = (await response.json()) as DataSpec;
     } catch {
-      this.#say("What this task needs cannot be fetched. Reload the page to try again.");
+      this.#say(say.own.notFetched);
       return;
     }
     write(part(this.section, "own-wanted"), wanted(this.#data));
@@ -116,7 +133,7 @@ class OwnFiles implements Own {
       if (dataTransfer === null || this.#training || this.#data === null) return;
       fromDrop(dataTransfer).then(
         (found) => this.#add(found),
-        () => this.#say("What you dropped cannot be read. Choose the files with the buttons instead."),
+        () => this.#say(say.own.notDropped),
       );
     });
   }
@@ -138,7 +155,7 @@ class OwnFiles implements Own {
     try {
       const report = await this.#reader.read(this.#data, files, (done, total) => {
         [bar.value, bar.max] = [done, total];
-        this.#say(`Reading: ${number(done)} of ${number(total)} files`);
+        this.#say(say.own.reading(done, total));
       });
       if (report === null) return;
       this.#report = report;
@@ -158,7 +175,7 @@ class OwnFiles implements Own {
   #show(report: Report): void {
     const none = this.#files.length === 0;
     const kind = (this.#data as DataSpec).preprocess.kind;
-    this.#say(none ? "Nothing is chosen yet." : summary(report, kind));
+    this.#say(none ? say.own.nothing : summary(report, kind));
     part(this.section, "own-line").classList.toggle("lacking", !none && report.missing !== null);
     part(this.section, "own-found").hidden = none;
     part(this.section, "own-problems").hidden = report.problemCount === 0;

@@ -1,8 +1,7 @@
 /** Shows what the model gets of the chosen files. */
 
-import { number, percent } from "../../shared/format";
-import { listed } from "../../shared/preprocess/labels";
 import type { CellPreview, Preview, Thumbnail } from "../../shared/reader-messages";
+import { say } from "../../shared/words";
 
 type Kind<K extends Preview["kind"]> = Extract<Preview, { kind: K }>;
 
@@ -37,14 +36,14 @@ function pictures({ thumbnails }: Kind<"image">): Node[] {
   const [first] = thumbnails;
   if (first === undefined) return [];
   return [
-    note(`As the model sees them, ${first.width} by ${first.height} pixels:`),
+    note(say.own.asSeen(first.width, first.height)),
     element("div", { className: "thumbnails" }, ...thumbnails.map(thumbnail)),
   ];
 }
 
 function cell({ raw, values }: CellPreview): HTMLElement {
   const shown = values.map((value) => Number(value.toPrecision(3))).join(" ");
-  const written = element("span", { text: raw ?? "empty", className: raw === null ? "empty" : "" });
+  const written = element("span", { text: raw ?? say.own.emptyCell, className: raw === null ? "empty" : "" });
   return element("td", {}, written, element("small", { text: shown, className: "detail" }));
 }
 
@@ -70,23 +69,20 @@ function rows({ columns, rows, unused }: Kind<"table">): Node[] {
   const scroll = element("div", { className: "scroll" }, table);
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", "First rows");
-  const others = unused.length > 0 ? [note(`Not used: ${listed(unused)}.`)] : [];
-  return [note("The first rows; below each cell, the numbers that the model gets:"), scroll, ...others];
+  scroll.setAttribute("aria-label", say.own.firstRows);
+  const others = unused.length > 0 ? [note(say.own.unused(unused))] : [];
+  return [note(say.own.rowsBecome), scroll, ...others];
 }
 
 function tokens({ tokens, count, unknown }: Kind<"text">): Node[] {
   if (tokens.length === 0) return [];
   const marks = tokens.map(({ text, id, unknown }) => {
     const mark = element("li", { text: visible(text), className: unknown ? "unknown" : "" });
-    mark.title = unknown ? `${id}: not in the task's vocabulary` : `${id}`;
+    mark.title = unknown ? say.own.unknownToken(id) : `${id}`;
     return mark;
   });
-  const share = unknown > 0 ? ` ${percent(unknown)} of them are not in the task’s vocabulary.` : "";
-  return [
-    note(`${number(count)} tokens.${share} The first ones:`),
-    element("ol", { className: "tokens" }, ...marks),
-  ];
+  const line = unknown > 0 ? say.own.tokensUnknown(count, unknown) : say.own.tokens(count);
+  return [note(line), element("ol", { className: "tokens" }, ...marks)];
 }
 
 /** White space as signs, so that it is seen. */

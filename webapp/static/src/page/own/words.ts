@@ -1,21 +1,8 @@
 /** What the part of the page for own files says. Pure. */
 
-import { counted, number } from "../../shared/format";
 import type { DataSpec, Preprocess } from "../../shared/preprocess/declaration";
-import { listed } from "../../shared/preprocess/labels";
 import type { Report } from "../../shared/reader-messages";
-
-const THINGS: Readonly<Record<Preprocess["kind"], readonly [one: string, many: string]>> = {
-  image: ["picture", "pictures"],
-  table: ["row", "rows"],
-  text: ["passage", "passages"],
-  array: ["example", "examples"],
-};
-
-/** `1 picture`, `40 pictures`. */
-export function things(kind: Preprocess["kind"], count: number): string {
-  return counted(count, ...THINGS[kind]);
-}
+import { say } from "../../shared/words";
 
 /** Classes that files have by their folders; none where their label is no class, or stands in the file. */
 export function folderClasses(preprocess: Preprocess): readonly string[] {
@@ -42,42 +29,38 @@ export function accepted({ kind }: Preprocess): string {
 /** What the task needs, in sentences. */
 export function wanted({ preprocess, volunteer }: DataSpec): string {
   const { minimum, maximum } = volunteer;
-  const much = `${number(minimum)} to ${things(preprocess.kind, maximum)}`;
-  return `This task needs ${much} from each device. ${how(preprocess)}`;
+  return `${say.own.wanted(minimum, preprocess.kind, maximum)} ${how(preprocess)}`;
 }
 
 function how(preprocess: Preprocess): string {
-  const classes = folderClasses(preprocess);
-  const byFolder =
-    `Put them into folders named ${listed(classes)}, or choose a class below before you add files. ` +
-    "You may add more, one after the other.";
   switch (preprocess.kind) {
     case "image":
-      return byFolder;
-    case "table":
-      return `Choose a CSV file whose first row names the columns; it needs ${listed([
-        ...preprocess.columns.map(({ column }) => column),
-        ...preprocess.label_columns,
-      ])}.`;
+      return say.own.byFolder(folderClasses(preprocess));
+    case "table": {
+      const columns = preprocess.columns.map(({ column }) => column);
+      return say.own.table([...columns, ...preprocess.label_columns]);
+    }
     case "text":
-      if (preprocess.text_column !== null) {
-        return `Choose a CSV file with the columns ${preprocess.text_column} and ${preprocess.label_column}.`;
-      }
-      return preprocess.label === null ? "Choose text files (UTF-8)." : byFolder;
+      if (preprocess.text_column !== null)
+        return say.own.textTable(preprocess.text_column, preprocess.label_column ?? "");
+      return preprocess.label === null ? say.own.texts : say.own.byFolder(folderClasses(preprocess));
     case "array":
-      return `Choose .npz files with the arrays ${listed([...preprocess.x, ...preprocess.y])}.`;
+      return say.own.arrays([...preprocess.x, ...preprocess.y]);
   }
 }
 
 /** One line on what became of the files. */
 export function summary({ missing, examples, counts }: Report, kind: Preprocess["kind"]): string {
   if (missing !== null) return missing;
-  const held = counts.holdout > 0 ? `, ${number(counts.holdout)} kept aside to measure on` : "";
-  return `${things(kind, examples)} ready: ${number(counts.train)} to learn from${held}.`;
+  const { train, holdout } = counts;
+  return holdout > 0
+    ? say.own.readyHeld(kind, examples, train, holdout)
+    : say.own.ready(kind, examples, train);
 }
 
 /** Heading over what is wrong. */
 export function problemTitle({ problemCount, problems }: Report): string {
-  const title = counted(problemCount, "thing is not as it should be", "things are not as they should be");
-  return problemCount > problems.length ? `${title}, such as` : title;
+  return problemCount > problems.length
+    ? say.own.problemsSuchAs(problemCount)
+    : say.own.problems(problemCount);
 }

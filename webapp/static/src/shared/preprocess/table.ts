@@ -77,18 +77,27 @@ function inColumn<T>(name: string, work: () => T): T {
   }
 }
 
+/** The stored values of each column of the rule, given its cell. Throws DataProblem that names the column. */
+export function encodeCells(rule: TableRule, cells: readonly string[]): number[][] {
+  return rule.columns.map((column, i) =>
+    inColumn(column.column, () => {
+      const cell = cells[i] ?? "";
+      const missing = rule.missing.includes(cell);
+      return column.kind === "number"
+        ? encodeNumber(column, cell, missing, rule.decimal)
+        : encodeCategory(column, cell, missing);
+    }),
+  );
+}
+
 /** The stored values of row `index` (from 0). Throws DataProblem that names the column. */
 export function encodeRow(table: Table, rule: TableRule, index: number): RowValues {
   const row = table.rows[index] as readonly string[];
   checkWidth(row, table.header);
   const cell = (i: number) => row[table.positions[i] as number] as string;
-  const columns = rule.columns.map((column, i) =>
-    inColumn(column.column, () => {
-      const missing = rule.missing.includes(cell(i));
-      return column.kind === "number"
-        ? encodeNumber(column, cell(i), missing, rule.decimal)
-        : encodeCategory(column, cell(i), missing);
-    }),
+  const columns = encodeCells(
+    rule,
+    rule.columns.map((_, i) => cell(i)),
   );
   const labels = rule.label.map((label, i) =>
     inColumn(rule.label_columns[i] as string, () => {

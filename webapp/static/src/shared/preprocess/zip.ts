@@ -1,4 +1,4 @@
-/** The files of a ZIP archive, as NumPy writes them (.npz): stored or deflated, found by the central directory. */
+/** The files of a ZIP archive, such as NumPy's .npz: stored or deflated, found by the central directory. */
 
 import { DataProblem } from "./problem";
 
@@ -9,6 +9,7 @@ const STORED = 0;
 const DEFLATED = 8;
 /** Sizes of so much are in a part of the directory that we do not read. */
 const TOO_LARGE = 0xffffffff;
+const NO_ZIP = "This is no zip file, or it is damaged. Make it anew";
 const decoder = new TextDecoder();
 
 interface Entry {
@@ -99,6 +100,41 @@ function find(all: readonly Entry[], name: string): Entry {
   if (entry !== undefined) return entry;
   const there = all.map((one) => `'${one.name.replace(/\.npy$/, "")}'`).join(", ");
   throw new DataProblem(`It has no array '${name.replace(/\.npy$/, "")}'; it holds ${there || "nothing"}`);
+}
+
+/** A member of an archive that is unpacked when it is wanted. */
+export interface Member {
+  readonly name: string;
+  readonly bytes: () => Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A path that stays where it is: nobody may name files elsewhere. */
+function strays(name: string): boolean {
+  return name.startsWith("/") || name.split("/").includes("..") || /[\\:\0]/.test(name);
+}
+
+/** All files of an archive, of `most` bytes together at most. Throws DataProblem where it is damaged or holds more. */
+export function members(bytes: Uint8Array<ArrayBuffer>, most: number): Member[] {
+  const files = listed(bytes).filter(({ name }) => !name.endsWith("/"));
+  if (files.some(({ name }) => strays(name))) throw new DataProblem("It holds a path that leads elsewhere");
+  const size = files.reduce((sum, { unpacked }) => sum + unpacked, 0);
+  if (size > most) throw tooLarge(size, most);
+  return files.map((entry) => ({ name: entry.name, bytes: () => whole(bytes, entry) }));
+}
+
+function listed(bytes: Uint8Array<ArrayBuffer>): Entry[] {
+  try {
+    return entries(bytes);
+  } catch {
+    // Offsets that point outside, too.
+    throw new DataProblem(NO_ZIP);
+  }
+}
+
+async function whole(bytes: Uint8Array<ArrayBuffer>, entry: Entry): Promise<Uint8Array<ArrayBuffer>> {
+  return unpack(bytes, entry).catch(() => {
+    throw new DataProblem(NO_ZIP);
+  });
 }
 
 /**

@@ -107,7 +107,8 @@ export function takeTurns(labels: readonly string[]): number[] {
   return turns;
 }
 
-function rgba(values: Uint8Array, channels: number): Uint8ClampedArray<ArrayBuffer> {
+/** Stored values of a picture as pixels to be shown. */
+export function rgba(values: Uint8Array, channels: number): Uint8ClampedArray<ArrayBuffer> {
   const count = values.length / channels;
   const out = new Uint8ClampedArray(4 * count).fill(255);
   for (let i = 0; i < count; i++) {

@@ -1,0 +1,67 @@
+/** A worker that answers each question once, as promises. Owns the worker: `terminate` ends it, and all that it knows. */
+
+interface Message {
+  readonly type: string;
+  readonly id: number;
+}
+/** A message without its number. */
+type Asked<M> = M extends Message ? Omit<M, "id"> : never;
+export type QuestionOf<To extends Message, Q> = Extract<Asked<To>, { readonly type: Q }>;
+
+interface Pending<From> {
+  readonly resolve: (answer: From) => void;
+  readonly reject: (problem: Error) => void;
+}
+
+/** `Answers` says by which type each question is answered. */
+export class Asking<To extends Message, From extends Message, Answers extends Record<string, From["type"]>> {
+  readonly #worker: Worker;
+  readonly #name: string;
+  readonly #pending = new Map<number, Pending<From>>();
+  #last = 0;
+
+  /** `name` is what people read of a worker that fails. */
+  constructor(name: string, worker: Worker) {
+    this.#name = name;
+    this.#worker = worker;
+    this.#worker.onmessage = ({ data }: MessageEvent<From>) => this.#receive(data);
+    this.#worker.onerror = ({ message }) =>
+      this.#failAll(`The ${name} failed: ${message || "it could not be started"}.`);
+  }
+
+  /** Rejects with a sentence where the worker fails or is ended. */
+  ask<Q extends keyof Answers>(
+    question: QuestionOf<To, Q>,
+    transfer: Transferable[] = [],
+  ): Promise<Extract<From, { readonly type: Answers[Q] }>> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve: resolve as Pending<From>["resolve"], reject });
+      this.#worker.postMessage({ ...question, id }, transfer);
+    });
+  }
+
+  terminate(): void {
+    this.#worker.terminate();
+    this.#failAll(`The ${this.#name} was ended.`);
+  }
+
+  /** Why an answer is none. */
+  protected refusal(_answer: From): Error | null {
+    return null;
+  }
+
+  #receive(answer: From): void {
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    const refusal = this.refusal(answer);
+    if (refusal === null) pending?.resolve(answer);
+    else pending?.reject(refusal);
+  }
+
+  #failAll(reason: string): void {
+    for (const { reject } of this.#pending.values()) reject(new Error(reason));
+    this.#pending.clear();
+  }
+}

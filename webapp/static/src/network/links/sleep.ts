@@ -1,0 +1,17 @@
+/** Tells links when the page sleeps, wakes, or gets another network. */
+
+import type { Links } from "./links";
+
+/** Listens until the returned function is called. */
+export function watchSleep(links: Links): () => void {
+  const listening = new AbortController();
+  const { signal } = listening;
+  const wake = () => {
+    if (document.visibilityState === "visible") links.wake();
+  };
+  document.addEventListener("visibilitychange", wake, { signal });
+  document.addEventListener("resume", () => links.wake(), { signal });
+  document.addEventListener("freeze", () => links.sleep(), { signal });
+  addEventListener("online", () => links.wake(), { signal });
+  return () => listening.abort();
+}

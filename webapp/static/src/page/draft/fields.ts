@@ -1,0 +1,103 @@
+/** Fields of a step that each stand for a key of the task file: `data-key="training.epochs"`. */
+
+import type { Frame } from "./frame";
+import { isTable, merged, type Table, tableAt, type Value } from "./record";
+
+type Field = HTMLInputElement | HTMLSelectElement;
+
+/** Owns what its fields show, and what of it is not saved yet. */
+export class Fields {
+  #waiting = 0;
+  #task: Table;
+
+  /** `changed` is called after each change, by a field or by another window. */
+  constructor(
+    private readonly root: ParentNode,
+    private readonly frame: Frame,
+    private readonly changed: () => void,
+  ) {
+    this.#task = frame.draft().task;
+    root.addEventListener("input", (event) => this.#heard(event.target));
+    frame.onChange(() => {
+      if (this.#waiting > 0) return;
+      this.#task = frame.draft().task;
+      this.#fill();
+      changed();
+    });
+    this.#fill();
+  }
+
+  /** The task file with all that was written, saved or not yet. */
+  get task(): Table {
+    return this.#task;
+  }
+
+  /** Changes the task file as a field would; the fields follow. */
+  async change(change: Table): Promise<void> {
+    this.#task = merged(this.#task, change);
+    this.#fill();
+    this.changed();
+    this.#waiting += 1;
+    try {
+      await this.frame.save({ task: change });
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #heard(target: EventTarget | null): void {
+    if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement)) return;
+    const key = target.dataset.key;
+    if (key === undefined || target.validity.badInput) return;
+    const value = saidBy(target);
+    void this.change(
+      target.dataset.whole === undefined ? changeOf(key, value) : wholly(this.#task, key, value),
+    );
+  }
+
+  #fill(): void {
+    for (const field of this.root.querySelectorAll<Field>("[data-key]")) {
+      if (field !== document.activeElement || field.type === "checkbox") fill(field, this.#task);
+    }
+  }
+}
+
+/** What is at `key`, such as `training.epochs`. */
+export function valueAt(task: Table, key: string): Value | undefined {
+  const names = key.split(".");
+  return tableAt(task, ...names.slice(0, -1))[names.at(-1) ?? ""];
+}
+
+/** The change that puts `value` at `key`; null takes it out. */
+export function changeOf(key: string, value: Value): Table {
+  return key.split(".").reduceRight<Value>((inner, name) => ({ [name]: inner }), value) as Table;
+}
+
+/** As `changeOf`, with what else the table says taken out: it does not go with this value, nor does it without any. */
+export function wholly(task: Table, key: string, value: Value): Table {
+  const names = key.split(".");
+  const path = names.slice(0, -1);
+  if (value === null) return changeOf(path.join("."), null);
+  const others = Object.fromEntries(Object.keys(tableAt(task, ...path)).map((name) => [name, null]));
+  return changeOf(path.join("."), { ...others, [names.at(-1) ?? ""]: value });
+}
+
+function fill(field: Field, task: Table): void {
+  const found = valueAt(task, field.dataset.key ?? "") ?? null;
+  const value = isTable(found) ? (found.name ?? null) : Array.isArray(found) ? found.join(", ") : found;
+  const shown = value === null ? (field.dataset.usual ?? "") : `${value}`;
+  if (!(field instanceof HTMLInputElement)) field.value = shown;
+  else if (field.type === "checkbox") field.checked = shown === "true";
+  else if (field.type === "radio") field.checked = field.value === shown;
+  else if (field.value !== shown) field.value = shown;
+}
+
+/** What a field says; null where it is as it would be anyway. */
+function saidBy(field: Field): Value {
+  const text =
+    field instanceof HTMLInputElement && field.type === "checkbox" ? `${field.checked}` : field.value;
+  if (text.trim() === "" || text === field.dataset.usual) return null;
+  if (field.dataset.list !== undefined) return text.split(/[\s,]+/).filter((one) => one !== "");
+  if (field instanceof HTMLInputElement && field.type === "number") return Number(text);
+  return field.type === "checkbox" ? text === "true" : text;
+}

@@ -1,0 +1,133 @@
+/** What `GET /api/drafts/{id}` answers (docs/reference/drafts.md). */
+
+export type Value = string | number | boolean | null | readonly Value[] | Table;
+/** A table of a task file. */
+export interface Table {
+  readonly [key: string]: Value;
+}
+
+export type StepName = "model" | "data" | "preprocess" | "plan" | "privacy" | "about" | "trial" | "review";
+export type FileKind = "model" | "data";
+export type JobKind = "convert" | "look" | "show" | "cut" | "rehearse";
+export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
+export type ItemState = "done" | "todo" | "running" | "failed";
+
+/** A line of the checklist: `text` is a sentence, `step` the step in which it is dealt with. */
+export interface Item {
+  readonly key: string;
+  readonly state: ItemState;
+  readonly text: string;
+  readonly step: StepName;
+}
+
+/** A file that is here whole; times are Unix seconds. */
+export interface Stored {
+  readonly name: string;
+  readonly suffix: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly stored: number;
+}
+
+/** A file on its way: `offset` of its `bytes` are here. */
+export interface Upload {
+  readonly name: string;
+  readonly bytes: number;
+  readonly offset: number;
+  readonly began: number;
+  readonly sha256: string | null;
+}
+
+export interface Job {
+  readonly state: JobState;
+  readonly of: string;
+  readonly asked: number;
+  readonly ended: number | null;
+  readonly log: readonly { readonly at: number; readonly text: string }[];
+  readonly restarts: number;
+  readonly result: Table | null;
+}
+
+/** One array of an example. */
+export interface Port {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+}
+
+/** Of the bundle (docs/reference/bundle.md). */
+export interface Converted {
+  readonly batch_size: number;
+  readonly inputs: readonly Port[];
+  readonly labels: readonly Port[];
+  readonly outputs: readonly (Port & { readonly loss: string | null })[];
+  readonly metrics: readonly { readonly name: string }[];
+  readonly optimizer: Table;
+}
+
+export interface DraftRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly changed: number;
+  readonly task: Table;
+  readonly readme: string;
+  readonly files: Readonly<Partial<Record<FileKind, Stored>>>;
+  readonly uploads: Readonly<Partial<Record<FileKind, Upload>>>;
+  readonly jobs: Readonly<Partial<Record<JobKind, Job>>>;
+  readonly piece_bytes: number;
+  readonly checklist: readonly Item[];
+  /** `free`: nothing has to be done there. */
+  readonly steps: readonly { readonly name: StepName; readonly state: ItemState | "free" }[];
+  readonly standing: string;
+  readonly onward: boolean;
+  /** What the converted model takes and gives; null before. */
+  readonly model: Converted | null;
+  readonly devices: Table | null;
+}
+
+/** Whether a job waits or runs. */
+export function isLive(job: Job | undefined): boolean {
+  return job !== undefined && (job.state === "waiting" || job.state === "running");
+}
+
+export function isTable(value: Value | undefined): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The table under these keys, or an empty one. */
+export function tableAt(table: Table, ...keys: readonly string[]): Table {
+  let found: Value | undefined = table;
+  for (const key of keys) found = isTable(found) ? found[key] : undefined;
+  return isTable(found) ? found : {};
+}
+
+/** `table` with `change` in it (RFC 7396): tables are merged, null takes a key out, all else takes its place. */
+export function merged(table: Table, change: Table): Table {
+  const result: Record<string, Value> = { ...table };
+  for (const [key, value] of Object.entries(change)) {
+    const before = result[key];
+    if (value === null) delete result[key];
+    else result[key] = isTable(value) ? merged(isTable(before) ? before : {}, value) : value;
+  }
+  return result;
+}
+
+/** The change that has `after` stand where `before` does, and nothing else. */
+export function replacing(before: Table, after: Table): Table {
+  const gone = Object.keys(before).filter((key) => !(key in after));
+  const parts = Object.entries(after).map(([key, value]): [string, Value] => {
+    const old = before[key];
+    return [key, isTable(value) && isTable(old) ? replacing(old, value) : value];
+  });
+  return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(parts) };
+}
+
+/** `first` with `second` after it, as one change; what is taken out stays so. */
+export function joined(first: Table, second: Table): Table {
+  const result: Record<string, Value> = { ...first };
+  for (const [key, value] of Object.entries(second)) {
+    const before = result[key];
+    result[key] = isTable(value) && isTable(before) ? joined(before, value) : value;
+  }
+  return result;
+}

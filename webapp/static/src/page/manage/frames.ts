@@ -1,0 +1,94 @@
+/** What a dashboard is told (docs/reference/http.md, A dashboard). */
+
+export interface Participant {
+  readonly client: string;
+  readonly kind: string | null;
+  readonly backend: string | null;
+  readonly device: string | null;
+  readonly status: string | null;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly late: number;
+  readonly examples: number;
+  readonly sent: number;
+  readonly received: number;
+  readonly banned: string | null;
+}
+
+export interface Alert {
+  readonly id: number;
+  readonly trouble: string;
+  readonly text: string;
+  readonly at: number;
+  readonly cleared: number | null;
+  readonly acknowledged: number | null;
+}
+
+export type Counts = Readonly<Record<string, number>>;
+
+export interface Now {
+  readonly type: "now";
+  readonly state: string;
+  readonly reason: string;
+  readonly orders: readonly string[];
+  readonly phase: string;
+  readonly round: number;
+  readonly version: number;
+  readonly rounds: number;
+  readonly needed: number;
+  readonly here: number;
+  readonly received: number;
+  readonly sent: number;
+  readonly carried: number;
+  readonly totals: {
+    readonly accepted: number;
+    readonly examples: number;
+    readonly watt_hours: readonly [number, number];
+    readonly refusals: Counts;
+    readonly backends: Counts;
+  };
+  readonly alerts: readonly Alert[];
+  readonly undelivered: string | null;
+  readonly participants: readonly Participant[];
+}
+
+export interface Round {
+  readonly round: number;
+  readonly cohort: number;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly seconds: number;
+  readonly ended: number;
+  readonly losses: Counts;
+}
+
+export interface Point {
+  readonly version: number;
+  readonly round: number;
+  readonly created: number;
+  /** Whether its weights are. */
+  readonly kept: boolean;
+  /** The earlier version that it is again; null for one that was trained. */
+  readonly restores: number | null;
+  /** Whether a roll-back left it behind. */
+  readonly left: boolean;
+  readonly training_loss: number | null;
+  readonly loss: number | null;
+  readonly metrics: Readonly<Record<string, number | null>>;
+}
+
+export interface History {
+  readonly type: "history";
+  readonly rounds: readonly Round[];
+  readonly curve: readonly Point[];
+}
+
+/** Who looks may not any more. */
+export interface Ended {
+  readonly type: "ended";
+  readonly reason: string;
+}
+
+export type Frame = Now | History;

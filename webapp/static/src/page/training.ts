@@ -1,0 +1,44 @@
+/** What all training pages have: the card, the curves, and what every session is given. */
+
+import { SocketTransport, socketAddress } from "../network/socket";
+import type { StayOptions } from "../network/stay";
+import { ownToken } from "../network/token";
+import { Trainer } from "../network/trainer";
+import { Control } from "./control";
+import { part } from "./dom";
+import { Mine } from "./mine";
+import { keepFresh } from "./refresh";
+import { showVersions } from "./versions";
+
+export interface Training {
+  readonly root: HTMLElement;
+  readonly task: string;
+  readonly control: Control;
+  /** Fetches the figures of the page now. */
+  readonly refresh: () => Promise<void>;
+  readonly options: Omit<StayOptions<never>, "heard">;
+}
+
+/** Binds them; `protocol` is what is spoken on the task's socket. */
+export function bindTraining(protocol: string): Training {
+  const root = part(document, "train");
+  const task = root.dataset.task ?? "";
+  const control = new Control(root);
+  const mine = new Mine(root);
+  const drawVersions = showVersions(() => mine.rounds);
+  const refresh = keepFresh(20, drawVersions);
+  const options: Training["options"] = {
+    transport: new SocketTransport(socketAddress(location.origin, task), protocol),
+    trainer: (recovered) => new Trainer(recovered, control.own?.spawn),
+    origin: location.origin,
+    token: ownToken(),
+    agent: "minga-page/0.1",
+    changed: control.changed,
+    progressed: ({ loss }) => control.learned(loss),
+    learned: (learned) => {
+      mine.add(learned);
+      drawVersions();
+    },
+  };
+  return { root, task, control, refresh, options };
+}

@@ -1,0 +1,49 @@
+/**
+ * What the leader of a view of a group knows, besides what every member does (allreduce.ts): it gathers answers for the step
+ * `ballot`, then plans it, then waits until all hold it. `backend/protocols/allreduce_leader.py` is the twin.
+ */
+
+import { toHex } from "../shared/crypto/bytes";
+import type { Answer, Ballot, Digest, Gift } from "./allreduce-plan";
+import { Troubles } from "./allreduce-troubles";
+
+export class Leadership {
+  /** Who answered this step's `ask` (or asked for this view by `change`). */
+  readonly answers = new Map<number, Answer>();
+  /** Who holds all of this step, and what. */
+  readonly accepted = new Map<number, readonly Digest[]>();
+  gifts: readonly Gift[] = [];
+  readonly troubles = new Troubles();
+  /** Something was complained of that this step's plan does not know. */
+  news = false;
+  /** Complaints of slow members were passed over once, for want of others. */
+  passedOver = false;
+
+  /** `planned` says which of the two it waits for. */
+  constructor(
+    public ballot: Ballot,
+    public since: number,
+    public planned = false,
+  ) {}
+
+  /** Something is wrong between two members, or with the second. */
+  complained(by: number, of: number, fault: "gone" | "slow" | "unfit"): void {
+    if (this.troubles.add(by, of, fault)) this.news = true;
+  }
+
+  /** The next step begins with everybody's answers. */
+  again(now: number): void {
+    this.ballot = [this.ballot[0], this.ballot[1] + 1];
+    this.since = now;
+    this.planned = false;
+    this.news = false;
+    this.answers.clear();
+    this.accepted.clear();
+  }
+
+  /** Whether all hold the same; null while somebody has not said so. */
+  agreed(alive: readonly number[]): boolean | null {
+    if (!alive.every((place) => this.accepted.has(place))) return null;
+    return new Set(alive.map((place) => this.accepted.get(place)?.map(toHex).join())).size === 1;
+  }
+}

@@ -1,0 +1,345 @@
+/**
+ * What a peer of a mesh does, without I/O: a pure reducer. `backend/protocols/mesh_member.py` is its mirror.
+ *
+ * It trains by the server's plans, averages in the groups that the server names, and goes on with both while the server is
+ * away. The host (network/mesh/session.ts) performs the effects in order and reports events; tests/vectors/mesh_member.json
+ * holds conversations that both languages replay.
+ */
+
+import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../shared/wire-mesh";
+import {
+  away,
+  type Contacting,
+  disconnected,
+  dismissed,
+  expects,
+  greeted,
+  left,
+  NO_CONTACT,
+  say,
+  started,
+  welcomed,
+} from "./contact";
+import { type Exam, examine, forgetExam, isMeasuring, measured, NO_EXAM } from "./exam";
+import type {
+  Agreement,
+  Averaged,
+  Effect,
+  Enter,
+  Entered,
+  Event,
+  Failed,
+  Trained,
+} from "./mesh-member-events";
+import type { Evaluate, Ready, Train } from "./participant-events";
+import { reducer, type Step as StepOf } from "./reducer";
+
+/** What the peer does, in the word that its page explains. */
+export type Phase =
+  | "stopped"
+  | "connecting"
+  | "offline"
+  | "loading"
+  | "waiting"
+  | "training"
+  | "trained"
+  | "averaging"
+  | "evaluating"
+  | "finished";
+
+/** One peer of one task's mesh, over as many connections as it takes. */
+export interface State extends Contacting {
+  readonly enter: Enter | null;
+  readonly entered: Entered | null;
+  readonly ready: Ready | null;
+  /** Whether this connection's server knows that: in a group it waits until that has ended. */
+  readonly saidReady: boolean;
+  /** In hand until its round is over. */
+  readonly plan: Train | null;
+  readonly trained: Trained | null;
+  /** From its order to its result. */
+  readonly group: GroupOrder | null;
+  /** That result, until the server needs no repetition of it. */
+  readonly report: Averaged | Failed | null;
+  readonly exam: Exam;
+  /** Whether that is what the peers agreed on without the server: then it is nothing to the server. */
+  readonly byPeers: boolean;
+  readonly finished: boolean;
+  /** Groups that ended with a result for this peer, and without. */
+  readonly averaged: number;
+  readonly failed: number;
+}
+
+export const INITIAL: State = {
+  contact: NO_CONTACT,
+  enter: null,
+  entered: null,
+  ready: null,
+  saidReady: false,
+  plan: null,
+  trained: null,
+  group: null,
+  report: null,
+  exam: NO_EXAM,
+  byPeers: false,
+  finished: false,
+  averaged: 0,
+  failed: 0,
+  reason: null,
+};
+
+type Step = StepOf<State, Effect>;
+const { step, chain } = reducer<State, Effect>();
+
+export function phase(state: State): Phase {
+  const without = away(state.contact);
+  // What the peers agreed on goes on without the server.
+  const goesOn = state.byPeers && (isAtWork(state) || isMeasuring(state.exam));
+  return without === null || (without !== "stopped" && goesOn) ? work(state) : without;
+}
+
+/** What it does while it is connected, or would do. */
+export function work(state: State): Phase {
+  if (state.ready === null) return "loading";
+  if (state.finished) return "finished";
+  if (state.group !== null) return "averaging";
+  if (isAtWork(state)) return state.trained ? "trained" : "training";
+  return isMeasuring(state.exam) ? "evaluating" : "waiting";
+}
+
+function isAtWork({ group, plan, report }: State): boolean {
+  return group !== null || (plan !== null && report === null);
+}
+
+/** Whether it trains or averages now. */
+export function isBusy(state: State): boolean {
+  return isAtWork(state) && (state.trained === null || state.group !== null);
+}
+
+/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+export function handle(state: State, event: Event): Step {
+  switch (event.type) {
+    case "start":
+      return started(state, { enter: event.enter, finished: false, byPeers: false });
+    case "connected":
+      return connected(state);
+    case "frame":
+      return frame(state, event.frame);
+    case "agreed":
+      return agreed(state, event.frame);
+    case "loaded":
+      return loaded(state, { ...event, type: "ready" });
+    case "trained":
+      return trained(state, event);
+    case "averaged":
+      return averaged(state, event);
+    case "failed":
+      return failed(state, event);
+    case "certified":
+      return certified(state, event.certificate);
+    case "measured":
+      return measured(state, event);
+    case "disconnected":
+      // Training and averaging go on: neither needs the server.
+      return disconnected(state, event.random, { saidReady: false });
+    case "stop":
+      return chain(state, left, forgetAll);
+  }
+}
+
+function connected(state: State): Step {
+  const enter = state.enter && { ...state.enter, backend: state.ready?.backend ?? state.enter.backend };
+  return greeted(state, enter, { enter });
+}
+
+function loaded(state: State, ready: Ready): Step {
+  if (state.entered === null || state.ready !== null) return step(state);
+  return sayReady({ ...state, ready });
+}
+
+function trained(state: State, event: Omit<Trained, "base">): Step {
+  const { plan, enter } = state;
+  if (plan === null || state.trained !== null || event.round !== plan.round) return step(state);
+  const report: Trained = { ...event, base: plan.weights };
+  // What a newcomer fetched for its plan it can hand on.
+  const fetched = { round: Math.max(0, plan.round - 1), holds: plan.weights, certificate: null };
+  const next = enter && enter.holds !== plan.weights ? { ...enter, ...fetched } : enter;
+  return say({ ...state, trained: report, enter: next }, report);
+}
+
+function averaged(state: State, event: Averaged): Step {
+  if (!inHand(state, event)) return step(state);
+  const holding = { round: event.round, holds: event.weights, certificate: null };
+  const enter = state.enter && { ...state.enter, ...holding };
+  return reported({ ...state, averaged: state.averaged + 1, enter }, event);
+}
+
+function failed(state: State, event: Failed): Step {
+  if (!inHand(state, event)) return step(state);
+  return reported({ ...state, failed: state.failed + 1, reason: event.reason }, event);
+}
+
+function inHand({ group }: State, { round, group: number }: Averaged | Failed): boolean {
+  return group !== null && group.round === round && group.group === number;
+}
+
+function reported(state: State, report: Averaged | Failed): Step {
+  const byPeers = state.byPeers && state.contact.link !== "open";
+  return chain(
+    { ...state, group: null, report, byPeers },
+    // In this order: with the report the server knows what this peer holds before it makes new plans.
+    (now) => say(now, report),
+    (now) => (now.saidReady ? step(now) : sayReady(now)),
+  );
+}
+
+function certified(state: State, certificate: Certificate): Step {
+  const { enter } = state;
+  return step(enter?.holds === certificate.weights ? { ...state, enter: { ...enter, certificate } } : state);
+}
+
+function sayReady(state: State): Step {
+  if (state.ready === null || state.contact.link !== "open") return step(state);
+  return say({ ...state, saidReady: true }, state.ready);
+}
+
+function frame(state: State, message: ServerToPeer): Step {
+  if (!expects(state.contact, message.type, "entered")) return step(state);
+  switch (message.type) {
+    case "closing":
+      return dismissed(state, message, forgetAll);
+    case "entered":
+      return entered(state, message);
+    case "train":
+      return train(state, message);
+    case "group":
+      return group(state, message);
+    case "deposit":
+      return step(state, { type: "deposit", weights: message.weights });
+    case "evaluate":
+      return evaluate(state, message);
+    case "version":
+      return chain(
+        state,
+        (now) => forgetExam(now, message.version - 1),
+        (now) => over(now, message.round),
+      );
+    case "abandoned":
+      return over(state, message.round);
+    case "evaluated":
+      return message.source === "clients" ? forgetExam(state, message.version) : step(state);
+    case "state": {
+      const finished = message.phase === "finished";
+      return chain(
+        { ...state, finished },
+        (now) => forgetExam(now, message.version - 1),
+        (now) => (finished ? forgetAll(now) : over(now, message.round - 1)),
+      );
+    }
+    case "members":
+    case "signalled":
+    case "relayed":
+    case "unreachable":
+      // The host's links deal with these.
+      return step(state);
+  }
+}
+
+/** Stands for what the server would say; while that is there, it says so itself. */
+function agreed(state: State, message: Agreement): Step {
+  const { link } = state.contact;
+  const alone = link === "lost" || link === "greeted";
+  if (!alone || state.ready === null || state.finished) return step(state);
+  const next = { ...state, byPeers: true };
+  switch (message.type) {
+    case "train":
+      return train(next, message);
+    case "group":
+      return group(next, message);
+    case "evaluate":
+      return evaluate(next, message);
+  }
+}
+
+/** The server is back: what it did not order, and is not in a group, ends. */
+function forgetAgreed(state: State): Step {
+  if (!state.byPeers) return step(state);
+  const next = { ...state, byPeers: false };
+  return chain(
+    next,
+    (now) => (now.report === null ? forgetRound(now) : step(now)),
+    (now) => forgetExam(now),
+  );
+}
+
+function entered(state: State, message: Entered): Step {
+  const open = welcomed({ ...state, entered: message });
+  if (state.entered?.bundle !== message.bundle) {
+    // The first visit, or the task's model was converted again while we were away.
+    const forgotten = forgetAll(withoutForeign({ ...open, ready: null, byPeers: false }, message.bundle));
+    return step(forgotten.state, ...forgotten.effects, { type: "load", bundle: message.bundle });
+  }
+  if (open.ready === null || open.group !== null) return step(open);
+  const saying = (...frames: (PeerToServer | null)[]) =>
+    frames.filter((one) => one !== null).map((one) => (now: State) => say(now, one));
+  const { state: known, effects } = forgetAgreed(open);
+  const waiting = known.report === null ? known.trained : null;
+  const said = chain(known, ...saying(known.report), sayReady, ...saying(waiting, known.exam.evaluation));
+  return step(said.state, ...effects, ...said.effects);
+}
+
+/** Weights of another bundle are of no use; without a certificate nobody knows whose they are. */
+function withoutForeign(state: State, bundle: string): State {
+  const { enter } = state;
+  if (enter === null || enter.certificate?.bundle === bundle) return state;
+  return { ...state, enter: { ...enter, round: 0, holds: null, certificate: null } };
+}
+
+function train(state: State, plan: Train): Step {
+  if (state.ready === null) return step(state);
+  const mine = state.plan;
+  const same = mine?.round === plan.round && mine.weights === plan.weights && mine.seed === plan.seed;
+  if (same && state.report === null) {
+    // The server repeats the plan after a reconnection; the work in hand is the one it asks for. A server that was
+    // restarted opens the round only now, and has passed over what was said on entering.
+    return state.trained && state.group === null ? say(state, state.trained) : step(state);
+  }
+  return chain(state, forgetAll, (now) => step({ ...now, plan, finished: false }, { type: "train", plan }));
+}
+
+/** An order counts once, for what was trained, and only for a group that this peer is in. */
+function group(state: State, order: GroupOrder): Step {
+  const { entered } = state;
+  if (state.trained?.round !== order.round || state.report !== null || state.group !== null)
+    return step(state);
+  if (entered === null || !order.members.includes(entered.client)) return step(state);
+  return step({ ...state, group: order }, { type: "average", group: order });
+}
+
+/** Training and averaging come first: who does either says nothing. */
+function evaluate(state: State, order: Evaluate): Step {
+  if (state.ready === null || (state.plan !== null && state.report === null)) return step(state);
+  return examine(state, order);
+}
+
+/**
+ * The round, and all before it, are over for the server. A group goes on to its own end. Who had not come to one must say
+ * that it is ready for the next round.
+ */
+function over(state: State, round: number): Step {
+  if (state.plan === null || state.plan.round > round || state.group !== null) return step(state);
+  const late = state.report === null;
+  return chain(state, forgetRound, (now) => (late ? sayReady(now) : step(now)));
+}
+
+function forgetRound(state: State): Step {
+  const training = state.plan !== null && state.trained === null;
+  const averaging = state.group !== null;
+  const next = { ...state, plan: null, trained: null, group: null, report: null };
+  if (training) return step(next, { type: "abort_training" });
+  return averaging ? step(next, { type: "abort_averaging" }) : step(next);
+}
+
+function forgetAll(state: State): Step {
+  return chain(state, forgetRound, (now) => forgetExam(now));
+}

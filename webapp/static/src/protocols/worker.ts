@@ -1,0 +1,367 @@
+/**
+ * The client side of work units, without I/O: a pure reducer. `backend/protocols/workunits/worker.py` is its mirror.
+ *
+ * It holds several units at once: one is fetched and another sent while one is trained. The host performs the effects in
+ * order and reports events; tests/vectors/worker.json holds conversations that both languages replay.
+ */
+
+import {
+  type Cause,
+  MOST_HELD,
+  MOST_SLOTS,
+  type ServerToUnits,
+  type UnitsFrameOf,
+  type UnitsToServer,
+} from "../shared/wire-units";
+import {
+  away,
+  type Contacting,
+  disconnected,
+  dismissed,
+  expects,
+  greeted,
+  left,
+  NO_CONTACT,
+  say as sayOn,
+  started,
+  welcomed,
+} from "./contact";
+import type { Ready } from "./participant-events";
+import { reducer, type Step as StepOf } from "./reducer";
+import type { Board, Effect, Enlist, Event, IdleCause, Result, Standing, Unit } from "./worker-events";
+
+/**
+ * What the client does, in the word that its page explains. `resting`: it holds nothing and wants nothing; `waiting`: the
+ * server has nothing for it.
+ */
+export type Phase =
+  | "stopped"
+  | "connecting"
+  | "offline"
+  | "loading"
+  | "waiting"
+  | "resting"
+  | "fetching"
+  | "training"
+  | "uploading"
+  | "finished";
+
+/** How far one unit is. `queued`: fetched, until a place to train is free. */
+export type Stage = "fetching" | "queued" | "training" | "sending";
+
+/** A unit in hand. */
+export interface Held {
+  readonly unit: Unit;
+  readonly stage: Stage;
+  /** There once it is `sending`. */
+  readonly result: Result | null;
+  /** Bytes of it handed to `send_chunks` on this connection. */
+  readonly sent: number;
+}
+
+/** One client of one task's work units, over as many connections as it takes. */
+export interface State extends Contacting {
+  readonly enlist: Enlist | null;
+  readonly bundle: string | null;
+  readonly ready: Ready | null;
+  readonly slots: number;
+  readonly atOnce: number;
+  /** What units are given back for while there are no slots. */
+  readonly cause: Cause;
+  /** In the order in which they came. */
+  readonly held: readonly Held[];
+  /** Leases whose results are compared. */
+  readonly waiting: readonly number[];
+  readonly counted: number;
+  readonly blended: number;
+  readonly rejected: number;
+  readonly examples: number;
+  readonly idle: IdleCause | null;
+  readonly standing: Standing | null;
+  readonly board: Board | null;
+}
+
+export const INITIAL: State = {
+  contact: NO_CONTACT,
+  enlist: null,
+  bundle: null,
+  ready: null,
+  slots: 0,
+  atOnce: 1,
+  cause: "paused",
+  held: [],
+  waiting: [],
+  counted: 0,
+  blended: 0,
+  rejected: 0,
+  examples: 0,
+  idle: null,
+  standing: null,
+  board: null,
+  reason: null,
+};
+
+type Step = StepOf<State, Effect>;
+const { step, chain } = reducer<State, Effect>();
+
+export function phase(state: State): Phase {
+  return away(state.contact) ?? work(state);
+}
+
+function work(state: State): Phase {
+  if (state.ready === null) return "loading";
+  if (state.board?.phase === "finished") return "finished";
+  const stages = state.held.map(({ stage }) => stage);
+  if (stages.includes("training")) return "training";
+  if (stages.includes("fetching") || stages.includes("queued")) return "fetching";
+  if (stages.length > 0) return "uploading";
+  return state.slots > 0 ? "waiting" : "resting";
+}
+
+/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+export function handle(state: State, event: Event): Step {
+  switch (event.type) {
+    case "start": {
+      const { enlist, slots, at_once: atOnce } = event;
+      return started(state, { enlist, slots, atOnce, board: null });
+    }
+    case "connected":
+      return greeted(state, state.enlist);
+    case "frame":
+      return frame(state, event.frame);
+    case "loaded":
+      return loaded(state, { ...event, type: "ready", examples: 0 });
+    case "want": {
+      const { slots, at_once: atOnce } = event;
+      return chain({ ...state, slots, atOnce }, (now) => say(now, { type: "want", slots }), advance);
+    }
+    case "fetched":
+      return fetched(state, event.lease);
+    case "trained":
+      return trained(state, { ...event, type: "result" });
+    case "failed":
+      return chain(state, (now) => release(now, event.lease, event.cause), advance);
+    case "pulse": {
+      const { lease, steps } = event;
+      return find(state, lease) ? say(state, { type: "beat", lease, steps }) : step(state);
+    }
+    case "give_back":
+      return giveBack({ ...state, cause: event.cause }, event.cause);
+    case "wind_down":
+      return windDown(state, event.cause);
+    case "disconnected":
+      return disconnected(state, event.random, { idle: null });
+    case "stop":
+      return chain(state, (now) => giveBack(now, "stopping"), left, forgetAll);
+  }
+}
+
+function loaded(state: State, ready: Ready): Step {
+  if (state.bundle === null || state.ready !== null || state.enlist === null) return step(state);
+  const enlist = { ...state.enlist, backend: ready.backend };
+  return chain({ ...state, ready, enlist }, (now) => say(now, ready), sayWant);
+}
+
+function fetched(state: State, lease: number): Step {
+  const held = find(state, lease);
+  if (held?.stage !== "fetching" || state.enlist === null) return step(state);
+  const mine = held.unit.shard.sha256;
+  const shards = [...state.enlist.shards.filter((one) => one !== mine), mine].slice(-MOST_HELD);
+  const queued = put({ ...state, enlist: { ...state.enlist, shards } }, { ...held, stage: "queued" });
+  return advance(queued);
+}
+
+function trained(state: State, result: Result): Step {
+  const held = find(state, result.lease);
+  if (held?.stage !== "training") return step(state);
+  return chain(put(state, { ...held, stage: "sending", result }), (now) => say(now, result), advance);
+}
+
+function windDown(state: State, cause: Cause): Step {
+  return chain(
+    { ...state, slots: 0, cause },
+    sayWant,
+    ...state.held.map(({ unit: { lease }, stage }) => (now: State) => {
+      return stage === "training" ? step(now, { type: "finish", lease }) : release(now, lease, cause);
+    }),
+  );
+}
+
+function frame(state: State, message: ServerToUnits): Step {
+  if (!expects(state.contact, message.type, "enlisted")) return step(state);
+  switch (message.type) {
+    case "closing":
+      return dismissed(state, message, forgetAll);
+    case "enlisted":
+      return enlisted(state, message);
+    case "unit":
+      return unit(state, message);
+    case "drop":
+      return hasNoResult(state, message.lease)
+        ? chain(state, (now) => forget(now, message.lease), advance)
+        : step(state);
+    case "credit":
+      return credit(state, message.round, message.until);
+    case "taken":
+      return taken(state, message);
+    case "counted": {
+      const { counted, examples, blended } = state;
+      const more = { counted: counted + 1, examples: examples + message.examples };
+      return decided({ ...state, ...more, blended: blended + Number(message.blended) }, message.lease);
+    }
+    case "rejected":
+      return decided({ ...state, rejected: state.rejected + 1, reason: message.reason }, message.lease);
+    case "idle":
+      return step({ ...state, idle: message.cause });
+    case "standing":
+      return step({ ...state, standing: message });
+    case "board": {
+      const next = { ...state, board: message };
+      return message.phase === "finished" ? forgetAll(next) : step(next);
+    }
+    case "renewed":
+      return step(state);
+  }
+}
+
+function enlisted(state: State, { bundle }: UnitsFrameOf<"enlisted">): Step {
+  const open = welcomed(state);
+  if (state.bundle !== bundle) {
+    // The first visit, or the task's model was converted again while we were away.
+    const next = { ...open, bundle, ready: null };
+    return chain(next, forgetAll, (now) => step(now, { type: "load", bundle }));
+  }
+  const { ready } = open;
+  if (ready === null) return step(open);
+  const again = { ...open, held: open.held.map((one) => (one.result ? { ...one, sent: 0 } : one)) };
+  const results = again.held.map(({ result }) => result).filter((result) => result !== null);
+  return chain(
+    again,
+    (now) => say(now, ready),
+    sayWant,
+    ...results.map((result) => (now: State) => say(now, result)),
+  );
+}
+
+function unit(state: State, given: Unit): Step {
+  if (state.ready === null) return step(state);
+  const mine = find(state, given.lease);
+  // The server repeats it after a reconnection; the work in hand is the one it asks for.
+  if (mine && isSame(mine.unit, given)) return step(state);
+  return chain(
+    { ...state, idle: null },
+    (now) => forget(now, given.lease),
+    (now) => take(now, given),
+    advance,
+  );
+}
+
+function take(state: State, unit: Unit): Step {
+  const { lease } = unit;
+  if (state.slots === 0 || state.held.length >= MOST_SLOTS) {
+    return say(state, { type: "release", lease, cause: state.cause });
+  }
+  const held: Held = { unit, stage: "fetching", result: null, sent: 0 };
+  return step({ ...state, held: [...state.held, held] }, { type: "fetch", unit });
+}
+
+/** Whether both ask for the same work; the time that is left for it may differ. */
+function isSame(one: Unit, other: Unit): boolean {
+  const { shard, ...rest } = { ...one, seconds: other.seconds };
+  if (shard.sha256 !== other.shard.sha256 || shard.examples !== other.shard.examples) return false;
+  return (Object.keys(rest) as (keyof typeof rest)[]).every((key) => rest[key] === other[key]);
+}
+
+function credit(state: State, lease: number, granted: number): Step {
+  const held = find(state, lease);
+  if (!held?.result) return step(state);
+  const until = Math.min(granted, held.result.size);
+  if (until <= held.sent) return step(state);
+  const next = put(state, { ...held, sent: until });
+  return step(next, { type: "send_chunks", lease, from: held.sent, until });
+}
+
+function taken(state: State, { lease, waits }: UnitsFrameOf<"taken">): Step {
+  if (!find(state, lease)?.result) return step(state);
+  const others = state.waiting.filter((one) => one !== lease);
+  return forget({ ...state, waiting: waits ? [...others, lease] : state.waiting }, lease);
+}
+
+/** Whether the result counts is known. */
+function decided(state: State, lease: number): Step {
+  const next = { ...state, waiting: state.waiting.filter((one) => one !== lease) };
+  return chain(next, (now) => forget(now, lease), advance);
+}
+
+/** Begins to train what was fetched first, where there is a place. */
+function advance(state: State): Step {
+  const training = state.held.filter(({ stage }) => stage === "training").length;
+  const free = Math.max(0, state.atOnce - training);
+  const begun = state.held.filter(({ stage }) => stage === "queued").slice(0, free);
+  return chain(
+    state,
+    ...begun.map((one) => (now: State) => {
+      return step(put(now, { ...one, stage: "training" }), { type: "train", unit: one.unit });
+    }),
+  );
+}
+
+function find(state: State, lease: number): Held | undefined {
+  return state.held.find(({ unit }) => unit.lease === lease);
+}
+
+function put(state: State, held: Held): State {
+  const { lease } = held.unit;
+  return { ...state, held: state.held.map((one) => (one.unit.lease === lease ? held : one)) };
+}
+
+function hasNoResult(state: State, lease: number): boolean {
+  return find(state, lease)?.result === null;
+}
+
+function giveBack(state: State, cause: Cause): Step {
+  return chain(
+    state,
+    ...state.held.map(
+      ({ unit }) =>
+        (now: State) =>
+          release(now, unit.lease, cause),
+    ),
+  );
+}
+
+/** Gives back what has no result. While the connection is lost, the server hears of it later. */
+function release(state: State, lease: number, cause: Cause): Step {
+  if (!hasNoResult(state, lease)) return step(state);
+  return chain(
+    state,
+    (now) => say(now, { type: "release", lease, cause }),
+    (now) => forget(now, lease),
+  );
+}
+
+function forget(state: State, lease: number): Step {
+  if (!find(state, lease)) return step(state);
+  const held = state.held.filter(({ unit }) => unit.lease !== lease);
+  return step({ ...state, held }, { type: "forget", lease });
+}
+
+function forgetAll(state: State): Step {
+  return chain(
+    state,
+    ...state.held.map(
+      ({ unit }) =>
+        (now: State) =>
+          forget(now, unit.lease),
+    ),
+  );
+}
+
+function sayWant(state: State): Step {
+  return say(state, { type: "want", slots: state.slots });
+}
+
+/** To a server that knows that this client is ready; others hear it when they do. */
+function say(state: State, frame: UnitsToServer): Step {
+  return state.ready === null ? step(state) : sayOn(state, frame);
+}

@@ -1,0 +1,174 @@
+/** Where a model is wrong: its answers beside the truth, counted, and the surest of the wrong ones kept. Pure. */
+
+import type { Bundle } from "./bundle";
+import { elements } from "./examples";
+import type { Values } from "./shard";
+
+/** A wrong answer to one example. */
+export interface Mistake {
+  /** Numbers of classes. */
+  readonly truth: number;
+  readonly guess: number;
+  /** How sure the model was of its guess, between 0 and 1. */
+  readonly chance: number;
+  /** Which of the example's answers, counted from 0; 0 where it has one. */
+  readonly position: number;
+  /** The example as it is stored, an array for each input. */
+  readonly x: readonly Values[];
+}
+
+/** What a version was asked about: examples kept aside, or examples that this device trains on. */
+export type AskedAbout = "own-aside" | "own" | "aside" | "dealt";
+
+export interface Findings {
+  readonly about: AskedAbout;
+  readonly examples: number;
+  /** One for each example, or one for each position of a sequence. */
+  readonly answers: number;
+  readonly right: number;
+  readonly classes: number;
+  /** Of one example, for each input. */
+  readonly shapes: readonly (readonly number[])[];
+  /** Answers by truth * classes + guess; only those that were given. */
+  readonly confusion: ReadonlyMap<number, number>;
+  /** The surest wrong ones first, one an example. */
+  readonly mistakes: readonly Mistake[];
+}
+
+/** How the first output and its label are read. */
+export interface Reading {
+  readonly classes: number;
+  /** Answers to an example. */
+  readonly positions: number;
+  /** Values of a label: its number, or one for each class. */
+  readonly width: number;
+  /** One value an answer: how likely the second of two classes is. */
+  readonly binary: boolean;
+}
+
+/** Null where the answers are no classes. */
+export function readingOf({ outputs, labels }: Bundle): Reading | null {
+  const [output, label] = [outputs[0], labels[0]];
+  if (output === undefined || label === undefined) return null;
+  const loss = (output.loss ?? "").toLowerCase().replaceAll("_", "");
+  const values = elements(output.shape);
+  const given = elements(label.shape);
+  if (loss.startsWith("binary") && values === 1 && given === 1) {
+    return { classes: 2, positions: 1, width: 1, binary: true };
+  }
+  const classes = output.shape.at(-1) ?? 1;
+  if (!loss.includes("categorical") || classes < 2) return null;
+  const positions = values / classes;
+  const width = given / positions;
+  return width === 1 || width === classes ? { classes, positions, width, binary: false } : null;
+}
+
+interface Answer {
+  readonly guess: number;
+  readonly chance: number;
+}
+
+function largest(values: ArrayLike<number>, from: number, until: number): number {
+  let best = from;
+  for (let i = from + 1; i < until; i++) if ((values[i] as number) > (values[best] as number)) best = i;
+  return best;
+}
+
+/** Of many classes; values that are no chances are taken for logits (softmax). */
+function answerAmong(values: Float32Array, from: number, until: number): Answer {
+  const best = largest(values, from, until);
+  const top = values[best] as number;
+  let [least, sum, exponentials] = [0, 0, 0];
+  for (let i = from; i < until; i++) {
+    const value = values[i] as number;
+    least = Math.min(least, value);
+    sum += value;
+    exponentials += Math.exp(value - top);
+  }
+  const chances = least >= 0 && Math.abs(sum - 1) < 1e-3;
+  return { guess: best - from, chance: chances ? top : 1 / exponentials };
+}
+
+/** Of two classes. */
+function answerOf(value: number, chances: boolean): Answer {
+  const second = chances ? value : 1 / (1 + Math.exp(-value));
+  return second > 0.5 ? { guess: 1, chance: second } : { guess: 0, chance: 1 - second };
+}
+
+/** Adds up what a version answers. */
+export class Answers {
+  examples = 0;
+  answers = 0;
+  right = 0;
+  readonly #confusion = new Map<number, number>();
+  #mistakes: Mistake[] = [];
+
+  /** Keeps so many of the wrong answers. */
+  constructor(
+    private readonly reading: Reading,
+    private readonly kept: number,
+  ) {}
+
+  /**
+   * Outputs and labels of the first `count` examples of a batch; `x` gives what is stored of one of them, and is asked
+   * only for what is kept.
+   */
+  add(
+    outputs: Float32Array,
+    labels: ArrayLike<number>,
+    count: number,
+    x: (row: number) => readonly Values[],
+  ): void {
+    const { classes, positions, binary } = this.reading;
+    const size = binary ? 1 : classes;
+    const chances = binary && outputs.every((value) => value >= 0 && value <= 1);
+    for (let row = 0; row < count; row++) {
+      let surest: Omit<Mistake, "x"> | null = null;
+      for (let position = 0; position < positions; position++) {
+        const number = row * positions + position;
+        const truth = this.#truth(labels, number);
+        if (truth === null) continue;
+        const from = number * size;
+        const answer = binary
+          ? answerOf(outputs[from] as number, chances)
+          : answerAmong(outputs, from, from + size);
+        this.#count(truth, answer.guess);
+        if (answer.guess !== truth && answer.chance > (surest?.chance ?? 0))
+          surest = { ...answer, truth, position };
+      }
+      this.examples += 1;
+      if (surest !== null) this.#keep(surest, () => x(row));
+    }
+  }
+
+  /** `shapes` are those of the inputs. */
+  findings(about: AskedAbout, shapes: Findings["shapes"]): Findings {
+    const { examples, answers, right } = this;
+    const { classes } = this.reading;
+    const [confusion, mistakes] = [this.#confusion, this.#mistakes];
+    return { about, examples, answers, right, classes, shapes, confusion, mistakes };
+  }
+
+  /** Null for a label that is no class, such as one that fills a sequence up. */
+  #truth(labels: ArrayLike<number>, number: number): number | null {
+    const { width, classes } = this.reading;
+    const from = number * width;
+    const truth = width === 1 ? (labels[from] as number) : largest(labels, from, from + width) - from;
+    return Number.isInteger(truth) && truth >= 0 && truth < classes ? truth : null;
+  }
+
+  #count(truth: number, guess: number): void {
+    const key = truth * this.reading.classes + guess;
+    this.#confusion.set(key, (this.#confusion.get(key) ?? 0) + 1);
+    this.answers += 1;
+    if (truth === guess) this.right += 1;
+  }
+
+  #keep(mistake: Omit<Mistake, "x">, x: () => readonly Values[]): void {
+    const full = this.#mistakes.length >= this.kept;
+    if (full && mistake.chance <= (this.#mistakes.at(-1)?.chance ?? 0)) return;
+    const place = this.#mistakes.findIndex(({ chance }) => chance < mistake.chance);
+    this.#mistakes.splice(place < 0 ? this.#mistakes.length : place, 0, { ...mistake, x: x() });
+    this.#mistakes = this.#mistakes.slice(0, this.kept);
+  }
+}

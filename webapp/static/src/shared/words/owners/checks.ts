@@ -1,0 +1,15 @@
+/** Lines of a draft's checklist. */
+export const say = {
+  states: { done: "Done", todo: "To do", running: "Under way", failed: "Needs you" },
+  steps: {
+    model: "Model",
+    data: "Data",
+    preprocess: "Preprocessing",
+    plan: "Training plan",
+    privacy: "Privacy and security",
+    about: "Description and licence",
+    trial: "Dry run",
+    review: "Review and launch",
+  },
+  go: (step: string) => `Go to “${step}”`,
+};
