@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -37,7 +38,7 @@ class Examined:
 
 
 def read_examples(folder: Path) -> Examined:
-    """The examples in the shards of the task in `folder`, and how many each client has."""
+    """The examples in the shards of the task in `folder`, and how many each client has: one, where all do."""
     manifest = parse_manifest((folder / "bundle" / "bundle.json").read_bytes())
     shards = folder / "shards"
     index = json.loads((shards / "shards.json").read_text("utf-8"))
@@ -45,18 +46,22 @@ def read_examples(folder: Path) -> Examined:
         join_shards(read_shard((shards / one["file"]).read_bytes(), manifest) for one in index[name])
         for name in ("train", "holdout")
     )
-    parts = [0] * (1 + max(one["part"] for one in index["train"]))
+    parts = [0] * (1 + max(one["part"] or 0 for one in index["train"]))
     for one in index["train"]:
-        parts[one["part"]] += one["examples"]
+        parts[one["part"] or 0] += one["examples"]
     return Examined(train, held_out, parts)
 
 
 class Yardstick:
-    """One Keras model with its first weights, which measures any flat vector and can be trained."""
+    """One Keras model with its first weights, which measures any flat vector and can be trained.
+
+    `seconds` of the processor were spent on training.
+    """
 
     def __init__(self, model: Any, task: Task, loss: str, examined: Examined) -> None:
         self._model, self._task, self._examined = model, task, examined
         self._variables = [*model.trainable_variables, *_state(model)]
+        self.seconds = 0.0
         model.compile(task.optimizer(), loss, metrics=["accuracy"], jit_compile=False)
 
     def flat(self) -> NDArray[np.float32]:
@@ -72,6 +77,13 @@ class Yardstick:
         loss, accuracy = self._model.evaluate(x, y, batch_size=MEASURING_BATCH, verbose=0)
         return Measured(accuracy, loss)
 
+    def warm_up(self) -> None:
+        """Has Keras trace its step, which `seconds` would count; nothing is learned."""
+        size = self._task.batch_size
+        x, y = self._examined.train.x[0][:size], self._examined.train.y[0][:size]
+        self._model.fit(x, y, batch_size=size, sample_weight=np.zeros(len(x)), verbose=0)
+        self._model.optimizer.iterations.assign(0)
+
     def train(
         self, weights: NDArray[np.float32], samples: Sequence[int], seed: int
     ) -> Iterator[tuple[int, Measured]]:
@@ -86,7 +98,9 @@ class Yardstick:
         order = np.concatenate([random.permutation(len(x)) for _ in range(epochs)])
         for begin, end in pairwise([0, *samples]):
             rows = order[begin:end]
+            began = time.process_time()
             self._model.fit(x[rows], y[rows], batch_size=self._task.batch_size, shuffle=False, verbose=0)
+            self.seconds += time.process_time() - began
             yield end, self.measure(self.flat())
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ ONE_CORE = {
     "CUDA_VISIBLE_DEVICES": "-1",
 }
 POLL_SECONDS = 0.2
+NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -58,45 +59,56 @@ def train(
     into `folder`; the peers' identities follow from `seed`. Raises RuntimeError when one of them gives up.
     """
     with ExitStack() as stack:
-        url = stack.enter_context(_server(tasks, overrides, folder))
-        peers = [stack.enter_context(_peer(url, folder, seed, number)) for number in range(clients)]
+        url = stack.enter_context(serving(tasks, overrides, folder))["url"]
+        peers = [stack.enter_context(joining(url, folder, seed, number)) for number in range(clients)]
         yield from _versions(url, peers, every)
 
 
 @contextmanager
-def _server(tasks: Path, overrides: Sequence[str], folder: Path) -> Iterator[str]:
+def serving(
+    tasks: Path, overrides: Sequence[str], folder: Path, settings: Mapping[str, str] = NOTHING
+) -> Iterator[dict[str, Any]]:
+    """A server of the folder `tasks`, and what it says of itself: its `url` and its `owner_link`.
+
+    `settings` are variables of its environment. Raises RuntimeError where it does not serve them.
+    """
     words = ["serve", "--port", "0", "--json", "--tasks", str(tasks), "--data-dir", str(folder / "data")]
     words += [word for override in overrides for word in ("--set", override)]
-    with _process(words, folder, "server", {}, subprocess.PIPE) as process:
+    with _process(words, folder, "server", settings, subprocess.PIPE) as process:
         assert process.stdout is not None
-        listening = json.loads(process.stdout.readline() or '{"problems": "it did not start"}')
+        said = process.stdout.readline()
+        if not said:
+            raise RuntimeError(f"The server did not start: {(folder / 'server.log').read_text()}")
+        listening: dict[str, Any] = json.loads(said)
         if listening["problems"]:
             raise RuntimeError(f"The server does not serve the task: {listening['problems']}")
-        yield listening["url"]
+        yield listening
 
 
 @contextmanager
-def _peer(url: str, folder: Path, seed: int, number: int) -> Iterator[subprocess.Popen[str]]:
+def joining(
+    url: str, folder: Path, seed: int, number: int, flags: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
     """A peer with a home of its own, whose token makes its part of the data and its seeds reproducible."""
     home = folder / f"peer-{number}"
     token = home / ".local" / "state" / "minga" / "token"
     token.parent.mkdir(parents=True)
     token.write_text(f"benchmark-of-federated-{seed}-{number}\n", "ascii")
-    words = ["peer", "join", url, "--device", "cpu", "--json", "--cache-dir", str(home / "cache")]
+    words = ["peer", "join", url, "--device", "cpu", "--json", "--cache-dir", str(home / "cache"), *flags]
     with _process(words, folder, home.name, {"HOME": str(home)}, subprocess.DEVNULL) as process:
         yield process
 
 
 @contextmanager
 def _process(
-    words: list[str], folder: Path, name: str, environment: dict[str, str], output: int
+    words: list[str], folder: Path, name: str, environment: Mapping[str, str], output: int
 ) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "backend", *words]
     with (folder / f"{name}.log").open("w") as log:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | ONE_CORE | environment,
+            env={**os.environ, **ONE_CORE, **environment},
             stdout=output,
             stderr=log,
             text=True,

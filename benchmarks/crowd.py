@@ -1,8 +1,9 @@
 """Clients that join a task and wait, answering pings as every client must.
 
-Usage: python -m benchmarks.crowd ADDRESS TASK CLIENTS LOADING, started by benchmarks.idle. All but LOADING of
-them say that they are ready. Prints `joined SECONDS` when all are in. The first line that it reads ends it:
-it prints how many are in still, and bytes received.
+Usage: python -m benchmarks.crowd ADDRESS TASK SCHEME CLIENTS LOADING, started by benchmarks.idle. All but
+LOADING of them say that they are ready, and where SCHEME is volunteer that they want a unit. Prints `joined
+SECONDS` when all are in. The first line that it reads ends it: it prints how many are in still, and bytes
+received.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import secrets
 import sys
 import time
+from typing import Any
 
 from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
@@ -20,21 +22,24 @@ from websockets.uri import parse_uri
 
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import PROTOCOL, Closing, Hello, Ready, State
+from backend.wire.units import UNITS_PROTOCOL, Board, Enlist, Want
+from backend.wire.units_codec import decode_to_units
 
 # Handshakes under way at a time.
 AT_ONCE = 64
 
 
 class Waiting(asyncio.Protocol):
-    """One client. `joined` is done with its first state: the server has let it in and told it so."""
+    """One client. `joined` is done when the server has let it in and first told it how the task stands."""
 
-    def __init__(self, address: str, task: str, ready: bool) -> None:
-        self._ready = ready
+    def __init__(self, address: str, task: str, units: bool, ready: bool) -> None:
+        self._units, self._ready = units, ready
         self.joined = asyncio.get_running_loop().create_future()
         self.here = False
         self.received = 0
         uri = parse_uri(f"ws://{address}/api/tasks/{task}/socket")
-        self._connection = ClientProtocol(uri, subprotocols=[PROTOCOL], max_size=1 << 20)  # type: ignore[list-item]
+        protocol = UNITS_PROTOCOL if units else PROTOCOL
+        self._connection = ClientProtocol(uri, subprotocols=[protocol], max_size=1 << 20)  # type: ignore[list-item]
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -60,15 +65,19 @@ class Waiting(asyncio.Protocol):
 
     def _introduce(self, response: Response) -> None:
         assert response.status_code == 101, response
-        hello = Hello(token=secrets.token_urlsafe(24), kind="browser", backend="none", agent="benchmark")
-        self._connection.send_binary(encode(hello))
+        token = secrets.token_urlsafe(24)
+        who: dict[str, Any] = {"kind": "browser", "backend": "none", "agent": "benchmark", "token": token}
+        first = Enlist(**who, shards=[]) if self._units else Hello(**who, aggregation=["open"], min_masked=0)
+        self._connection.send_binary(encode(first))
         if self._ready:
             self._connection.send_binary(encode(Ready(backend="none", step_ms=1.0, examples=0)))
+            if self._units:
+                self._connection.send_binary(encode(Want(1)))
 
     def _hear(self, frame: bytes) -> None:
-        message = decode_server(frame)
+        message = decode_to_units(frame) if self._units else decode_server(frame)
         assert not isinstance(message, Closing), message.reason
-        if isinstance(message, State):
+        if isinstance(message, State | Board):
             self.here = True
             self.joined.set_result(None)
 
@@ -76,7 +85,7 @@ class Waiting(asyncio.Protocol):
         self._transport.write(b"".join(self._connection.data_to_send()))
 
 
-async def join_all(address: str, task: str, count: int, loading: int) -> list[Waiting]:
+async def join_all(address: str, task: str, units: bool, count: int, loading: int) -> list[Waiting]:
     """So many clients, all of them in; `loading` of them never say that they are ready."""
     loop, places = asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)
     host, _, port = address.rpartition(":")
@@ -84,7 +93,7 @@ async def join_all(address: str, task: str, count: int, loading: int) -> list[Wa
     async def join(number: int) -> Waiting:
         async with places:
             _, client = await loop.create_connection(
-                lambda: Waiting(address, task, number >= loading), host, int(port)
+                lambda: Waiting(address, task, units, number >= loading), host, int(port)
             )
             await client.joined
         return client
@@ -94,7 +103,8 @@ async def join_all(address: str, task: str, count: int, loading: int) -> list[Wa
 
 async def main() -> None:
     began = time.monotonic()
-    clients = await join_all(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    address, task, scheme, count, loading = sys.argv[1:]
+    clients = await join_all(address, task, scheme == "volunteer", int(count), int(loading))
     print("joined", time.monotonic() - began, flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     here, received = sum(one.here for one in clients), sum(one.received for one in clients)

@@ -11,7 +11,7 @@ WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 32, 34, 44
 # Middle tones: at least 3 to 1 on white and on near black.
 TEXT = "#7a828c"
-COLOURS = ("#7a828c", "#2f81f7", "#d9730d", "#8250df")
+COLOURS = ("#7a828c", "#2f81f7", "#d9730d", "#8250df", "#1a9e6b", "#d6457a")
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,11 @@ class Line:
     high: Sequence[float]
 
 
-def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> str:
-    """An SVG of the lines with their bands, a grid and a key. There is at least one line of one point."""
+def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line], short: bool = False) -> str:
+    """An SVG of the lines with their bands, a grid and a key. There is at least one line of one point.
+
+    The key stands below on the right, or, where `short` names leave it room, beside the title.
+    """
     right = max(max(line.x) for line in lines)
     y_ticks = _ticks(min(min(line.low) for line in lines), max(max(line.high) for line in lines))
     frame = _Frame(right, y_ticks[0], y_ticks[-1])
@@ -40,7 +43,7 @@ def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> str:
         _label(f"translate(14 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)", y_label),
         *(_curve(frame, line, colour) for line, colour in zip(lines, COLOURS, strict=False)),
         *(
-            _key(number, line, colour)
+            _key(_place_of_key(number, len(lines), short), line, colour)
             for number, (line, colour) in enumerate(zip(lines, COLOURS, strict=False))
         ),
     ]
@@ -99,8 +102,15 @@ def _curve(frame: _Frame, line: Line, colour: str) -> str:
     )
 
 
-def _key(number: int, line: Line, colour: str) -> str:
-    x, y = WIDTH - RIGHT - 200, HEIGHT - BOTTOM - 56 + 18 * number
+def _place_of_key(number: int, count: int, short: bool) -> tuple[int, int]:
+    """Where the key of the line `number` begins."""
+    if short:
+        return WIDTH - RIGHT - 88 * (count - number), 18
+    return WIDTH - RIGHT - 200, HEIGHT - BOTTOM - 56 + 18 * number
+
+
+def _key(place: tuple[int, int], line: Line, colour: str) -> str:
+    x, y = place
     return (
         f'<path d="M{x} {y - 4}h24" stroke="{colour}" stroke-width="3"/>'
         f'<text x="{x + 32}" y="{y}">{escape(line.name)}</text>'

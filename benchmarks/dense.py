@@ -38,20 +38,31 @@ title = "Dense"
 file = "model.keras"
 bundle = "bundle"
 batch_size = 2
-optimizer = {{ name = "sgd", learning_rate = 0.1 }}
+optimizer = { name = "sgd", learning_rate = 0.1 }
 
 [data]
 source = "shards"
 shards = "shards"
-shards_per_client = 1
 
-[coordination]
+"""
+ROUNDS = """[coordination]
 scheme = "federated"
 rounds = {rounds}
 min_available_clients = {available}
 quorum = {clients}
 deadline = 3600
 gather = 0
+"""
+UNITS = """[coordination]
+scheme = "volunteer"
+
+[coordination.units]
+epochs = {epochs}
+lease = 3600
+
+[coordination.units.trust]
+replicas = 1
+spot_checks = 0
 """
 
 
@@ -73,6 +84,18 @@ def write_task(
 
     A round opens with `clients`, or `min_available_clients`, of them.
     """
+    available = min_available_clients or clients
+    return _write(
+        folder, parameters, clients, ROUNDS.format(rounds=rounds, clients=clients, available=available)
+    )
+
+
+def write_units(folder: Path, parameters: int, shards: int, epochs: int) -> Path:
+    """The same as a task of work units, one for each of so many shards, each done by one client."""
+    return _write(folder, parameters, shards, UNITS.format(epochs=epochs))
+
+
+def _write(folder: Path, parameters: int, shards: int, coordination: str) -> Path:
     kept = KEPT / f"{parameters}-{_digest()}"
     if not (kept / "bundle" / "bundle.json").is_file():
         command = [sys.executable, "-m", "benchmarks.dense", str(parameters), str(kept)]
@@ -80,10 +103,8 @@ def write_task(
     task = folder / "dense"
     task.mkdir(parents=True)
     (task / "bundle").symlink_to(kept / "bundle")
-    _write_shards(task / "shards", widths(parameters)[0], clients)
-    (task / "task.toml").write_text(
-        TASK.format(rounds=rounds, clients=clients, available=min_available_clients or clients), "utf-8"
-    )
+    _write_shards(task / "shards", widths(parameters)[0], shards)
+    (task / "task.toml").write_text(TASK + coordination, "utf-8")
     return task
 
 

@@ -1,8 +1,9 @@
 """What clients that only wait cost a server: a real one in its own process, real sockets.
 
-Usage: python -m benchmarks.idle [--clients N] [--seconds S] [--json]
+Usage: python -m benchmarks.idle [--scheme federated|volunteer] [--clients N] [--seconds S] [--json]
 
-All clients join one task of the server, which waits until they are ready; one never is, so no round opens.
+All clients join one task of the server. Of a federated one, which waits until they are ready, one never is,
+so no round opens. Of a volunteer one they ask for a work unit: there is one, and whoever has it keeps it.
 Memory is what the server took for them after the last of them was in, processor time what it used while they
 waited: pings and their answers. Nothing else happens in that time.
 """
@@ -19,7 +20,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.dense import KEPT, ROOT, write_task
+from benchmarks.dense import KEPT, ROOT, write_task, write_units
 from benchmarks.server import MIB, Usage, serving, usage
 
 PARAMETERS = 5010
@@ -32,6 +33,7 @@ SPARE = 200
 class Report:
     """What one run found. Bytes received are the clients' while they joined and waited, all of them."""
 
+    scheme: str
     clients: int
     clients_left: int
     join_seconds: float
@@ -45,16 +47,23 @@ class Report:
     bytes_received_per_client: int
 
 
-def measure(clients: int, seconds: float) -> Report:
+def measure(scheme: str, clients: int, seconds: float) -> Report:
     """Lets so many clients wait for so long."""
     _allow(clients + SPARE)
     KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
-        write_task(Path(folder, "tasks"), PARAMETERS, 1, 1, min_available_clients=clients)
+        units = scheme == "volunteer"
+        if units:
+            write_units(Path(folder, "tasks"), PARAMETERS, 1, 1)
+        else:
+            write_task(Path(folder, "tasks"), PARAMETERS, 1, 1, min_available_clients=clients)
         with serving(Path(folder)) as (server, address):
             before = usage(server)
             shares = [len(range(first, clients, PROCESSES)) for first in range(PROCESSES)]
-            groups = [_crowd(address, share, int(not number)) for number, share in enumerate(shares)]
+            groups = [
+                _crowd(address, scheme, share, int(not units and not number))
+                for number, share in enumerate(shares)
+            ]
             joined = max(float(_line(group).split()[1]) for group in groups)
             # The last newcomers' states are on their way.
             time.sleep(2)
@@ -63,7 +72,7 @@ def measure(clients: int, seconds: float) -> Report:
             after = usage(server)
             ends = [json.loads(group.communicate("end\n")[0]) for group in groups]
     left, received = (sum(column) for column in zip(*ends, strict=True))
-    return _report(clients, joined, (before, there, after), left, received)
+    return _report(scheme, clients, joined, (before, there, after), left, received)
 
 
 def _allow(descriptors: int) -> None:
@@ -73,8 +82,9 @@ def _allow(descriptors: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, hard), hard))
 
 
-def _crowd(address: str, clients: int, loading: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.crowd", address, "dense", str(clients), str(loading)]
+def _crowd(address: str, scheme: str, clients: int, loading: int) -> subprocess.Popen[str]:
+    given = [address, "dense", scheme, str(clients), str(loading)]
+    command = [sys.executable, "-m", "benchmarks.crowd", *given]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -86,11 +96,12 @@ def _line(group: subprocess.Popen[str]) -> str:
 
 
 def _report(
-    clients: int, joined: float, used: tuple[Usage, Usage, Usage], left: int, received: int
+    scheme: str, clients: int, joined: float, used: tuple[Usage, Usage, Usage], left: int, received: int
 ) -> Report:
     before, there, after = used
     minutes = (after.at - there.at) / 60
     return Report(
+        scheme=scheme,
         clients=clients,
         clients_left=left,
         join_seconds=round(joined, 2),
@@ -107,11 +118,12 @@ def _report(
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.idle", description=__doc__)
+    parser.add_argument("--scheme", choices=("federated", "volunteer"), default="federated")
     parser.add_argument("--clients", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     given = parser.parse_args()
-    report = asdict(measure(given.clients, given.seconds))
+    report = asdict(measure(given.scheme, given.clients, given.seconds))
     if given.json:
         print(json.dumps(report))
         return

@@ -99,7 +99,7 @@ def _report(clients: int, parameters: int, used: list[Usage], traffic: list[tupl
     rounds, first, last = len(used) - 1, used[0], used[-1]
     sent, received = ((end - begin) // rounds for begin, end in zip(traffic[0], traffic[-1], strict=True))
     user, system = (last.user - first.user) / rounds, (last.system - first.system) / rounds
-    copying = _copying_seconds(sent + received)
+    copying = copying_seconds(sent + received)
     seconds = [after.at - before.at for before, after in pairwise(used)]
     return Report(
         clients=clients,
@@ -126,7 +126,7 @@ def table() -> Iterator[Report]:
         yield measure(clients, parameters, rounds, min(WARM_UP, rounds))
 
 
-def _copying_seconds(length: int) -> float:
+def copying_seconds(length: int) -> float:
     """Processor time of copying `length` bytes once, in blocks beyond every cache; the median of five."""
     source, target = np.ones(64 * MIB, np.uint8), np.zeros(64 * MIB, np.uint8)
     seconds: list[float] = []

@@ -83,7 +83,16 @@ class Volunteer(Thread):
                     raise RuntimeError(message.reason)
 
     def _introduce(self) -> None:
-        self._say(Hello(token=secrets.token_urlsafe(24), kind="peer", backend="none", agent="benchmark"))
+        self._say(
+            Hello(
+                token=secrets.token_urlsafe(24),
+                kind="peer",
+                backend="none",
+                agent="benchmark",
+                aggregation=["open"],
+                min_masked=0,
+            )
+        )
         self._say(Ready(backend="none", step_ms=1.0, examples=0))
 
     def _offer(self, plan: Train) -> None:

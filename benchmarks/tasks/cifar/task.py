@@ -22,14 +22,15 @@ def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Source
     """As many images of each class, chosen by the seed; `examples` given, also so few of the test images."""
     train, test = data / "cifar10_train.zip", data / "cifar10_test.zip"
     chosen = folder / "train.zip"
-    _choose(train, chosen, (examples or EXAMPLES) // CLASSES, seed)
+    choose(train, chosen, (examples or EXAMPLES) // CLASSES, seed)
     if examples is not None:
-        _choose(test, folder / "test.zip", examples // CLASSES, seed)
+        choose(test, folder / "test.zip", examples // CLASSES, seed)
         test = folder / "test.zip"
     return Sources(chosen, test=test)
 
 
-def _choose(source: Path, target: Path, each: int, seed: int) -> None:
+def choose(source: Path, target: Path, each: int, seed: int) -> None:
+    """Writes `each` images of every class into the zip `target`."""
     random = np.random.default_rng(seed)
     with zipfile.ZipFile(source) as images, zipfile.ZipFile(target, "w") as chosen:
         classes: dict[str, list[str]] = defaultdict(list)

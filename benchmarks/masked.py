@@ -1,0 +1,267 @@
+"""Both sides of a masked round in this process: real machines, primitives, encoding and frames, no sockets.
+
+Whatever one side does from a frame's bytes to the bytes of its answers is counted as its processor time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import process_time
+
+from backend.crypto.context import Terms
+from backend.numerics.packing import masked_bytes
+from backend.peer.acquaintances import Acquaintances
+from backend.peer.masking import RoundSecrets, Told
+from backend.protocols import secagg_effects as ask
+from backend.protocols import secagg_events as to
+from backend.protocols.degrees import Degree
+from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_member import MaskedMember
+from backend.services.masked import empty_sum
+from backend.services.masked_terms import terms_of
+from backend.wire.codec import decode_client, decode_server, encode
+from backend.wire.masked import Keys, Masking, Reveal, Server, Shares, Vouch
+from backend.wire.messages import CHUNK_BYTES, Chunk, ClientFrame, Offer, Train
+
+HASH, SECONDS = "5e" * 32, 600.0
+
+
+class Meter:
+    """Adds up the processor time of all threads of this process, while it runs."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts what happens inside."""
+        begun = process_time()
+        try:
+            yield
+        finally:
+            self.seconds += process_time() - begun
+
+
+def masking_of(bits: int, server: Server) -> Masking:
+    """How a round is masked in which an update's norm is at most 1."""
+    return Masking(bits=bits, clip=1.0, examples=100, noise=0.0, share=1.0, min_clients=3, server=server)
+
+
+def _terms(masking: Masking, parameters: int) -> Terms:
+    return terms_of(
+        masking,
+        task="dense",
+        bundle=HASH,
+        number=1,
+        version=0,
+        weights=HASH,
+        parameters=parameters,
+        rows=1,
+    )
+
+
+def _plan(masking: Masking) -> Train:
+    return Train(
+        round=1,
+        version=0,
+        weights=HASH,
+        epochs=1,
+        steps=0,
+        batch_size=32,
+        learning_rate=0.1,
+        past_steps=0,
+        seed=1,
+        proximal_mu=0.0,
+        control=None,
+        masking=masking,
+        privacy=None,
+        shards=[],
+        seconds=SECONDS,
+    )
+
+
+class Client:
+    """One client, which trains nothing."""
+
+    def __init__(self, name: str, terms: Terms, plan: Train, known: Acquaintances) -> None:
+        self.meter = Meter()
+        self.name = name
+        self.bytes_up = 0
+        self._terms = terms
+        self._plan = plan
+        self._known = known
+        self._identity = os.urandom(32)
+        self._machine = MaskedMember()
+        self._secrets: RoundSecrets | None = None
+
+    def begin(self) -> list[bytes]:
+        """Its keys."""
+        with self.meter.running():
+            return self._handle(to.Planned(self.name, self._terms.bundle, 0, self._plan))
+
+    def hear(self, frame: bytes) -> list[bytes]:
+        """What it answers to a frame of the server's."""
+        with self.meter.running():
+            return self._handle(to.Frame(decode_server(frame)))
+
+    def upload(self, told: Told) -> list[bytes]:
+        """The frames of a masked update."""
+        with self.meter.running():
+            data = self._made().mask(told)
+            offer = Offer(round=1, version=0, examples=0, steps=0, loss=0.0, sums=[], size=len(data))
+            view = memoryview(data)
+            chunks = (
+                Chunk(round=1, offset=start, data=view[start : start + CHUNK_BYTES])
+                for start in range(0, len(data), CHUNK_BYTES)
+            )
+            return [self._sent(offer), *map(self._sent, chunks)]
+
+    def _handle(self, event: to.Event) -> list[bytes]:
+        frames: list[bytes] = []
+        for effect in self._machine.handle(event):
+            match effect:
+                case to.Send(frame=frame):
+                    frames.append(self._sent(frame))
+                case to.Mask():
+                    self._made().prepare(effect)
+                case to.GiveUp(reason=reason):
+                    raise AssertionError(f"client {self.name} gave up: {reason}")
+                case to.Forget():
+                    self._secrets = None
+                case _:
+                    frames += self._handle(self._performed(effect))
+        return frames
+
+    def _performed(self, effect: to.Effect) -> to.Event:
+        match effect:
+            case to.MakeKeys():
+                self._secrets = RoundSecrets(self._terms, self.name, self._identity, os.urandom)
+                return to.KeysMade(self._secrets.keys())
+            case to.CheckRoster():
+                return self._made().check(effect, self._known)
+            case to.Seal():
+                return self._made().seal(effect)
+            case to.Open():
+                return self._made().open(effect)
+            case to.SignSurvivors():
+                return self._made().sign_survivors(effect)
+            case to.CheckVouchers():
+                return self._made().check_vouchers(effect)
+            case to.MakeReveal():
+                return self._made().reveal(effect)
+        raise AssertionError(f"nobody performs {type(effect).__name__}")
+
+    def _made(self) -> RoundSecrets:
+        assert self._secrets is not None, "the machine forgot this round"
+        return self._secrets
+
+    def _sent(self, frame: ClientFrame) -> bytes:
+        sent = encode(frame)
+        self.bytes_up += len(sent)
+        return sent
+
+
+class Host:
+    """The server: adds up masked updates as they come, and unmasks their sum."""
+
+    def __init__(self, masking: Masking, terms: Terms, names: Sequence[str]) -> None:
+        self.meter = Meter()
+        self.terms = terms
+        self.total = empty_sum(masking, terms)
+        self.bytes_down = 0
+        # How many keystreams were left on the sum.
+        self.taken_off = 0
+        self._round = MaskedRound(terms, names, SECONDS, 0.0)
+        self._buffer = bytearray(masked_bytes(terms.parameters, terms.rows, terms.bits))
+        self._received = 0
+
+    @property
+    def degree(self) -> Degree:
+        """Of the round's graph."""
+        return self._round.degree
+
+    def hear(self, name: str, frame: bytes) -> list[tuple[str, bytes]]:
+        """What it tells whom, after a client's frame."""
+        with self.meter.running():
+            match decode_client(frame):
+                case Keys() as keys:
+                    return self._perform(self._round.keys_arrived(name, keys, 0.0))
+                case Shares() as shares:
+                    return self._perform(self._round.shares_arrived(name, shares, 0.0))
+                case Vouch() as vouch:
+                    return self._perform(self._round.vouch_arrived(name, vouch, 0.0))
+                case Reveal() as reveal:
+                    return self._perform(self._round.reveal_arrived(name, reveal, 0.0))
+                case Offer() as offer:
+                    refused = self._round.may_offer(name)
+                    assert refused is None, refused
+                    assert offer.size == len(self._buffer), "the update has another size"
+                    self._received = 0
+                case Chunk() as chunk:
+                    self._store(name, chunk)
+            return []
+
+    def end(self) -> list[tuple[str, bytes]]:
+        """The round is over: those whose updates came reveal."""
+        with self.meter.running():
+            return self._perform(self._round.inputs_over(0.0))
+
+    def _store(self, name: str, chunk: Chunk) -> None:
+        assert chunk.offset == self._received, "a chunk is out of order"
+        self._received += len(chunk.data)
+        self._buffer[chunk.offset : self._received] = chunk.data
+        if self._received == len(self._buffer):
+            self.total.add(memoryview(self._buffer))
+            self._round.input_accepted(name)
+
+    def _perform(self, effects: Sequence[ask.Effect]) -> list[tuple[str, bytes]]:
+        told: list[tuple[str, bytes]] = []
+        for effect in effects:
+            match effect:
+                case ask.Tell(client=client, frame=frame):
+                    told.append((client, encode(frame)))
+                case ask.TellAll(clients=clients, frame=frame):
+                    once = encode(frame)
+                    told += [(client, once) for client in clients]
+                case ask.Recover():
+                    self._recover(effect)
+                case _:
+                    raise AssertionError(f"the round went wrong: {effect}")
+        self.bytes_down += sum(len(frame) for _, frame in told)
+        return told
+
+    def _recover(self, effect: ask.Recover) -> None:
+        alive = set(effect.alive)
+        lost = [effect.pairs[owner] for owner in effect.mask_keys]
+        self.taken_off = len(alive) + sum(len(alive.intersection(pairs)) for pairs in lost)
+        self.total.unmask(effect)
+        self._round.unmasked()
+
+
+def play(
+    count: int, dropped: int, masking: Masking, parameters: int, update: Callable[[int], Told], home: Path
+) -> tuple[Host, list[Client]]:
+    """A whole round of `count` clients, of whom the last `dropped` leave after their shares came.
+
+    `update` has what a client learnt, by its number. Returns the server and all who stayed.
+    """
+    names = [f"{n:016x}" for n in range(count)]
+    terms, plan = _terms(masking, parameters), _plan(masking)
+    clients = {name: Client(name, terms, plan, Acquaintances(home)) for name in names}
+    host = Host(masking, terms, names)
+    rosters = [told for name in names for frame in clients[name].begin() for told in host.hear(name, frame)]
+    shared = [(name, frame) for name, roster in rosters for frame in clients[name].hear(roster)]
+    dealt = dict(told for name, frame in shared for told in host.hear(name, frame))
+    staying = names[: count - dropped]
+    for number, name in enumerate(staying):
+        clients[name].hear(dealt[name])
+        for frame in clients[name].upload(update(number)):
+            host.hear(name, frame)
+    said = host.end()
+    while said:
+        answers = [(name, frame) for name, told in said for frame in clients[name].hear(told)]
+        said = [told for name, frame in answers for told in host.hear(name, frame)]
+    return host, [clients[name] for name in staying]

@@ -1,0 +1,46 @@
+"""4,000 images of CIFAR-10 (Krizhevsky 2009), 400 of each class, measured on 500 of its test images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from benchmarks.tasks import Sources, Task
+from benchmarks.tasks.cifar.task import CLASSES, choose
+
+EXAMPLES = 4000
+# For each image to measure on, so many to train on: each result is measured.
+TO_ONE = 8
+
+layers = keras.layers
+
+
+def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Sources:
+    """As many images of each class, chosen by the seed."""
+    each = (examples or EXAMPLES) // CLASSES
+    choose(data / "cifar10_train.zip", folder / "train.zip", each, seed)
+    choose(data / "cifar10_test.zip", folder / "test.zip", each // TO_ONE, seed)
+    return Sources(folder / "train.zip", test=folder / "test.zip")
+
+
+def build() -> Any:
+    """[32, 32, 3] to probabilities of ten classes; 78,330 parameters, statistics of batches included.
+
+    A ResNetV2 (He et al. 2016b) of three residual blocks, whose first convolution takes every fourth pixel.
+    """
+    x = inputs = keras.Input((32, 32, 3))
+    x = layers.Conv2D(16, 3, strides=4, padding="same", use_bias=False)(x)
+    for filters, strides in ((16, 1), (32, 2), (64, 2)):
+        y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(x))
+        short = layers.Conv2D(filters, 1, strides=strides, use_bias=False)(y) if strides > 1 else x
+        y = layers.Conv2D(filters, 3, strides=strides, padding="same", use_bias=False)(y)
+        y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(y))
+        y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
+        x = layers.Add()([short, y])
+    x = layers.GlobalAveragePooling2D()(layers.ReLU()(layers.BatchNormalization(momentum=0.9)(x)))
+    return keras.Model(inputs, layers.Dense(CLASSES, activation="softmax")(x))
+
+
+TASK = Task(prepare, build, lambda: keras.optimizers.Adam(0.001), batch_size=20, every=1)

@@ -1,0 +1,131 @@
+"""Where the light clients of one process really train: one TensorFlow for all of them, a unit at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from backend.numerics.vectors import Vector
+from backend.peer.blobs import Blobs
+from backend.peer.graphs import check_bundle, import_graphs
+from backend.peer.shards import Examples, read_shard
+from backend.peer.step import Halt
+from backend.peer.trainer import Plan, Trainer
+from backend.services.manifest import Manifest, SignatureName, parse_manifest
+from backend.wire.units import Unit
+
+# Weights that many clients begin at, and true results that cheats may copy.
+WEIGHTS_KEPT, RESULTS_KEPT = 32, 64
+SIGNATURES: tuple[SignatureName, ...] = ("train", "apply")
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What came of `unit`: the change of its weights [P] over so many `examples` in so many `steps`."""
+
+    unit: int
+    update: Vector
+    examples: int
+    steps: int
+    loss: float
+    sums: list[tuple[float, float]]
+
+
+class Workshop:
+    """Loads a task's bundle from its server, and trains its units by the real graphs, as often as asked.
+
+    What is finished there can be copied by cheats.
+    """
+
+    def __init__(self, address: str, cache: Path) -> None:
+        self._client = httpx.AsyncClient(timeout=600)
+        self._blobs = Blobs(self._client, f"http://{address}", cache)
+        self._thread = ThreadPoolExecutor(1, "tensorflow")
+        self._weights: OrderedDict[str, Vector] = OrderedDict()
+        self._shards: dict[str, Examples] = {}
+        self._manifest: Manifest
+        self._trainer: Trainer
+        self._finished: deque[Done] = deque(maxlen=RESULTS_KEPT)
+        self._more = asyncio.Condition()
+        self.step_ms = 0.0
+
+    async def open(self, bundle: str) -> None:
+        """Fetches and loads the bundle at this address, and times a step."""
+        content = await self._blobs.get(bundle)
+        self._manifest = parse_manifest(content)
+        files = {name: self._manifest.files[f"native/{name}.pb"].sha256 for name in SIGNATURES}
+        native = {name: await self._blobs.get(sha256) for name, sha256 in files.items()}
+        checked = check_bundle(content, native)
+        self._trainer = await self._do(lambda: Trainer(import_graphs(checked, "cpu")))
+        self.step_ms = await self._do(self._trainer.time_step)
+
+    async def train(self, unit: Unit, most_steps: int = 0) -> Done:
+        """The true result of `unit`; after `most_steps` it stops early, 0: never."""
+        weights, examples = await self.weights(unit.weights), await self._rows(unit)
+        plan = Plan(
+            epochs=unit.epochs,
+            learning_rate=unit.learning_rate,
+            seed=unit.seed,
+            steps=unit.steps,
+            batch_size=unit.batch_size,
+            past_steps=unit.past_steps,
+            proximal_mu=unit.proximal_mu,
+        )
+        halt = _after(most_steps)
+        result = await self._do(lambda: self._trainer.train(weights, plan, examples, halt, lambda _: None))
+        done = Done(unit.unit, result.update, result.examples, result.steps, result.loss, result.sums)
+        if not most_steps:
+            async with self._more:
+                self._finished.append(done)
+                self._more.notify_all()
+        return done
+
+    async def accomplices(self, unit: Unit) -> Done:
+        """A true result of another unit of that size, as soon as there is one. Nobody else is given it."""
+        whole = unit.epochs * unit.examples
+
+        def found() -> Done | None:
+            return next(
+                (one for one in self._finished if one.unit != unit.unit and one.examples == whole), None
+            )
+
+        async with self._more:
+            await self._more.wait_for(lambda: found() is not None)
+            done = found()
+            assert done is not None
+            self._finished.remove(done)
+            return done
+
+    async def weights(self, address: str) -> Vector:
+        """Weights [P] by their address; fetched once where many begin there."""
+        if address not in self._weights:
+            self._weights[address] = np.frombuffer(await self._blobs.get(address), "<f4")
+            while len(self._weights) > WEIGHTS_KEPT:
+                self._weights.popitem(last=False)
+        return self._weights[address]
+
+    async def close(self) -> None:
+        """Ends it once its thread is done."""
+        await self._client.aclose()
+        self._thread.shutdown()
+
+    async def _rows(self, unit: Unit) -> Examples:
+        address = unit.shard.sha256
+        if address not in self._shards:
+            content = await self._blobs.get(address)
+            self._shards[address] = read_shard(content, self._manifest)
+        return self._shards[address].picked(slice(unit.first, unit.first + unit.examples))
+
+    def _do(self, work: Any) -> Any:
+        return asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _after(most_steps: int) -> Halt:
+    return lambda done, _seconds: bool(most_steps) and done >= most_steps

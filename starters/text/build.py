@@ -1,0 +1,49 @@
+"""Build the model with its first weights. Volunteers bring the examples.
+
+Usage: python build.py OUTPUT, which writes model.keras into the folder OUTPUT.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+
+SEED = 1
+LENGTH, CLASSES = 256, 2
+# 256 bytes, and padding behind short texts.
+SYMBOLS = 257
+
+
+def build_model() -> Any:
+    """The bytes of a text to the probabilities of the classes; what is said counts, not where."""
+    keras.utils.set_random_seed(SEED)
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((LENGTH,), dtype="int32"),
+            layers.Embedding(SYMBOLS, 16),
+            layers.Conv1D(32, 5, activation="relu"),
+            layers.GlobalAveragePooling1D(),
+            layers.Dropout(0.2),
+            layers.Dense(CLASSES, activation="softmax"),
+        ]
+    )
+
+
+def main() -> int:
+    """Write the model into the folder given as the only argument."""
+    output = Path(sys.argv[1])
+    output.mkdir(parents=True, exist_ok=True)
+    build_model().save(output / "model.keras")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
