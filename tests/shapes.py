@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,17 +13,36 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-HOW_TO = Path(__file__).parents[1] / "docs/how-to/volunteers-own-data.md"
+from backend.commands.build import source_hash
+
+ROOT = Path(__file__).parents[1]
+HOW_TO = ROOT / "docs/how-to/volunteers-own-data.md"
+CACHE = ROOT / ".cache" / "shapes"
 
 
-def build_shapes(folder: Path) -> Path:
-    """Writes the task's files as the how-to says, builds it with real Keras, and returns `folder`."""
+def write_shapes(folder: Path) -> Path:
+    """Writes the task's files as the how-to says, and returns `folder`."""
     folder.mkdir()
     text = HOW_TO.read_text("utf-8")
     for language, name in (("toml", "task.toml"), ("python", "build.py")):
         [block, *_] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         (folder / name).write_text(block, "utf-8")
-    subprocess.run([sys.executable, "-m", "backend", "build", str(folder)], check=True)
+    return folder
+
+
+def build_shapes(folder: Path) -> Path:
+    """The task, built with real Keras by the command of the how-to, once for each state of its sources."""
+    write_shapes(folder)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = CACHE / source_hash(folder) / "shapes"
+        if not (kept / "built").exists():
+            for outdated in CACHE.glob("*/"):
+                shutil.rmtree(outdated)
+            shutil.copytree(folder, kept)
+            subprocess.run([sys.executable, "-m", "backend", "build", str(kept)], check=True)
+    shutil.copytree(kept, folder, dirs_exist_ok=True)
     return folder
 
 

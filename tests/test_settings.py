@@ -111,3 +111,35 @@ def test_the_reference_has_the_defaults_of_how_it_runs() -> None:
     documented = {row[0].removeprefix("MINGA_").lower(): row[2] for row in rows("How it runs")}
     for name in ("host", "port", "log_format", "log_level"):
         assert documented[name] == str(getattr(settings, name))
+
+
+def test_parameters_stand_in_memory_unless_told_otherwise() -> None:
+    usual = read_settings({}, {}).parameters
+    assert (usual.address, usual.rules.least, usual.rules.most) == ("memory", 1, 4)
+    told = read_settings(
+        {"parameter_servers": "2-3"}, {"MINGA_PARAMETERS": "redis://localhost/0?shards=4"}
+    ).parameters
+    assert (told.address, told.rules.least, told.rules.most) == ("redis://localhost/0?shards=4", 2, 3)
+    fixed = read_settings({"parameters": "memory"}, {"MINGA_PARAMETER_SERVERS": "5"}).parameters
+    assert (fixed.rules.least, fixed.rules.most) == (5, 5)
+
+
+def test_the_password_of_parameters_comes_from_a_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hush\n")
+    environment = {"MINGA_PARAMETERS_PASSWORD_FILE": str(secret)}
+    settings = read_settings({"parameters": "redis://localhost/0"}, environment)
+    assert settings.parameters.address == "redis://:hush@localhost/0"
+    assert "hush" not in repr(settings)
+    assert read_settings({}, environment).parameters.address == "memory"
+
+
+@pytest.mark.parametrize("text", ["0", "4-2", "0-3", "1-33", "many", "", "1-2-3", "-2"])
+def test_parameter_servers_are_a_number_or_a_range(text: str) -> None:
+    with pytest.raises(SettingsError, match="--parameter-servers is"):
+        read_settings({}, {"MINGA_PARAMETER_SERVERS": text})
+
+
+def test_parameters_cannot_stand_anywhere() -> None:
+    with pytest.raises(SettingsError, match="--parameters: 'mysql://localhost' is no place"):
+        read_settings({"parameters": "mysql://localhost"}, {})

@@ -62,12 +62,31 @@ def bring_own(folder: Path, minimum: int, maximum: int, holdout: float) -> None:
     file.write_text(f"{text}\n[data.volunteer]\n{own}\n", "utf-8")
 
 
+def train_everything(folder: Path) -> None:
+    """Has the model of the task in `folder` train all of its values and keep no statistics, for noise."""
+    path = folder / "bundle" / "bundle.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    total = sum(manifest["parameters"].values())
+    manifest["parameters"] = {"trainable": total, "state": 0}
+    manifest["layout"] = [{"name": "dense/kernel", "shape": [total], "offset": 0, "trainable": True}]
+    path.write_text(json.dumps(manifest), "utf-8")
+
+
 def write_task(
-    folder: Path, *, ops: tuple[str, ...] = OPS, more: int = 0, holdout: int = 0, **coordination: Any
+    folder: Path,
+    *,
+    ops: tuple[str, ...] = OPS,
+    more: int = 0,
+    holdout: int = 0,
+    zeros: bool = False,
+    **coordination: Any,
 ) -> Path:
-    """Writes task.toml, bundle and shards into `folder`, and returns it; `more` adds values of state."""
+    """Writes task.toml, bundle and shards into `folder`, and returns it; `more` adds values of state.
+
+    With `zeros` the model begins there, so that its first version is what the first round added.
+    """
     bundle, shards = folder / "bundle", folder / "shards"
-    weights = np.arange(SIZE + more, dtype="<f4")
+    weights = np.arange(SIZE + more, dtype="<f4") * (not zeros)
     files = {"weights.bin": weights.tobytes()}
     for signature in SIGNATURES:
         files[f"native/{signature}.pb"] = graph_def(*ops)
@@ -86,6 +105,21 @@ def write_task(
         "# Tiny\n\nA line. <script>alert(1)</script> [x](javascript:alert(1))\n"
     )
     (folder / "task.toml").write_text(task_toml(folder.name, coordination))
+    return folder
+
+
+def write_mesh(folder: Path, **coordination: Any) -> Path:
+    """As `write_task`, of a decentralized task."""
+    write_task(folder, **{"scheme": "decentralized", **coordination})
+    file = folder / "task.toml"
+    file.write_text(file.read_text("utf-8").replace("max_update_norm = 50.0\n", ""), "utf-8")
+    return folder
+
+
+def write_units(folder: Path, holdout: int = 0, **units: Any) -> Path:
+    """As `write_task`, of a task of work units; `units` add to its table of them."""
+    write_task(folder, holdout=holdout)
+    (folder / "task.toml").write_text(volunteer_toml(folder.name, **units), "utf-8")
     return folder
 
 
@@ -139,7 +173,9 @@ def task_toml(name: str, coordination: dict[str, Any]) -> str:
         "rounds": 100,
         "min_available_clients": 2,
         "quorum": 1,
-        "deadline": 5,
+        "deadline": 60,
+        # Rounds of ten parameters are so fast that the next deadline would be too short for a busy machine.
+        "adaptive_deadline": False,
         "gather": 0,
         **coordination,
     }
@@ -163,6 +199,30 @@ shards_per_client = 2
 [security]
 max_update_norm = 50.0
 """
+
+
+def volunteer_toml(name: str, **units: Any) -> str:
+    """A task file of work units; `units` add to its table of them."""
+    head, _, tail = task_toml(name, {}).partition("[coordination]")
+    security = tail.partition("[security]")[2]
+    tables = "".join(_toml(f"coordination.units.{key}", units.pop(key)) for key in _tables(units))
+    units = {"epochs": 3, **units}
+    return (
+        head.replace("shards_per_client = 2\n", "")
+        + '[coordination]\nscheme = "volunteer"\n'
+        + _toml("coordination.units", units)
+        + tables
+        + f"[security]{security}"
+    )
+
+
+def _tables(table: dict[str, Any]) -> list[str]:
+    return [key for key, value in table.items() if isinstance(value, dict)]
+
+
+def _toml(name: str, table: dict[str, Any]) -> str:
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    return "\n".join([f"[{name}]", *lines, ""])
 
 
 def _shard(folder: Path, name: str, seed: int) -> dict[str, Any]:

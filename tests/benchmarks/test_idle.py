@@ -9,17 +9,21 @@ import sys
 import pytest
 
 from benchmarks.dense import ROOT
+from tests.waiting import LONG
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.tensorflow
 
 CLIENTS, SECONDS = 300, 1
 
 
-def test_clients_that_wait_at_a_real_server_are_measured() -> None:
+@pytest.mark.parametrize("scheme", ["federated", "volunteer"])
+def test_clients_that_wait_at_a_real_server_are_measured(scheme: str) -> None:
     command = [sys.executable, "-m", "benchmarks.idle", "--clients", str(CLIENTS), "--json"]
+    command += ["--scheme", scheme]
     command += ["--seconds", str(SECONDS)]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=LONG)
     report = json.loads(done.stdout)
+    assert report["scheme"] == scheme
     assert (report["clients"], report["clients_left"]) == (CLIENTS, CLIENTS)
     assert report["idle_seconds"] >= SECONDS
     assert report["join_cpu_seconds"] > 0

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 from benchmarks.dense import ROOT, widths
+from tests.waiting import LONG
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.tensorflow
 
 CLIENTS, PARAMETERS, ROUNDS = 3, 5010, 2
 
@@ -24,7 +25,7 @@ def test_there_is_a_dense_model_of_each_size_in_the_table(parameters: int) -> No
 def test_rounds_of_a_real_server_are_measured() -> None:
     command = [sys.executable, "-m", "benchmarks.rounds", "--clients", str(CLIENTS), "--json"]
     command += ["--parameters", str(PARAMETERS), "--rounds", str(ROUNDS)]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=LONG)
     report = json.loads(done.stdout)
     vectors = CLIENTS * 4 * PARAMETERS
     assert vectors < report["bytes_received_per_round"] < vectors + 4000 * CLIENTS

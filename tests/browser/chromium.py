@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from playwright.async_api import Browser, Page, async_playwright
 
+from tests.waiting import LONG, PATIENCE
+
 T = TypeVar("T")
 
 FLAGS = [
@@ -39,6 +41,12 @@ def executable() -> str:
     raise FileNotFoundError("No Chromium was found; install Debian's package chromium.")
 
 
+def patient(browser: Browser) -> Browser:
+    """`browser`, whose pages wait as long for what must come as everything here."""
+    browser.on("context", lambda context: context.set_default_timeout(1000 * PATIENCE))
+    return browser
+
+
 class Tab:
     """One page of the harness, and what it logged."""
 
@@ -47,17 +55,17 @@ class Tab:
         self._page = page
         self.log = log
 
-    def evaluate(self, script: str, argument: object = None, seconds: float = 240) -> Any:
+    def evaluate(self, script: str, argument: object = None, seconds: float = LONG) -> Any:
         """Run a script in the page. Raises TimeoutError after `seconds`."""
         return self._chromium.wait(self._page.evaluate(script, argument), seconds)
 
-    def call(self, method: str, argument: object, seconds: float = 240) -> Any:
+    def call(self, method: str, argument: object, seconds: float = LONG) -> Any:
         """Call a method of the harness' worker."""
         return self.evaluate(
             "([method, argument]) => window.call(method, argument)", [method, argument], seconds
         )
 
-    def worker_heap(self, seconds: float = 60) -> int:
+    def worker_heap(self, seconds: float = PATIENCE) -> int:
         """Bytes of JavaScript objects that the page's workers hold, after garbage collection."""
         return self._chromium.wait(self._worker_heap(), seconds)
 
@@ -86,10 +94,10 @@ class Tab:
 
     def reload(self) -> None:
         """Begins the page again; the browser keeps what the site stored."""
-        self._chromium.wait(self._page.reload(), 90)
+        self._chromium.wait(self._page.reload(), PATIENCE)
 
     def close(self) -> None:
-        self._chromium.wait(self._page.close(), 30)
+        self._chromium.wait(self._page.close(), PATIENCE)
 
 
 class Chromium:
@@ -99,10 +107,9 @@ class Chromium:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._playwright = self.wait(async_playwright().start(), 60)
-        self._browser: Browser = self.wait(
-            self._playwright.chromium.launch(executable_path=executable(), args=FLAGS), 60
-        )
+        self._playwright = self.wait(async_playwright().start(), PATIENCE)
+        launching = self._playwright.chromium.launch(executable_path=executable(), args=FLAGS)
+        self._browser = patient(self.wait(launching, PATIENCE))
 
     def wait(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Result of a coroutine run on the browser's thread. Raises TimeoutError after `seconds`."""
@@ -115,7 +122,7 @@ class Chromium:
 
     def open(self, address: str) -> Tab:
         """A new tab at `address`."""
-        return self.wait(self._open(address), 90)
+        return self.wait(self._open(address), PATIENCE)
 
     async def _open(self, address: str) -> Tab:
         page = await self._browser.new_page()
@@ -127,8 +134,8 @@ class Chromium:
         return Tab(self, page, log)
 
     def close(self) -> None:
-        self.wait(self._browser.close(), 30)
-        self.wait(self._playwright.stop(), 30)
+        self.wait(self._browser.close(), PATIENCE)
+        self.wait(self._playwright.stop(), PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

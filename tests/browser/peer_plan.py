@@ -16,6 +16,7 @@ import numpy as np
 
 from backend.peer.graphs import import_graphs, open_bundle
 from backend.peer.measurer import Measurer
+from backend.peer.private import ExampleClip
 from backend.peer.shards import join_shards, read_shard
 from backend.peer.step import never, read_totals
 from backend.peer.trainer import Control, Plan, Trainer
@@ -23,9 +24,10 @@ from backend.peer.trainer import Control, Plan, Trainer
 
 def main() -> None:
     bundle, plan, update, *shards = sys.argv[1:]
-    graphs = import_graphs(open_bundle(Path(bundle), ("train", "apply", "evaluate")), "cpu")
+    names = open_bundle(Path(bundle), ()).manifest.graphs
+    graphs = import_graphs(open_bundle(Path(bundle), names), "cpu")
     asked = json.loads(plan)
-    control = asked["control"]
+    control, privacy = asked["control"], asked["privacy"]
     weights = np.fromfile(asked.get("weights", Path(bundle) / "weights.bin"), "<f4")
     examples = join_shards([read_shard(Path(shard).read_bytes(), graphs.manifest) for shard in shards])
     result = Trainer(graphs).train(
@@ -38,6 +40,7 @@ def main() -> None:
             batch_size=asked["batchSize"],
             proximal_mu=asked["proximalMu"],
             control=Control(*(np.fromfile(path, "<f4") for path in control)) if control else None,
+            privacy=ExampleClip(**privacy) if privacy else None,
         ),
         examples,
         never,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -48,13 +49,34 @@ def native_results(folders: list[Path]) -> str:
 
 
 def build_harness() -> Path:
-    """Builds the harness page with Vite; returns its folder."""
+    """Folder of the harness page, which Vite builds where its sources changed.
+
+    Tests run side by side: only one of them builds, and nobody takes away what another one serves.
+    """
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / "harness.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp, sources = CACHE / "harness.digest", _harness_sources()
+        if not stamp.exists() or stamp.read_text("utf-8") != sources:
+            stamp.unlink(missing_ok=True)
+            _build_harness()
+            stamp.write_text(sources, "utf-8")
+    return CACHE / "harness"
+
+
+def _harness_sources() -> str:
+    folders = (ROOT / "webapp" / "static" / "src", ROOT / "tests" / "browser" / "harness")
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    settings = (ROOT / "vite.config.ts", ROOT / "tests/browser/vite.config.ts", ROOT / "package-lock.json")
+    return digest([*files, *settings])
+
+
+def _build_harness() -> None:
     vite = ROOT / "node_modules" / ".bin" / "vite"
     command = [str(vite), "build", "--config", "tests/browser/vite.config.ts", "--logLevel", "error"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"The harness did not build:\n{done.stdout}\n{done.stderr}")
-    return CACHE / "harness"
 
 
 if __name__ == "__main__":

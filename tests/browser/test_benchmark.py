@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.references import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
 
 def test_the_quick_benchmark_compares_ours_with_layers_and_tensorflow() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.browser.chromium import Tab
 from tests.browser.conformance import measure
 
-pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
 QUICK = {
     "wasm": (

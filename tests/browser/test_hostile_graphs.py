@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.chromium import Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 
 FLOAT, INTEGER = {"type": "DT_FLOAT"}, {"type": "DT_INT32"}
 Node = dict[str, Any]

@@ -15,7 +15,7 @@ from tests.browser.references import build_harness
 from tests.browser.site import serve
 from tests.conformance.comparing import metric_error, metric_values, relative_error
 
-pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 LIMIT = 1e-4
 
 

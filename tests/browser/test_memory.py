@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.chromium import Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
 # Bytes.
 SCALARS = 1024

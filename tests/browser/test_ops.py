@@ -12,8 +12,9 @@ from tests.browser.chromium import Tab
 from tests.browser.ops.compare import VARIANTS, fast, run
 from tests.browser.ops.expected import ROOT, expected
 from tests.browser.ops.families import FAMILIES
+from tests.waiting import LONG
 
-pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
 # Emulated GPUs compile a program for most cases; `make conformance` runs them all on every backend.
 EVERY = {"webgl": 8, "webgpu": 8}
@@ -21,7 +22,7 @@ EVERY = {"webgl": 8, "webgpu": 8}
 
 @pytest.fixture(scope="session")
 def cases() -> dict[str, list[dict[str, Any]]]:
-    return {family: expected(family) for family in FAMILIES}
+    return expected(tuple(FAMILIES))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -30,7 +31,7 @@ def test_every_op_equals_tensorflow(
     variant: str, family: str, cases: dict[str, list[dict[str, Any]]], bare_tab_for: Callable[[str], Tab]
 ) -> None:
     chosen = fast(cases[family], EVERY.get(variant, 1))
-    verdicts = run(bare_tab_for(variant), variant, chosen, seconds=500)
+    verdicts = run(bare_tab_for(variant), variant, chosen, seconds=LONG)
     assert {verdict.label: verdict.fault for verdict in verdicts if verdict.fault is not None} == {}
 
 
@@ -49,7 +50,7 @@ def test_each_variant_of_wasm_runs_its_own_modules(
     bare_tab_for: Callable[[str], Tab],
 ) -> None:
     tab = bare_tab_for(variant)
-    run(tab, variant, cases["elementwise"][:1], seconds=60)
+    run(tab, variant, cases["elementwise"][:1], seconds=LONG)
     assert set(tab.call("fetchedModules", None)) == modules
 
 

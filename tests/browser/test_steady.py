@@ -7,7 +7,7 @@ import pytest
 from tests.browser.chromium import Chromium
 from tests.browser.steady import STEPS, measure
 
-pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
 # A tensor left behind by each step would take more; what the engine itself keeps varies by some kilobytes.
 HEAP_NOISE = 128 * STEPS

@@ -13,6 +13,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 2000,
+    rolldownOptions: {
+      input: ["index", "links"].map((page) => `tests/browser/harness/${page}.html`),
+    },
   },
   worker: { format: "es", plugins: workerPlugins },
 });

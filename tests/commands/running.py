@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 
 def minga(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """`minga <words>` in a process of its own, at its end."""
     command = [sys.executable, "-m", "backend", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def facts(*words: str | Path) -> dict[str, Any]:

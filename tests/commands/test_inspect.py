@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.commands import running
-from tests.converter.conftest import keras
 from tests.tiny import WORK, write_task
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits"
@@ -71,6 +70,8 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.tensorflow
 def test_a_compiled_model_needs_no_task_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    from tests.converter.conftest import keras  # Only here: whoever collects tests does not wait for it.
+
     model = tmp_path / "My First.keras"
     network = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="head")])
     network.compile(optimizer="adam", loss="mse")

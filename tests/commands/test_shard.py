@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from backend.__main__ import REFUSED, main
+from backend.services.taskfile import read_task_file
 from tests import tiny
+from tests.elsewhere import elsewhere
 from tests.services.datasets.making import image_folder, index_of
 
 CSV = "a,b,class\n" + "1,2,x\n3,4,y\n" * 20
@@ -44,6 +46,45 @@ def test_the_task_file_says_how_its_shards_are_made(
     assert [sum(part.values()) for part in made["parts"]] == [18, 18]
     assert {shard.part for shard in index_of(tmp_path / "tiny" / "shards").train} == {0, 1}
     assert not list(tmp_path.glob("tiny/.shards-*"))
+
+
+def test_data_that_clients_fetch_are_counted_and_fitted_and_their_place_is_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = owned_task(tmp_path / "tiny")
+    text = task.read_text().replace('source = "shards"\nshards = "shards"', 'source = "url"')
+    task.write_text(text)
+    data = str(tmp_path / "tiny/in.csv")
+    with elsewhere({"/in.csv": CSV.encode()}) as place:
+        assert main(["shard", data, "--task", str(task), "--url", f"{place.origin}/in.csv"]) == 0
+        said = capsys.readouterr()
+        assert "byte by byte" in said.err
+        assert main(["shard", data, "--task", str(task), "--json", "--url", f"{place.origin}/no.csv"]) == 0
+        assert "answers 404" in json.loads(capsys.readouterr().out)["trouble"]
+    # What was printed makes the task file whole, and the fitted preprocessing lies where it says.
+    task.write_text(f"{text}\n{said.out}")
+    url = read_task_file(task).data.url
+    assert url is not None
+    assert (url.train, url.held_out) == (36, 4)
+    fitted = json.loads((tmp_path / "tiny" / str(url.fitted)).read_text())
+    assert [column["divide"] for column in fitted["columns"]] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("data", "url", "told"),
+    [
+        ("in.csv", "http://data.example.org/in.csv", "not encrypted"),
+        ("in.csv", "https://data.example.org/in.parquet", "does not end in .csv"),
+        (".", "https://data.example.org/in.csv", "make a zip of a folder"),
+    ],
+)
+def test_what_clients_could_not_fetch_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: str, url: str, told: str
+) -> None:
+    task = owned_task(tmp_path / "tiny")
+    task.write_text(task.read_text().replace('source = "shards"\nshards = "shards"', 'source = "url"'))
+    assert main(["shard", str(tmp_path / "tiny" / data), "--task", str(task), "--url", url]) == REFUSED
+    assert told in capsys.readouterr().err
 
 
 def test_data_without_a_task_file_are_declared_by_flags(

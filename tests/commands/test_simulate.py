@@ -10,7 +10,7 @@ import pytest
 
 from backend.commands.build import build_task
 from tests.commands import running
-from tests.tiny import bring_own, write_task
+from tests.tiny import bring_own, train_everything, write_task, write_units
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits"
 FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
@@ -21,7 +21,7 @@ facts = partial(running.facts, "simulate")
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    return write_task(tmp_path / "tiny", min_available_clients=4, quorum=2)
+    return write_task(tmp_path / "tiny", min_available_clients=4, quorum=2, deadline=5)
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_one_others(tiny: Path) -> None:
@@ -139,6 +139,10 @@ def test_the_report_fits_a_terminal_of_80_columns_and_says_what_is_meant(tiny: P
         (["--clients", "3"], "3 clients are fewer than the 4 that this task waits for"),
         (["--set", "coordination.deadline=-5"], "coordination.deadline"),
         (["--set", "coordination.quorum=9"], "quorum is over min_available_clients"),
+        (
+            ["--set", "coordination.scheme=decentralized", "--set", "security.max_update_norm=100"],
+            "a decentralized task cannot be simulated",
+        ),
     ],
 )
 def test_what_cannot_be_tried_is_refused_with_a_sentence(tiny: Path, words: list[str], sentence: str) -> None:
@@ -152,3 +156,45 @@ def test_a_folder_without_a_task_is_told(tmp_path: Path) -> None:
     done = minga(tmp_path)
     assert done.returncode == 2
     assert "There is no task file at" in done.stderr
+
+
+MASKED = ("security.aggregation=['masked']", "security.masking.min_clients=6", "coordination.quorum=6")
+
+
+def chosen(*changes: str) -> list[str]:
+    return [word for change in changes for word in ("--set", change)]
+
+
+def test_a_masked_task_is_tried_and_advice_says_what_its_rounds_lack(tiny: Path) -> None:
+    masked = chosen(*MASKED, "coordination.min_available_clients=8")
+    words: tuple[str | Path, ...] = (tiny, "--clients", "12", "--rounds", "12", *masked)
+    calm, restless = facts(*words, "--churn", "0"), facts(*words, "--churn", "0.5")
+    assert calm["plan"]["abandoned_share"] == 0.0
+    assert calm["plan"]["updates_per_version"] == calm["plan"]["clients_per_round"] == 12
+    assert calm["advice"] == []
+    assert restless == facts(*words, "--churn", "0.5")
+    assert restless["plan"]["abandoned_share"] > 0.2
+    (sentence,) = (one for one in restless["advice"] if "came to nothing" in one)
+    members = restless["plan"]["clients_per_round"]
+    assert f"{members:.0f} clients were to be masked together" in sentence
+    assert "that it takes to unmask their sum" in sentence
+
+
+def test_a_privacy_budget_ends_a_trial_where_it_would_end_the_task(tiny: Path) -> None:
+    train_everything(tiny)
+    changes = ("privacy.mechanism='central'", "privacy.clip=1.0", "privacy.noise_multiplier=10.0")
+    plan = chosen(*changes, "privacy.epsilon=2", "coordination.rounds=40")
+    told = facts(tiny, "--clients", "6", "--rounds", "40", "--churn", "0", *plan)
+    spent = told["plan"]["budget_spent_at"]
+    # The first two rounds are not counted.
+    assert 0 < told["plan"]["rounds"] == spent - 2 < 38
+    assert told["advice"][0].startswith(f"privacy.epsilon = 2 is spent at version {spent} of 40")
+    assert facts(tiny, "--clients", "6", "--rounds", "2", *plan)["plan"]["budget_spent_at"] is None
+
+
+def test_work_units_are_refused_and_real_peers_named(tmp_path: Path) -> None:
+    done = minga(write_units(tmp_path / "units"))
+    assert done.returncode == 2
+    assert "the work units of a volunteer task cannot be simulated" in done.stderr
+    assert "The plan page of a draft says" in done.stderr
+    assert "minga peer join" in done.stderr

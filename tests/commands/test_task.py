@@ -20,6 +20,7 @@ import pytest
 
 from backend.wire.messages import Accepted, Refused
 from tests.tiny import SIZE, write_task
+from tests.waiting import PATIENCE
 from tests.web.client import Client
 from tests.web.running import Server, running
 
@@ -29,7 +30,7 @@ COMMAND = (sys.executable, "-m", "backend", "task")
 def minga(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     every = {**os.environ, "COLUMNS": "200", **environment}
     return subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, timeout=120, check=False, env=every
+        [*COMMAND, *words], capture_output=True, text=True, timeout=PATIENCE, check=False, env=every
     )
 
 
@@ -85,6 +86,11 @@ async def test_tasks_and_rounds_are_told(server: Server) -> None:
         assert (whole["version"], len(whole["newest_rounds"])) == (1, 2)
 
 
+def _hears_ctrl_c() -> None:
+    """Who runs the tests in the background has it ignored by all its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Following:
     """`minga task log --follow`, read line by line."""
 
@@ -95,19 +101,20 @@ class Following:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "COLUMNS": "200"},
+            preexec_fn=_hears_ctrl_c,
         )
 
     async def line(self) -> str:
         assert self._process.stdout is not None
-        return await asyncio.wait_for(asyncio.to_thread(self._process.stdout.readline), 60)
+        return await asyncio.wait_for(asyncio.to_thread(self._process.stdout.readline), PATIENCE)
 
     async def complaint(self) -> str:
         assert self._process.stderr is not None
-        return await asyncio.wait_for(asyncio.to_thread(self._process.stderr.readline), 60)
+        return await asyncio.wait_for(asyncio.to_thread(self._process.stderr.readline), PATIENCE)
 
     async def end(self) -> tuple[int, str, str]:
         """Exit code, and the rest of what it said."""
-        out, err = await asyncio.to_thread(self._process.communicate, timeout=60)
+        out, err = await asyncio.to_thread(self._process.communicate, timeout=PATIENCE)
         return self._process.returncode, out, err
 
     def interrupt(self) -> None:

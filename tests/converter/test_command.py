@@ -11,7 +11,7 @@ import keras
 import pytest
 
 from backend.commands.build import build_task
-from backend.errors import BundleError, MingaError, TaskFileError
+from backend.errors import BundleError, CancelledError, MingaError, TaskFileError
 from backend.services.conversion import ConversionLimits, convert
 
 pytestmark = pytest.mark.tensorflow
@@ -34,7 +34,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_same_model_gives_the_same_bundle(files: Path, tmp_path: Path) -> None:
-    convert(files / "model.keras", files / "task.toml", tmp_path / "one")
+    said: list[str] = []
+    convert(files / "model.keras", files / "task.toml", tmp_path / "one", tell=said.append)
+    assert said[0] == "Starting TensorFlow."
+    assert any("33 parameters" in line for line in said)
     message = convert(files / "model.keras", files / "task.toml", tmp_path / "two")
     assert "33 parameters" in message
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
@@ -69,6 +72,19 @@ def test_a_limit_ends_the_conversion_with_a_sentence(
 ) -> None:
     with pytest.raises(BundleError, match=text):
         convert(files / "model.keras", files / "task.toml", tmp_path / "out", limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cancelled_conversion_leaves_nothing(files: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    with pytest.raises(CancelledError, match="The conversion was cancelled"):
+        convert(
+            files / "model.keras",
+            files / "task.toml",
+            tmp_path / "out",
+            tell=said.append,
+            cancelled=lambda: bool(said),
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,8 +145,10 @@ keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(Path(sys.argv[
 def test_a_task_is_built_once_and_again_when_its_sources_change(tmp_path: Path) -> None:
     (tmp_path / "task.toml").write_text(TASK_FOLDER)
     (tmp_path / "build.py").write_text(BUILD)
-    assert "3 parameters" in build_task(tmp_path)
-    assert build_task(tmp_path) == "up to date."
+    begun: list[str] = []
+    assert "3 parameters" in build_task(tmp_path, begins=begun.append)
+    assert build_task(tmp_path, begins=begun.append) == "up to date."
+    assert begun == [tmp_path.name]
     first = contents(tmp_path / "built")
     assert "bundle/bundle.json" in first
 

@@ -263,3 +263,10 @@ def test_what_does_not_fit_the_outputs_is_refused(convert: Convert, settings: An
 def test_a_layer_that_mixes_rows_is_refused(convert: Convert, layer: Any, text: str) -> None:
     with pytest.raises(Refusal, match=text):
         convert(keras.Sequential([keras.Input((4,)), layer, layers.Dense(1)]))
+
+
+def test_metrics_in_the_place_of_loss_weights_are_told(convert: Convert) -> None:
+    model = two_by_name()
+    model.compile("adam", dict.fromkeys(("digit", "parity"), "mse"), ["accuracy", "mae"])
+    with pytest.raises(Refusal, match=r"'accuracy' as a weight of its loss, which is no number"):
+        convert(model, BATCH, loss=None, optimizer=None, metrics=None)

@@ -13,6 +13,7 @@ import pytest
 
 from backend.wire.messages import Accepted
 from tests.tiny import SIZE, write_task
+from tests.waiting import PATIENCE
 from tests.web.client import Client
 from tests.web.running import Server, running
 
@@ -30,7 +31,7 @@ async def one_round(server: Server, task: str) -> None:
 
 async def served(server: Server, task: str) -> dict[str, Any]:
     """The task's summary, once it is served."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             tasks = (await asyncio.to_thread(server.get, "/api/tasks"))["tasks"]
             found: list[dict[str, Any]] = [one for one in tasks if one["name"] == task]
@@ -92,7 +93,7 @@ def test_damaged_records_are_told_at_the_start(tmp_path: Path) -> None:
     records.write_bytes(content)
     server = Server(tmp_path / "tasks", tmp_path / "data", log=tmp_path / "log")
     server.launch()
-    assert server.process.wait(30) == 2
+    assert server.process.wait(PATIENCE) == 2
     server.stop()
     said = (tmp_path / "log").read_text()
     assert f"The records in {records} cannot be opened: the database is damaged" in said

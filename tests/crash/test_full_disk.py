@@ -16,6 +16,7 @@ from backend.wire.messages import Accepted
 from tests.crash.folder import sound
 from tests.crash.small_disk import read_only, small_disk
 from tests.tiny import SIZE, write_task
+from tests.waiting import PATIENCE
 from tests.web.client import Client
 from tests.web.running import Server, running
 from tests.web.test_watching import ask
@@ -30,7 +31,7 @@ def limit_files(server: Server, size: int) -> None:
 
 async def until(server: Server, troubled: bool) -> str | None:
     """What the task says of its trouble, once it has some or none."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             trouble: str | None = (await asyncio.to_thread(server.get, "/api/tasks/tiny"))["trouble"]
             if (trouble is not None) is troubled:
@@ -123,7 +124,7 @@ def test_a_data_folder_that_is_read_only_from_the_start_is_a_sentence(tmp_path: 
     with read_only(tmp_path / "data"):
         server = Server(tmp_path / "tasks", tmp_path / "data", log=tmp_path / "log")
         server.launch()
-        assert server.process.wait(30) == 2
+        assert server.process.wait(PATIENCE) == 2
         server.stop()
     said = (tmp_path / "log").read_text()
     assert f"Nothing can be written into the data folder {tmp_path / 'data'}: the disk is read-only" in said

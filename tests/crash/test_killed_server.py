@@ -14,6 +14,7 @@ import pytest
 from tests.crash.folder import sound
 from tests.crash.volunteers import Crowd
 from tests.tiny import keep_versions, write_task
+from tests.waiting import PATIENCE
 from tests.web.running import Server
 
 LANES = 2
@@ -22,7 +23,6 @@ CLIENTS = 3
 LONGEST_LIFE, STARTING, EARLY = 0.4, 0.1, 0.2
 
 
-@pytest.mark.timeout(900)
 async def test_a_server_killed_at_any_instant_loses_the_open_round_at_most(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -49,7 +49,7 @@ async def live_and_die(folder: Path, seed: int, kills: int) -> None:
             crowd.news.clear()
             working = asyncio.create_task(crowd.work(server.url))
             if chance.random() >= EARLY:
-                await asyncio.wait_for(crowd.news.wait(), 60)
+                await asyncio.wait_for(crowd.news.wait(), PATIENCE)
                 busy += 1
             await asyncio.sleep(chance.uniform(0, LONGEST_LIFE))
             await asyncio.to_thread(server.stop, signal.SIGKILL)

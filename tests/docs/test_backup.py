@@ -13,6 +13,7 @@ from tests.crash.folder import sound
 from tests.crash.volunteers import Crowd
 from tests.docs.test_docs import ROOT, blocks
 from tests.tiny import keep_versions, write_task
+from tests.waiting import PATIENCE
 from tests.web.running import running
 
 HOW_TO = ROOT / "docs/how-to/back-up-and-restore.md"
@@ -27,8 +28,9 @@ async def test_a_backup_of_a_running_server_is_whole(tmp_path: Path) -> None:
     script = script.replace("~/.local/share/minga", str(tmp_path / "data")).replace("/backup", str(backup))
     with running(tmp_path / "tasks", tmp_path / "data") as server:
         bundle = server.report["tasks"][0]["bundle"]
-        working = asyncio.create_task(Crowd(2, "backup").work(server.url))
-        await asyncio.sleep(1)
+        crowd = Crowd(2, "backup")
+        working = asyncio.create_task(crowd.work(server.url))
+        await asyncio.wait_for(crowd.news.wait(), PATIENCE)
         for _ in range(2):
             await asyncio.to_thread(subprocess.run, ["sh", "-ec", script], check=True)
         working.cancel()

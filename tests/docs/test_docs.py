@@ -22,6 +22,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from backend.__main__ import _parser
+from backend.errors import MingaError
 from backend.services.devices import PLACES, Range, Rates
 from backend.services.hooks import RoundEndHook
 from backend.services.observer import RoundEnded, VersionEvaluated
@@ -32,11 +33,13 @@ from backend.services.taskfile.server_optimizer import FedAdam
 from backend.stores.contracts import EvaluationRecord
 from tests.services.datasets.making import image_folder
 from tests.stores.contract_records import FIRST, ROUND
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 MINGA = Path(sys.executable).with_name("minga")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HOW_TO = ROOT / "docs/how-to/bring-a-model.md"
+DISCO = ROOT / "docs/how-to/coming-from-disco.md"
 FLOWERS = ROOT / "docs/how-to/coming-from-flower.md"
 HOOKS = ROOT / "docs/how-to/run-a-command-after-each-round.md"
 
@@ -97,7 +100,7 @@ async def test_the_command_of_the_how_to_ends_a_task_that_is_good_enough(
         task = asyncio.create_task(hook.run())
         hook.notice("digits", VersionEvaluated(EvaluationRecord(1, 0.1, {"accuracy": accuracy})))
         hook.notice("digits", RoundEnded(ROUND, FIRST))
-        for _ in range(600):
+        for _ in range(3000):
             await asyncio.sleep(0.1)
             if lines:
                 break
@@ -119,6 +122,49 @@ def test_the_table_for_flowers_users_gives_the_names_that_a_task_file_hints_at()
     assert len(listed) >= 12
     for name in listed:
         assert all(word in ours[name] for word in FLOWER[name].split(" in ")), name
+
+
+def test_the_task_file_for_discos_users_is_one_and_its_table_names_keys_that_there_are() -> None:
+    (text,) = blocks(DISCO, "toml")
+    task = parse_task(tomllib.loads(text), "coming-from-disco.md")
+    assert (task.data.source, task.coordination.rounds, task.training.epochs) == ("volunteer", 10, 2)
+    rows = [line.split("|")[2] for line in DISCO.read_text("utf-8").splitlines() if line.startswith("| ")]
+    named = re.findall(r"`(model|data|training|coordination)\.(\w+)`", "".join(rows))
+    assert len(named) >= 10
+    for table, key in named:
+        assert hasattr(getattr(task, table), key), f"{table}.{key}"
+
+
+def _leaves(tree: type[MingaError]) -> set[type[MingaError]]:
+    return {tree}.union(*(_leaves(leaf) for leaf in tree.__subclasses__()))
+
+
+def test_every_error_is_documented_with_its_status() -> None:
+    text = (ROOT / "docs/reference/errors.md").read_text("utf-8")
+    documented = re.findall(r"^\| `([\w-]+)` \| (\d+) \|", text, re.MULTILINE)
+    assert {(code, int(status)) for code, status in documented} == {
+        (leaf.code, leaf.http_status) for leaf in _leaves(MingaError) if leaf.__module__ == "backend.errors"
+    }
+
+
+TASK = ROOT / "docs/tutorial/your-first-task.md"
+
+
+@pytest.mark.tensorflow
+def test_a_first_task_is_made_and_served_as_the_tutorial_says(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    new, entitle, build, inspect, serve, _join = commands(TASK)
+    minga(shlex.split(new)[1:], checkout)
+    subprocess.run(shlex.split(entitle), cwd=checkout, check=True)
+    minga(shlex.split(build)[1:], checkout)
+    minga(shlex.split(inspect)[1:], checkout)
+    with running([*shlex.split(serve)[1:], "--port", "0", "--json"], checkout) as server:
+        assert server.stdout is not None
+        report = json.loads(server.stdout.readline())
+        assert [task["name"] for task in report["tasks"]] == ["my-digits"]
+        with urllib.request.urlopen(f"{report['url']}/tasks/my-digits", timeout=10) as page:
+            assert "My digits" in page.read().decode()
 
 
 def test_the_rates_of_every_device_are_documented() -> None:
@@ -183,7 +229,7 @@ def test_bringing_ones_own_model_works_as_the_how_to_says(tmp_path: Path) -> Non
 
 
 def minga(arguments: list[str], folder: Path) -> None:
-    run = subprocess.run([MINGA, *arguments], cwd=folder, capture_output=True, text=True, timeout=240)
+    run = subprocess.run([MINGA, *arguments], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -194,17 +240,17 @@ def running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def accuracy_of_the_finished_task(address: str) -> float:
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + PATIENCE
     task: dict[str, Any] = {}
     while time.monotonic() < deadline:
-        with urllib.request.urlopen(address, timeout=10) as reply:
+        with urllib.request.urlopen(address, timeout=PATIENCE) as reply:
             task = json.loads(reply.read())
         if task["phase"] == "finished":
-            with urllib.request.urlopen(f"{address}/versions", timeout=10) as reply:
+            with urllib.request.urlopen(f"{address}/versions", timeout=PATIENCE) as reply:
                 last = json.loads(reply.read())["versions"][-1]
             if last["evaluation"] is not None:
                 return float(last["evaluation"]["metrics"]["accuracy"])

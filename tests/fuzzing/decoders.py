@@ -20,13 +20,29 @@ from backend.services.uploads import WINDOW_BYTES, Uploads
 from backend.web.receiver import Receiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names
+from backend.wire.mesh_codec import decode_peer, decode_to_peer, decode_to_server, encode_mesh
 from backend.wire.messages import CHUNK_BYTES, Chunk, Offer
+from backend.wire.signals import (
+    SignalKind,
+    SignedSignal,
+    decode_body,
+    decode_signal,
+    encode_body,
+    encode_signal,
+)
+from backend.wire.units_codec import decode_to_units, decode_units
 from tests import tiny
 from tests.fuzzing.mutate import Mutator
-from tests.vectors.make_frames import PLACE
+from tests.vectors import make_frames, make_mesh_frames, make_sealed_link, make_units_frames
 from tests.web.streams import MOST, Collecting, receive
 
-GOLDEN = json.loads(PLACE.read_text())
+GOLDEN = {
+    side: frames
+    for file in (make_frames, make_mesh_frames, make_units_frames)
+    for side, frames in json.loads(file.PLACE.read_text()).items()
+}
+
+SIGNALS = json.loads(make_sealed_link.PLACE.read_text())["signals"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +64,28 @@ def decoders() -> dict[str, Decoder]:
     manifest = parse_manifest(manifest_text)
     pack = msgspec.msgpack.encode
     return {
-        "client frames": Decoder(_frames("client"), pack, _reads_canonically(decode_client), FrameError),
-        "server frames": Decoder(_frames("server"), pack, _reads_canonically(decode_server), FrameError),
+        "client frames": Decoder(
+            _frames("client"), pack, _reads_canonically(decode_client, encode), FrameError
+        ),
+        "server frames": Decoder(
+            _frames("server"), pack, _reads_canonically(decode_server, encode), FrameError
+        ),
+        "frames to a mesh's server": Decoder(
+            _frames("to_server"), pack, _reads_canonically(decode_to_server, encode_mesh), FrameError
+        ),
+        "frames to a peer": Decoder(
+            _frames("to_peer"), pack, _reads_canonically(decode_to_peer, encode_mesh), FrameError
+        ),
+        "frames of a peer": Decoder(
+            _frames("peer"), pack, _reads_canonically(decode_peer, encode_mesh), FrameError
+        ),
+        "frames of work units": Decoder(
+            _frames("units_to_server"), pack, _reads_canonically(decode_units, encode), FrameError
+        ),
+        "frames to a client of work units": Decoder(
+            _frames("to_units"), pack, _reads_canonically(decode_to_units, encode), FrameError
+        ),
+        "signals of a peer": Decoder(_signals(), pack, _reads_signal, FrameError),
         "chunks": Decoder(_chunks(), pack, _receives, WrongLengthError),
         "streams": Decoder(STREAMS, _stream, _reads_stream, FrameError),
         "shards": Decoder(
@@ -89,14 +125,38 @@ def _frames(kind: str) -> list[Any]:
     return [msgspec.msgpack.decode(bytes.fromhex(entry["hex"])) for entry in GOLDEN[kind]]
 
 
-def _reads_canonically(decode: Callable[[bytes], Any]) -> Callable[[bytes], None]:
+def _reads_canonically(
+    decode: Callable[[bytes], Any], write: Callable[[Any], bytes]
+) -> Callable[[bytes], None]:
     """A message that was read is written in one form only, which is read as the same."""
 
     def read(data: bytes) -> None:
-        form = encode(decode(data))
-        assert encode(decode(form)) == form
+        form = write(decode(data))
+        assert write(decode(form)) == form
 
     return read
+
+
+def _signals() -> list[Any]:
+    """Signals as they come, and, for the mutations to reach them, what is inside of them."""
+    return [msgspec.msgpack.decode(bytes.fromhex(case["note"])) for case in SIGNALS] + [
+        [case["kind"], msgspec.msgpack.decode(bytes.fromhex(case["body"]))] for case in SIGNALS
+    ]
+
+
+def _reads_signal(data: bytes) -> None:
+    """A signal, or a kind and what is inside of one of that kind: read, and written in one form."""
+    if data[:1] == b"\x92":
+        try:
+            kind, inside = msgspec.msgpack.decode(data, type=tuple[SignalKind, msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise FrameError("This is no kind with what is inside.") from error
+        data = encode_signal(SignedSignal(bytes(16), kind, bytes(inside)[: 15 * 1024], bytes(64)))
+    signal = decode_signal(data)
+    assert decode_signal(encode_signal(signal)) == signal
+    body = decode_body(signal)
+    again = SignedSignal(signal.session, signal.kind, encode_body(body), signal.signature)
+    assert decode_body(again) == body
 
 
 def _chunks() -> list[Any]:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -64,11 +66,11 @@ def url(minga: Path, tmp_path: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.stdout.close()
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE) == 0
 
 
 def get(address: str) -> bytes:
-    with urllib.request.urlopen(address, timeout=20) as reply:
+    with urllib.request.urlopen(address, timeout=PATIENCE) as reply:
         body: bytes = reply.read()
         return body
 
@@ -78,7 +80,10 @@ def test_the_wheel_holds_the_built_web_app_the_templates_and_the_gallery(wheel: 
     assert any(name.startswith("minga_assets/webapp/static/dist/assets/") for name in names)
     assert "minga_assets/models/digits/task.toml" in names
     assert "minga_assets/models/digits/built/bundle/bundle.json" in names
+    assert "minga_assets/starters/image/task.toml" in names
     assert any(name.startswith("minga_assets/webapp/templates/") for name in names)
+    assert "minga_assets/webapp/locales/es.po" in names
+    assert "minga_assets/webapp/docs/dist/index.html" in names
     assert "converter/ops.json" in names
 
 
@@ -102,7 +107,7 @@ def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> N
 
 def test_a_command_whose_extra_is_missing_says_how_to_get_it(minga: Path, url: str) -> None:
     run = subprocess.run(
-        [minga, "peer", "join", url, "--task", "digits"], capture_output=True, text=True, timeout=60
+        [minga, "peer", "join", url, "--task", "digits"], capture_output=True, text=True, timeout=PATIENCE
     )
     assert run.returncode != 0
     assert "minga[peer]" in run.stderr

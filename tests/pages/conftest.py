@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
-from tests.browser.chromium import FLAGS, executable
+from tests.browser.chromium import FLAGS, executable, patient
+from tests.waiting import PATIENCE
 from tests.web.running import Server, running
 
 MODELS = Path(__file__).parents[2] / "models"
+
+expect.set_options(timeout=1000 * PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -25,21 +28,22 @@ def models() -> Path:
 @pytest.fixture
 def server(models: Path, tmp_path: Path) -> Iterator[Server]:
     """A server of its own, whose rounds open for a single client."""
-    with running(models, tmp_path, "--set", "digits.coordination.min_available_clients=1") as server:
+    flags = ("--set", "digits.coordination.min_available_clients=1")
+    with running(models / "digits", tmp_path, *flags) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def idle_server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for tests that train nothing."""
-    with running(models, tmp_path_factory.mktemp("idle")) as server:
+    with running(models / "digits", tmp_path_factory.mktemp("idle")) as server:
         yield server
 
 
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable(), args=FLAGS)
+        browser = patient(await playwright.chromium.launch(executable_path=executable(), args=FLAGS))
         yield browser
         await browser.close()
 

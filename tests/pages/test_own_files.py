@@ -20,7 +20,6 @@ from tests.web.running import Server, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
-SOON = 60_000
 PNG = b"\x89PNG"
 
 
@@ -104,7 +103,7 @@ async def test_two_volunteers_train_on_pictures_that_never_leave_them(
         await page.locator("[data-action=start]").click()
     for page in pages:
         await page.wait_for_function(
-            "() => Number(document.querySelector('[data-accepted]').textContent) >= 2", timeout=SOON
+            "() => Number(document.querySelector('[data-accepted]').textContent) >= 2"
         )
         await expect(page.locator("[data-own-files]")).to_be_disabled()
         await page.locator("[data-action=stop]").click()

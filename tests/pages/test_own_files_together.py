@@ -11,11 +11,12 @@ from playwright.async_api import Page, expect
 
 from tests.peer.joining import joined
 from tests.shapes import build_shapes, draw_shapes
+from tests.waiting import LONG
 from tests.web.running import Server, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
-SETTINGS = ("min_available_clients=3", "rounds=6", "gather=20")
+SETTINGS = ("min_available_clients=3", "rounds=6", "gather=20", "deadline=300", "adaptive_deadline=false")
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ async def test_peers_and_a_browser_learn_together_from_files_of_their_own(
         joined(tmp_path / "home-2", server.url, "--data", str(folders[1])) as second,
     ):
         for peer in (first, second):
-            await asyncio.to_thread(peer.expect, "finished", 240)
+            await asyncio.to_thread(peer.expect, "finished", LONG)
             assert peer.end() == (0, "")
     (own,) = (news for news in first.seen if news["event"] == "own")
     assert (own["examples"], own["holdout"], own["broken"]) == (30, 6, 1)

@@ -9,7 +9,7 @@ import pytest
 
 from backend.services.figures import between, operations, shape, size
 from backend.web.pages import assets
-from backend.web.words import counted, decimal, number, percent, standing
+from backend.web.words import ENGLISH, counted, number
 
 MANIFEST = {
     "_shared.js": {"file": "assets/shared-1.js", "css": ["assets/shared-2.css"], "imports": ["_deep.js"]},
@@ -24,6 +24,18 @@ def test_an_entry_brings_the_styles_of_all_that_it_imports(tmp_path: Path) -> No
     assert built is not None
     assert built["script"] == "assets/task-5.js"
     assert built["styles"] == ["assets/task-6.css", "assets/shared-2.css", "assets/deep-4.css"]
+    assert built["modules"] == ["assets/shared-1.js", "assets/deep-3.js"]
+
+
+def test_a_language_brings_its_words_with_the_page(tmp_path: Path) -> None:
+    words = {
+        "webapp/static/src/shared/words/es/index.ts": {"file": "assets/es-7.js", "imports": ["_deep.js"]}
+    }
+    (tmp_path / "manifest.json").write_text(json.dumps({**MANIFEST, **words}))
+    spanish, english = (assets(tmp_path, "task.ts", language) for language in ("es", "en"))
+    assert spanish is not None
+    assert english is not None
+    assert set(spanish["modules"]) - set(english["modules"]) == {"assets/es-7.js"}
 
 
 def test_a_new_build_is_seen_without_a_restart(tmp_path: Path) -> None:
@@ -42,9 +54,11 @@ def test_without_a_build_there_is_nothing(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         (number(1234567), "1\u202f234\u202f567"),
-        (percent(0.9312), "93.1\u202f%"),
-        (percent(None), "–"),
-        (decimal(0.137832), "0.1378"),
+        (ENGLISH.percent(0.9312), "93.1\u202f%"),
+        (ENGLISH.percent(None), "–"),
+        (ENGLISH.decimal(0.137832), "0.1378"),
+        (ENGLISH.decimal(3.2e-7), "below 0.001"),
+        (ENGLISH.decimal(0.0), "0"),
         (size(29960), "30 kB"),
         (size(999), "999 bytes"),
         (size(3.44e6), "3.4 MB"),
@@ -57,8 +71,10 @@ def test_without_a_build_there_is_nothing(tmp_path: Path) -> None:
         (shape([8, 8, 16]), "8 × 8 × 16"),
         (shape([]), "1"),
         (shape([None, 3]), "? × 3"),
-        (counted(1, "volunteer"), "1 volunteer"),
-        (counted(0, "volunteer"), "0 volunteers"),
+        (counted(1, "step"), "1 step"),
+        (counted(0, "query", "queries"), "0 queries"),
+        (ENGLISH.participants(1), "1 participant"),
+        (ENGLISH.participants(0), "0 participants"),
     ],
 )
 def test_figures_read_well(text: str, expected: str) -> None:
@@ -70,12 +86,26 @@ def test_figures_read_well(text: str, expected: str) -> None:
     [
         ("waiting", 0, 0, "Waiting for the first volunteer"),
         ("waiting", 0, 3, "Waiting for volunteers"),
-        ("waiting", 1, 0, "Waiting for more volunteers"),
+        ("waiting", 1, 0, "Waiting for 2 more volunteers"),
+        ("waiting", 2, 0, "Waiting for 1 more volunteer"),
+        ("waiting", 3, 0, "Waiting for more volunteers"),
         ("training", 2, 3, "Training round 4 now"),
         ("aggregating", 2, 3, "Putting round 4 together"),
         ("finished", 0, 50, "Finished: the model is trained"),
     ],
 )
 def test_a_task_says_how_it_stands(phase: str, participants: int, version: int, expected: str) -> None:
-    task = {"phase": phase, "participants": participants, "version": version, "round": version + 1}
-    assert standing(task) == expected
+    task = {
+        "phase": phase,
+        "participants": participants,
+        "version": version,
+        "round": version + 1,
+        "wanted": 3,
+        "scheme": "federated",
+    }
+    assert ENGLISH.standing(task) == expected
+
+
+def test_a_task_of_work_units_speaks_of_epochs() -> None:
+    task = {"phase": "training", "round": 4, "version": 3, "scheme": "volunteer"}
+    assert ENGLISH.standing(task) == "Working through epoch 4 now"

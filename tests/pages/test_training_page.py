@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.pages.axe import findings
 from tests.pages.conftest import listen
+from tests.waiting import PATIENCE
 from tests.web.raw import Raw
-from tests.web.running import Server, running
+from tests.web.running import Server, free_port, running
 
 pytestmark = pytest.mark.browser
 
-SOON = 60_000
 # The longest and the median pause between ticks of a 50 ms timer of the page itself, in milliseconds.
 PAUSES = """
 milliseconds => new Promise((resolve) => {
@@ -36,6 +36,9 @@ milliseconds => new Promise((resolve) => {
 })
 """
 
+# What stands in the cells of the rows of a table.
+CELLS = "rows => rows.map(row => [...row.querySelectorAll('td')].map(cell => Number(cell.textContent)))"
+
 
 async def open_training(page: Page, server: Server, backend: str = "wasm") -> None:
     await page.goto(f"{server.url}/tasks/digits/train?backend={backend}")
@@ -50,12 +53,20 @@ async def accepted(page: Page, least: int) -> None:
     await page.wait_for_function(
         "least => Number(document.querySelector('[data-accepted]').textContent) >= least",
         arg=least,
-        timeout=SOON,
     )
 
 
 async def participants(server: Server) -> Any:
     return (await asyncio.to_thread(server.get, "/api/tasks/digits"))["participants"]
+
+
+async def nobody_takes_part(server: Server) -> None:
+    """Waits until the server counts nobody any more."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            if await participants(server) == 0:
+                return
+            await asyncio.sleep(0.1)
 
 
 async def test_one_press_of_the_button_and_an_update_counts(page: Page, server: Server) -> None:
@@ -120,8 +131,7 @@ async def test_the_keyboard_alone_starts_and_stops(page: Page, server: Server) -
     await accepted(page, 1)
     await page.keyboard.press("Space")
     await expect(page.locator("[data-action=start]")).to_have_text("Start training")
-    await asyncio.sleep(0.5)
-    assert await participants(server) == 0
+    await nobody_takes_part(server)
 
 
 async def test_a_second_tab_takes_over_and_the_first_says_so(browser: Browser, server: Server) -> None:
@@ -142,8 +152,7 @@ async def test_closing_the_page_is_leaving(page: Page, server: Server) -> None:
     await start(page)
     await accepted(page, 1)
     await page.goto(server.url)
-    await asyncio.sleep(0.5)
-    assert await participants(server) == 0
+    await nobody_takes_part(server)
 
 
 async def test_the_page_comes_back_by_itself_after_the_server_was_killed(
@@ -151,7 +160,7 @@ async def test_the_page_comes_back_by_itself_after_the_server_was_killed(
 ) -> None:
     page = await browser.new_page()
     flags = ("--set", "digits.coordination.min_available_clients=1", "--port", str(free_port()))
-    with running(models, tmp_path, *flags) as server:
+    with running(models / "digits", tmp_path, *flags) as server:
         await open_training(page, server)
         await start(page)
         await accepted(page, 1)
@@ -166,7 +175,8 @@ async def test_who_is_sent_away_reads_why_and_comes_back_by_itself(
     page: Page, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINGA_JOINS_PER_MINUTE", "6")
-    with running(models, tmp_path, "--set", "digits.coordination.min_available_clients=1") as server:
+    flags = ("--set", "digits.coordination.min_available_clients=1")
+    with running(models / "digits", tmp_path, *flags) as server:
         await open_training(page, server)
         for _ in range(6):
             (await asyncio.to_thread(Raw, server.url, "digits")).socket.close()
@@ -176,16 +186,33 @@ async def test_who_is_sent_away_reads_why_and_comes_back_by_itself(
         await accepted(page, 1)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 async def test_versions_and_curves_appear_while_training(page: Page, server: Server) -> None:
     await open_training(page, server)
     await start(page)
-    await expect(page.locator("[data-curve-mine] canvas")).to_be_visible(timeout=SOON)
-    await expect(page.locator("[data-curve] canvas")).to_be_visible(timeout=SOON)
+    await expect(page.locator("[data-curve-mine] canvas")).to_be_visible()
+    await expect(page.locator("[data-curve] canvas")).to_be_visible()
     await expect(page.locator("tr[data-version='1']")).to_have_count(1)
+    # The dashed lines of this device's own rounds stand beside those of all, and in a table.
+    await expect(page.locator("[data-curve] .u-legend th")).to_contain_text(
+        ["Accuracy", "Loss", "Accuracy on your device", "Loss on your device"]
+    )
+    await page.locator("[data-mine-table] summary").click()
+    first = page.locator("[data-mine-rounds] tr").last.locator("th, td")
+    await expect(first.first).to_have_text("1")
+    await expect(first.nth(3)).to_contain_text("%")
+
+
+async def test_the_page_shows_where_a_version_is_wrong(page: Page, server: Server) -> None:
+    await open_training(page, server)
+    await start(page)
+    card = page.locator("[data-mistakes]")
+    await expect(card).to_be_visible()
+    await expect(card.locator("[data-mistakes-line]")).to_contain_text("Your device trained on them last")
+    await expect(card.locator("tbody th")).to_have_text([str(digit) for digit in range(10)])
+    # Every answer stands in one cell, the right ones on the diagonal.
+    rows = await card.locator("tbody tr").evaluate_all(CELLS)
+    right, all_of_them = sum(row[i] for i, row in enumerate(rows)), sum(map(sum, rows))
+    line = await card.locator("[data-mistakes-line]").inner_text()
+    assert f"is right with {right} of {all_of_them} examples" in line
+    found = await findings(page)
+    assert found == []

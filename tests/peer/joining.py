@@ -15,12 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 
 class Peer:
-    """`minga peer join` with a home of its own; its reports are read while it runs."""
+    """`minga peer join` with a home of its own; its reports are read while it runs.
 
-    def __init__(self, home: Path, *words: str) -> None:
-        command = [sys.executable, "-m", "backend", "peer", "join", *words, "--json"]
+    Its updates are written to `witness`, if there is one (tests/peer/witness.py).
+    """
+
+    def __init__(self, home: Path, *words: str, witness: Path | None = None) -> None:
+        program = ["backend"] if witness is None else ["tests.peer.witness", str(witness)]
+        command = [sys.executable, "-m", *program, "peer", "join", *words, "--json"]
         command += ["--cache-dir", str(home / "cache"), "--device", "cpu"]
         environment = {**os.environ, "HOME": str(home)}
         pipe = subprocess.PIPE
@@ -36,7 +42,7 @@ class Peer:
         for line in self.process.stdout:
             self._news.put(json.loads(line))
 
-    def expect(self, event: str, seconds: float = 60.0) -> dict[str, Any]:
+    def expect(self, event: str, seconds: float = PATIENCE) -> dict[str, Any]:
         """The next report of `event`."""
         end = time.monotonic() + seconds
         while True:
@@ -45,15 +51,14 @@ class Peer:
             if news["event"] == event:
                 return news
 
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
-        """Exit code, and how many seconds it took to end."""
-        began = time.monotonic()
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it; its exit code."""
         self.process.send_signal(number)
-        return self.process.wait(30), time.monotonic() - began
+        return self.process.wait(PATIENCE)
 
     def end(self) -> tuple[int, str]:
         """Exit code and standard error, once it ended by itself or was killed."""
-        code = self.process.wait(60)
+        code = self.process.wait(PATIENCE)
         self._reader.join()
         assert self.process.stdout is not None
         assert self.process.stderr is not None
@@ -65,10 +70,10 @@ class Peer:
 
 
 @contextmanager
-def joined(home: Path, *words: str) -> Iterator[Peer]:
+def joined(home: Path, *words: str, witness: Path | None = None) -> Iterator[Peer]:
     """A peer that is killed at the end if it still runs."""
     home.mkdir(exist_ok=True)
-    peer = Peer(home, *words)
+    peer = Peer(home, *words, witness=witness)
     try:
         yield peer
     finally:

@@ -75,10 +75,12 @@ write_shards(out / "shards")
 """
 
 
-def build_plain(folder: Path) -> Path:
-    """The task's folder, built."""
+def build_plain(folder: Path, *, rows: int | None = None) -> Path:
+    """The task's folder, built; with `rows` its batches come in slices of so many, too."""
     folder.mkdir()
-    (folder / "task.toml").write_text(TASK)
+    whole = f"batch_size = {max(SIZES)}"
+    task = TASK if rows is None else TASK.replace(whole, f"{whole}\nslice = {rows}")
+    (folder / "task.toml").write_text(task)
     (folder / "build.py").write_text(BUILD)
     build_task(folder)
     return folder

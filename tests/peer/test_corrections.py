@@ -47,7 +47,7 @@ def train(plain: Path, home: Path, rounds: int, *settings: str) -> Vectors:
         port.write_text(server.url.rpartition(":")[2])
         peers = [stack.enter_context(joined(home / f"peer-{n}", server.url)) for n in range(len(SIZES))]
         for peer in peers:
-            peer.expect("finished", 180)
+            peer.expect("finished")
             assert peer.end() == (0, "")
     return asyncio.run(versions(home / "data"))
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.waiting import PATIENCE
+
 pytestmark = pytest.mark.tensorflow
 
 
@@ -18,7 +20,7 @@ def converse(*lines: object) -> tuple[int, list[dict[str, Any]], str]:
     """Exit code, answers and standard error of one evaluator."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
     command = [sys.executable, "-m", "backend.peer.evaluator"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 

@@ -13,6 +13,7 @@ import pytest
 from backend.wire.codec import encode
 from backend.wire.messages import Leave
 from tests.peer.joining import joined
+from tests.waiting import PATIENCE
 from tests.web.raw import Raw
 from tests.web.running import Server, running
 
@@ -32,7 +33,7 @@ def test_updates_of_a_peer_are_accepted_until_the_task_is_finished(digits: Path,
         running(digits, tmp_path / "data", *ALONE, "--set", "digits.coordination.rounds=3") as server,
         joined(tmp_path / "home", f"{server.url}/tasks/digits/train") as peer,
     ):
-        peer.expect("finished", 90)
+        peer.expect("finished")
         assert peer.end() == (0, "")
         assert [news["round"] for news in peer.seen if news["event"] == "accepted"] == [1, 2, 3]
         (row,) = server.get("/api/tasks/digits/contributions")["contributions"]
@@ -41,17 +42,14 @@ def test_updates_of_a_peer_are_accepted_until_the_task_is_finished(digits: Path,
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order_within_25_seconds(
-    server: Server, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_signal_ends_it_in_good_order(server: Server, tmp_path: Path, number: signal.Signals) -> None:
     with joined(tmp_path / "home", server.url) as peer:
-        peer.expect("accepted", 90)
-        code, seconds = peer.stop(number)
-        assert code == 0
-        assert seconds < 25
-    deadline = time.monotonic() + 5
+        peer.expect("accepted")
+        assert peer.stop(number) == 0
+    deadline = time.monotonic() + PATIENCE
     while server.get("/api/tasks/digits")["participants"]:
         assert time.monotonic() < deadline, "the server still counts it"
+        time.sleep(0.05)
 
 
 def test_the_partial_update_of_a_stopped_peer_counts(digits: Path, tmp_path: Path) -> None:
@@ -60,38 +58,34 @@ def test_the_partial_update_of_a_stopped_peer_counts(digits: Path, tmp_path: Pat
         running(digits, tmp_path / "data", *ALONE, *endless) as server,
         joined(tmp_path / "home", server.url) as peer,
     ):
-        peer.expect("training", 90)
+        peer.expect("training")
         time.sleep(1.0)
-        code, seconds = peer.stop()
-        assert code == 0
-        assert seconds < 25
-        accepted = peer.expect("accepted", 5)
+        assert peer.stop() == 0
+        accepted = peer.expect("accepted")
         assert 0 < accepted["examples"] < 1000 * 400
 
 
 def test_it_stops_at_once_while_the_server_is_away(tmp_path: Path) -> None:
     with joined(tmp_path / "home", "http://127.0.0.1:9", "--task", "digits") as peer:
-        news = peer.expect("offline", 30)
+        news = peer.expect("offline")
         assert "Trying again" in news["message"]
-        code, seconds = peer.stop()
-        assert code == 0
-        assert seconds < 5
+        assert peer.stop() == 0
 
 
 def test_after_the_server_was_killed_and_started_again_it_goes_on(
     server: Server, digits: Path, tmp_path: Path
 ) -> None:
     with joined(tmp_path / "home", server.url, "--task", "digits") as peer:
-        before = peer.expect("version", 90)["version"]
+        before = peer.expect("version")["version"]
         server.stop(signal.SIGKILL)
-        peer.expect("offline", 30)
+        peer.expect("offline")
         port = server.url.rpartition(":")[2]
         again = (*ALONE, "--set", "digits.coordination.rounds=1000", "--port", port)
         with running(digits, tmp_path / "data", *again) as second:
             assert second.report["tasks"][0]["version"] >= before
-            peer.expect("connected", 60)
-            peer.expect("accepted", 60)
-            assert peer.stop()[0] == 0
+            peer.expect("connected")
+            peer.expect("accepted")
+            assert peer.stop() == 0
 
 
 def test_who_is_sent_away_says_why_and_comes_back(
@@ -101,31 +95,31 @@ def test_who_is_sent_away_says_why_and_comes_back(
     with running(digits, tmp_path / "data", *ALONE) as server, Raw(server.url, task="digits") as other:
         other.join("another-client-with-its-token")
         with joined(tmp_path / "home", server.url) as peer:
-            news = peer.expect("offline", 60)
+            news = peer.expect("offline")
             assert "as many as this task may have" in news["message"]
             assert "Next attempt in" in news["message"]
             assert news["seconds"] >= 4
             other.send(encode(Leave()))
-            peer.expect("connected", 60)
+            peer.expect("connected")
 
 
 def test_two_peers_of_one_machine_are_two_clients(server: Server, tmp_path: Path) -> None:
     with joined(tmp_path / "home", server.url) as first:
-        one = first.expect("connected", 60)["client"]
+        one = first.expect("connected")["client"]
         with joined(tmp_path / "home", server.url) as second:
-            other = second.expect("connected", 60)["client"]
+            other = second.expect("connected")["client"]
     with joined(tmp_path / "home", server.url) as later:
-        assert later.expect("connected", 60)["client"] == one != other
+        assert later.expect("connected")["client"] == one != other
 
 
 def test_a_peer_whose_token_is_used_elsewhere_gives_way_and_says_so(server: Server, tmp_path: Path) -> None:
     with joined(tmp_path / "home", server.url) as first:
-        first.expect("connected", 60)
+        first.expect("connected")
         shutil.copytree(tmp_path / "home" / ".local", tmp_path / "copy" / ".local")
         with joined(tmp_path / "copy", server.url) as second:
-            second.expect("connected", 60)
+            second.expect("connected")
             code, complaint = first.end()
-            second.expect("accepted", 60)
+            second.expect("accepted")
     assert code == 2
     assert complaint.startswith("minga: ")
 
@@ -135,6 +129,7 @@ def test_a_peer_whose_token_is_used_elsewhere_gives_way_and_says_so(server: Serv
     [
         (["{url}", "--task", "nonsense"], "There is no task 'nonsense': {url} has the task digits."),
         (["{url}/static/nothing"], "{url}/static/nothing is no Minga server; check the address."),
+        (["{url}", "--listen", "127.0.0.1:0"], "In this task the server averages, and no peer connects"),
         (["gopher://example.org"], "'gopher://example.org' is no address of a Minga server"),
     ],
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.assignment import Dealer, training_seed
@@ -30,7 +30,6 @@ def downloads(
     return had, list(uses.values())
 
 
-@settings(deadline=None)
 @given(COHORTS, SHARDS, PER_CLIENT, st.integers(0, 2**31))
 def test_everybody_gets_something_and_nobody_too_much(
     cohorts: list[set[str]], shards: int, most: int, seed: int
@@ -45,7 +44,6 @@ def test_everybody_gets_something_and_nobody_too_much(
             assert all(0 <= shard < shards for shard in part)
 
 
-@settings(deadline=None)
 @given(COHORTS, SHARDS, PER_CLIENT, st.integers(0, 30))
 def test_parts_are_disjoint_while_there_are_enough_shards(
     cohorts: list[set[str]], shards: int, most: int, others: int
@@ -59,7 +57,6 @@ def test_parts_are_disjoint_while_there_are_enough_shards(
             assert set(handed_out) == set(range(shards))
 
 
-@settings(deadline=None)
 @given(CLIENTS, SHARDS, PER_CLIENT)
 def test_a_lasting_cohort_uses_every_shard(clients: set[str], shards: int, most: int) -> None:
     dealer = Dealer(shards, most, 7)
@@ -72,7 +69,6 @@ def test_a_lasting_cohort_uses_every_shard(clients: set[str], shards: int, most:
     assert used == set(range(shards))
 
 
-@settings(deadline=None)
 @given(COHORTS, SHARDS, PER_CLIENT, st.randoms(use_true_random=False))
 def test_the_order_of_clients_does_not_matter(
     cohorts: list[set[str]], shards: int, most: int, lots: random.Random
@@ -137,3 +133,35 @@ def test_more_clients_than_parts_share_them_alike_and_keep_them() -> None:
     had, _ = downloads(9, 4, Dealer(3, 1, 7, (0, 1, 2)))
     taken = [part for (part,) in had.values()]
     assert sorted(taken) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+@given(COHORTS, CLIENTS, CLIENTS, SHARDS, PER_CLIENT)
+def test_after_a_round_that_came_to_nothing_members_get_the_same_shards_again(
+    past: list[set[str]], lost: set[str], others: set[str], shards: int, most: int
+) -> None:
+    dealer = Dealer(shards, most, 7)
+    for clients in past:
+        dealer.deal(clients, len(clients))
+    uses = list(dealer.uses)
+    dealt = dealer.deal(lost, len(lost))
+    dealer.put_back(dealt)
+    assert dealer.uses == uses
+    again = dealer.deal(lost | others, len(lost | others))
+    assert {client: again[client] for client in lost} == dealt
+    assert all(1 <= len(set(got)) == len(got) <= most for got in again.values())
+
+
+def test_the_same_shards_come_again_only_once() -> None:
+    dealer = Dealer(12, 2, 7)
+    dealt = dealer.deal(["a", "b"], 2)
+    dealer.put_back(dealt)
+    assert dealer.deal(["a", "b"], 2) == dealt
+    assert dealer.deal(["a", "b"], 2) != dealt
+
+
+def test_a_part_of_dealt_out_data_comes_again_as_it_was() -> None:
+    dealer = Dealer(6, 2, 7, parts=[0, 0, 0, 1, 1, 1])
+    first = dealer.deal(["a", "b"], 2)
+    dealer.put_back(first)
+    assert dealer.deal(["a", "b"], 2) == first
+    assert dealer.deal(["a", "b"], 2) != first

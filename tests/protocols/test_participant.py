@@ -140,15 +140,15 @@ def test_at_most_one_measurement_goes_on_and_none_beside_a_training(events: list
     measuring = 0
     machine = Participant()
     for one in events:
-        before = machine.evaluation
+        before = machine.exam.evaluation
         for effect in machine.handle(one):
             measuring += isinstance(effect, Measure)
             measuring -= isinstance(effect, AbortMeasuring)
             assert measuring in (0, 1)
             assert not (measuring and isinstance(effect, StartTraining))
-        if machine.evaluation is not None and machine.evaluation is not before:
+        if machine.exam.evaluation is not None and machine.exam.evaluation is not before:
             measuring -= 1  # It ended by itself.
-        assert measuring == int(machine.exam is not None and machine.evaluation is None)
+        assert measuring == int(machine.exam.order is not None and machine.exam.evaluation is None)
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))

@@ -6,15 +6,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from backend.errors import NotFiniteError
+from backend.errors import NotFiniteError, OrderError, UpdateRefusedError
 from backend.protocols import effects as do
 from backend.protocols.phases import Phase
 from backend.protocols.plan import Plan
 from backend.protocols.round import Round
 from backend.protocols.stopping import StopRules
 from backend.services.manifest import MetricSpec
-from backend.wire.messages import Evaluation, Offer
+from backend.wire.messages import Aggregation, Evaluation, Offer
 
+LATE = UpdateRefusedError("Your keys did not come in time.")
 CLIENTS = st.sampled_from(["a", "b", "c", "d", "e"])
 PLANS = st.builds(
     Plan,
@@ -38,6 +39,9 @@ PLANS = st.builds(
     fraction_evaluate=st.sampled_from([0.0, 0.5, 1.0]),
     evaluate_every=st.sampled_from([1, 2]),
     holdout_examples=st.sampled_from([(), (4, 6)]),
+    aggregation=st.sampled_from([("open",), ("masked",), ("masked", "open")]),
+    masked_bytes=st.just(8),
+    most_masked=st.just(10),
     stop=st.builds(
         StopRules,
         target=st.sampled_from([None, 0.1]),
@@ -63,6 +67,7 @@ class Host(RuleBasedStateMachine):
         self.measured: list[int] = []
         self.ended: list[int] = []
         self.finished = 0
+        self.held = False
 
     def note(self, effects: list[do.Effect]) -> None:
         for effect in effects:
@@ -95,10 +100,17 @@ class Host(RuleBasedStateMachine):
                     self.finished += 1
 
     def opened(self, opened: do.Opened) -> None:
+        assert not self.held
         self.opened_at, self.cohort, self.wanted = self.now, opened.cohort, opened.wanted
+        assert {self.kind(client) for client in opened.cohort} == {opened.aggregation}
         assert len(opened.cohort) >= opened.wanted >= 2
         assert opened.available >= max(len(opened.cohort), self.plan.min_available_clients)
         assert self.plan.min_deadline - 1e-9 <= opened.seconds <= self.plan.deadline + 1e-9
+
+    def kind(self, client: str) -> Aggregation:
+        """How a client's updates are added up, wherever it can choose: the first three mask."""
+        kinds = self.plan.aggregation
+        return kinds[0] if client in "abc" else kinds[-1]
 
     @initialize(plan=PLANS, clients=st.sets(CLIENTS, min_size=2))
     def begin(self, plan: Plan, clients: set[str]) -> None:
@@ -110,7 +122,7 @@ class Host(RuleBasedStateMachine):
 
     @rule(client=CLIENTS, twice=st.booleans())
     def deliver(self, client: str, twice: bool) -> None:
-        if client in self.machine.roster:
+        if client in self.machine.attendance:
             self.offer(client, late=0, examples=1, size=8)
             self.finish_upload(client, good=True)
             if twice:
@@ -118,13 +130,13 @@ class Host(RuleBasedStateMachine):
 
     @rule(client=CLIENTS, examples=st.integers(0, 5), step_ms=st.sampled_from([1.0, 1e3, 1e300]))
     def join_and_be_ready(self, client: str, examples: int, step_ms: float) -> None:
-        if client not in self.machine.roster:
-            self.machine.client_joined(client)
+        if client not in self.machine.attendance:
+            self.machine.client_joined(client, self.kind(client))
         self.note(self.machine.client_ready(client, self.now, step_ms, examples))
 
     @rule(client=CLIENTS, lost=st.booleans())
     def leave(self, client: str, lost: bool) -> None:
-        if client in self.machine.roster:
+        if client in self.machine.attendance:
             self.note(self.machine.client_left(client, self.now, lost))
 
     @rule(
@@ -134,22 +146,22 @@ class Host(RuleBasedStateMachine):
         size=st.sampled_from([8, 8, 8, 4]),
     )
     def offer(self, client: str, late: int, examples: int, size: int) -> None:
-        if client in self.machine.roster:
-            number = max(0, self.machine.round - late)
+        if client in self.machine.attendance:
+            number, told = max(0, self.machine.round - late), self.kind(client) == "open"
             offer = Offer(
                 round=number,
                 version=self.machine.version,
-                examples=examples,
-                steps=1,
+                examples=examples if told else 0,
+                steps=1 if told else 0,
                 loss=0.0,
-                sums=[(1.0, 2.0)],
+                sums=[(1.0, 2.0)] if told else [],
                 size=size,
             )
             self.note(self.machine.update_offered(client, offer, self.now))
 
     @rule(client=CLIENTS, good=st.booleans())
     def finish_upload(self, client: str, good: bool) -> None:
-        member = self.machine.cohort.members.get(client) if self.machine.cohort else None
+        member = self.machine.open.members.get(client) if self.machine.open else None
         if member is None or member.standing != "sending" or self.machine.phase is not Phase.TRAINING:
             return
         number = self.machine.round
@@ -168,7 +180,7 @@ class Host(RuleBasedStateMachine):
         rows=st.sampled_from([1, 1, 2]),
     )
     def evaluate(self, client: str, version: int, examples: int, loss: float, rows: int) -> None:
-        if client in self.machine.roster:
+        if client in self.machine.attendance:
             report = Evaluation(
                 round=self.machine.round,
                 version=version,
@@ -178,6 +190,16 @@ class Host(RuleBasedStateMachine):
             )
             self.note(self.machine.evaluation_arrived(client, report, self.now))
 
+    @rule(client=CLIENTS, late=st.integers(0, 1))
+    def exclude(self, client: str, late: int) -> None:
+        if client in self.machine.attendance:
+            number = max(0, self.machine.round - late)
+            self.note(self.machine.member_excluded(client, number, LATE, self.now))
+
+    @rule(late=st.integers(0, 1))
+    def fail(self, late: int) -> None:
+        self.note(self.machine.training_failed(max(0, self.machine.round - late), "Too few keys.", self.now))
+
     @rule(loss=st.floats(0.0, 2.0))
     def evaluate_on_the_server(self, loss: float) -> None:
         self.note(self.machine.version_evaluated(self.machine.version, "server", loss, {}))
@@ -186,7 +208,25 @@ class Host(RuleBasedStateMachine):
     @rule()
     def stop(self) -> None:
         self.note(self.machine.stop_requested("The owner has enough."))
-        assert self.machine.phase not in (Phase.WAITING, Phase.GATHERING)
+        assert self.machine.phase not in (Phase.WAITING, Phase.GATHERING, Phase.PAUSED)
+
+    @rule(cut=st.booleans())
+    def pause(self, cut: bool) -> None:
+        self.held = True
+        self.note(self.machine.pause_requested())
+        if cut:
+            self.note(self.machine.cut_short("The owner paused the training.", self.now))
+            assert self.machine.phase is not Phase.TRAINING
+
+    @rule()
+    def resume(self) -> None:
+        self.held = False
+        ended = self.machine.phase is Phase.FINISHED
+        effects = self.machine.resume_requested(self.now)
+        if ended and self.machine.phase is not Phase.FINISHED:
+            self.finished -= 1
+        self.note(effects)
+        assert self.machine.phase is not Phase.PAUSED
 
     @rule(seconds=st.floats(0.0, 12.0))
     def wait(self, seconds: float) -> None:
@@ -205,8 +245,25 @@ class Host(RuleBasedStateMachine):
             effects = self.machine.aggregated(self.machine.version + 1, self.now)
             self.asked_at = self.now
             self.note(effects)
+        elif self.machine.open is None:
+            self.note(self.machine.restoring_failed(self.now))
         else:
             self.note(self.machine.aggregation_failed("The disk is full.", self.now))
+
+    @rule()
+    def restore(self) -> None:
+        number, phase = self.machine.round, self.machine.phase
+        try:
+            effects = self.machine.restore_requested("The owner went back.", self.now)
+        except OrderError:
+            assert (self.machine.round, self.machine.phase) == (number, phase)
+            return
+        self.note(effects)
+        assert effects[-1] == do.Restore(number + 1)
+        assert self.machine.phase is Phase.AGGREGATING
+        assert [one.round for one in effects if isinstance(one, do.Abandon)] == (
+            [number] if phase is Phase.TRAINING else []
+        )
 
     @invariant()
     def what_is_open_ends_by_its_deadline(self) -> None:
@@ -223,6 +280,10 @@ class Host(RuleBasedStateMachine):
     def nobody_waits_for_what_has_happened(self) -> None:
         if self.machine.phase is Phase.WAITING:
             assert self.machine.needed()
+            assert not self.held
+        if self.machine.phase is Phase.PAUSED:
+            assert self.held
+            assert self.machine.timer() is None
         if self.machine.phase in (Phase.TRAINING, Phase.EVALUATING):
             asked, done = self.machine.reports()
             assert done <= asked
@@ -250,4 +311,4 @@ class Host(RuleBasedStateMachine):
 
 
 TestRounds = Host.TestCase
-TestRounds.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestRounds.settings = settings(max_examples=150, stateful_step_count=40)

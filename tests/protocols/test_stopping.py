@@ -5,6 +5,15 @@ from backend.protocols.stopping import Progress, StopRules, Watched
 ACCURACY = Watched("accuracy", upward=True)
 
 
+def test_a_privacy_budget_ends_a_task_before_the_round_that_would_pass_it() -> None:
+    progress = Progress(StopRules(participations=3, epsilon=8.0), taken=2)
+    assert progress.reason() is None
+    progress.taken = 3
+    assert progress.reason() == (
+        "The privacy budget is spent: after another round epsilon could be over 8 for a client that was in 3."
+    )
+
+
 def test_without_rules_nothing_stops() -> None:
     progress = Progress(StopRules(), spent=1e9)
     for version in range(50):

@@ -18,7 +18,7 @@ from backend.services.audience import (
 from backend.services.links import Client, client_id
 from backend.wire.codec import decode_server
 from backend.wire.messages import Evaluated, State
-from tests.protocols.test_round import PLAN
+from tests.protocols.rounds import PLAN
 
 
 class Recorder:

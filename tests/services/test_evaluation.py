@@ -12,6 +12,7 @@ import pytest
 from backend.services import evaluation
 from backend.services.evaluation import Evaluator
 from backend.stores.contracts import EvaluationRecord
+from tests.waiting import PATIENCE
 
 READ = "import json, os, sys\nsetup = json.loads(sys.stdin.readline())\n"
 GOOD = """
@@ -56,7 +57,7 @@ async def evaluate(folder: Path, sizes: Sequence[int], wanted: int) -> list[Eval
         (folder / str(version)).write_bytes(bytes(size))
         evaluator.submit(version, folder / str(version))
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await enough.wait()
     finally:
         running.cancel()

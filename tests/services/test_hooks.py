@@ -44,7 +44,7 @@ async def running(
 
 
 async def until(true: Callable[[], object]) -> None:
-    for _ in range(3000):
+    for _ in range(15_000):
         if true():
             return
         await asyncio.sleep(0.02)

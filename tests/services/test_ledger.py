@@ -43,9 +43,9 @@ async def open_ledger(task: Task, stores: Stores) -> Ledger:
 async def advance(ledger: Ledger, by: float) -> None:
     mean = WeightedMean(SIZE)
     mean.add(np.full(SIZE, by, np.float32), 20)
-    weights, state = ledger.next_version(mean)
+    weights, state = ledger.next_version(mean.mean())
     number = ledger.round + 1
-    await ledger.add_version(weights, state, 0.5, {}, replace(ROUND, round=number, accepted=1), [ANN])
+    await ledger.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=number, accepted=1), [ANN])
 
 
 async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
@@ -58,7 +58,7 @@ async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
     for one in (ledger, again):
         mean = WeightedMean(SIZE)
         mean.add(np.full(SIZE, 2.0, np.float32), 1)
-        weights, state = one.next_version(mean)
+        weights, state = one.next_version(mean.mean())
         assert np.allclose(weights[:8], np.arange(8) + 1.0 + 2.5)
         assert np.allclose(state, 2.5)
 
@@ -69,7 +69,7 @@ async def test_a_version_that_overflows_is_not_made(task: Task, stores: Stores) 
     mean.add(np.full(SIZE, 3.4e38, np.float32), 1)
     await advance(ledger, 3e38)
     with pytest.raises(NotFiniteError, match="Lower the server's learning rate"):
-        ledger.next_version(mean)
+        ledger.next_version(mean.mean())
     assert ledger.current.version == 1
 
 
@@ -77,12 +77,12 @@ async def test_a_version_that_cannot_be_recorded_is_not_current(task: Task, stor
     ledger = await open_ledger(task, stores)
     mean = WeightedMean(SIZE)
     mean.add(np.ones(SIZE, np.float32), 1)
-    weights, state = ledger.next_version(mean)
+    weights, state = ledger.next_version(mean.mean())
     await stores.records.record(1, RoundResult(ROUND))
     with pytest.raises(StoreError):
-        await ledger.add_version(weights, state, 0.5, {}, ROUND, [ANN])
+        await ledger.add_version(weights, state, 4, 0.5, {}, ROUND, [ANN])
     assert (ledger.current.version, ledger.accepted) == (0, {})
-    assert np.allclose(ledger.next_version(mean)[0][:8], np.arange(8) + 1.0)
+    assert np.allclose(ledger.next_version(mean.mean())[0][:8], np.arange(8) + 1.0)
 
 
 async def test_weights_that_were_damaged_on_disk_are_told(task: Task, stores: Stores) -> None:
@@ -115,8 +115,8 @@ async def test_control_variates_can_be_turned_on_in_the_middle_and_go_on_after_a
     assert np.array_equal(control, np.full(TRAINABLE, 0.5, np.float32))
     mean = WeightedMean(SIZE)
     mean.add(np.ones(SIZE, np.float32), 20)
-    weights, state = ledger.next_version(mean)
-    await ledger.add_version(weights, state, 0.5, {}, replace(ROUND, round=2, accepted=1), [ANN], control)
+    weights, state = ledger.next_version(mean.mean())
+    await ledger.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=2, accepted=1), [ANN], control)
 
     again = await open_ledger(on, stores)
     assert again.control_at == again.current.control == ledger.control_at

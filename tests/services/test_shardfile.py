@@ -15,6 +15,7 @@ from backend.services.bundles import check_bundle
 from backend.services.manifest import Manifest
 from backend.services.shardfile import decode_shard
 from tests import tiny
+from tests.vectors.make_shard import HERE, golden
 
 ALLOWED = frozenset(tiny.OPS)
 
@@ -86,3 +87,7 @@ def test_more_examples_than_bytes_are_refused_before_their_weights_fill_the_memo
         decode_shard(
             shard(examples=most, x=[{"dtype": "float32", "shape": [most, 0], "data": b""}], y=[]), unlabelled
         )
+
+
+def test_shards_are_written_as_browsers_are_tested_to_read_them() -> None:
+    assert msgspec.json.decode((HERE / "shard.json").read_bytes()) == golden()

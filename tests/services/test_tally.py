@@ -3,11 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backend.crypto.context import Terms
 from backend.numerics.aggregate import WeightedMean
 from backend.numerics.control import ControlChanges
+from backend.numerics.encoding import Decoded
 from backend.services.manifest import MetricSpec
+from backend.services.masked import MaskedSum
 from backend.services.tally import Tally
-from backend.wire.messages import Offer
+from backend.wire.messages import Masking, Offer
 
 PRECISION = MetricSpec("precision")
 RMSE = MetricSpec("rmse", "root")
@@ -54,6 +57,35 @@ def test_a_model_without_metrics_has_none() -> None:
     assert tally(offer()).metrics([]) == {}
 
 
+def test_a_masked_sum_says_what_all_have_together() -> None:
+    terms = Terms(
+        task="digits",
+        bundle="b" * 64,
+        round=1,
+        version=0,
+        weights="a" * 64,
+        parameters=2,
+        rows=1,
+        bits=32,
+        clip=1.0,
+        examples=20,
+        noise=0.0,
+        share=1.0,
+        min_clients=3,
+        server="honest",
+    )
+    masking = Masking(bits=32, clip=1.0, examples=20, noise=0.0, share=1.0, min_clients=3, server="honest")
+    made = tally(offer(examples=0), offer(examples=0), offer(examples=0))
+    made.masked = MaskedSum(masking, terms, np.zeros(7, np.uint32))
+    with pytest.raises(ValueError, match="still masked"):
+        made.outcome([PRECISION])
+    mean = np.array([0.5, -0.5], np.float32)
+    made.masked.found = Decoded(mean, weight=1.5, unclipped=3, loss=0.25, rows=[0.75, 1.5])
+    outcome = made.outcome([PRECISION])
+    assert (outcome.examples, outcome.loss, outcome.metrics) == (30, 0.25, {"precision": 0.5})
+    assert outcome.mean.tolist() == [0.5, -0.5]
+
+
 def test_a_refusal_after_the_round_was_recorded_is_the_next_rounds() -> None:
     made = tally(offer(examples=2))
     made.refuse("x", "not-finite")
@@ -88,3 +120,13 @@ def test_clients_with_words_of_their_own_do_not_fill_the_records() -> None:
     about = {client: ("peer", f"mine-{number}") for number, client in enumerate(made.accepted)}
     record = made.record("version", "", 1.0, 2.0, about)
     assert (len(record.accepted_by), record.accepted_by["other"]) == (17, 84)
+
+
+def test_of_private_clients_no_loss_metric_or_number_of_examples_is_remembered_and_each_weighs_one() -> None:
+    made = tally(offer(examples=7, loss=1.0))
+    made.private = True
+    assert (made.loss(), made.metrics([PRECISION])) == (None, {})
+    assert [one.examples for one in made.contributions({}, counted=True)] == [0]
+    for value, examples in ((1.0, 100), (3.0, 1)):
+        made.add(np.array([value], np.float32), offer(examples=examples))
+    assert made.mean.mean() == 2.0

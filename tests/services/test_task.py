@@ -13,7 +13,7 @@ import pytest_asyncio
 from backend.errors import TaskFileError
 from backend.services.task import load_task
 from backend.stores.embedded import Stores, open_stores
-from tests.tiny import EXAMPLES, OPS, SHARDS, write_task
+from tests.tiny import EXAMPLES, OPS, SHARDS, STATE, write_task
 
 
 @pytest_asyncio.fixture
@@ -77,3 +77,32 @@ async def test_a_schedule_stands_where_the_mean_client_would(
     task = await load_task(folder / "task.toml", on, frozenset(OPS), stores.blobs)
     steps = -(-shards * EXAMPLES // task.batch_size)
     assert [task.past_steps(version) for version in (0, 1, 7)] == [0, steps, 7 * steps]
+
+
+async def test_models_that_keep_statistics_cannot_be_noised(tmp_path: Path, stores: Stores) -> None:
+    folder = write_task(tmp_path / "tiny")
+    private = ['privacy.mechanism="central"', "privacy.clip=1.0", "privacy.noise_multiplier=1.0"]
+    with pytest.raises(TaskFileError, match="noise would make variances negative"):
+        await load_task(folder / "task.toml", private, frozenset(OPS), stores.blobs)
+
+
+async def test_a_norm_bound_under_which_no_noised_update_comes_is_refused(
+    tmp_path: Path, stores: Stores
+) -> None:
+    folder = write_task(tmp_path / "tiny", more=-STATE)
+    private = ['privacy.mechanism="local"', "privacy.clip=4.0", "privacy.noise_multiplier=6.0"]
+    with pytest.raises(TaskFileError, match="Raise it to 87"):
+        await load_task(folder / "task.toml", private, frozenset(OPS), stores.blobs)
+    raised = [*private, "security.max_update_norm=87.0"]
+    task = await load_task(folder / "task.toml", raised, frozenset(OPS), stores.blobs)
+    assert task.privacy is not None
+    assert (task.privacy.clip, task.privacy.noise) == (4.0, 6.0)
+
+
+async def test_volunteers_are_shown_the_readme_up_to_what_is_for_operators(
+    tmp_path: Path, stores: Stores
+) -> None:
+    folder = write_task(tmp_path / "tiny")
+    (folder / "README.md").write_text("Bring *pictures*.\n\n## For operators\n\nDeal out others.\n")
+    task = await load_task(folder / "task.toml", [], frozenset(OPS), stores.blobs)
+    assert task.readme_html == "<p>Bring <em>pictures</em>.</p>\n"

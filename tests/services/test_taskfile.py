@@ -66,7 +66,7 @@ def test_what_is_left_out_has_its_default() -> None:
     task = parse_task(tables(), "here")
     assert (task.training, task.topics, task.trial) == (Training(), [], None)
     assert task.coordination.server_optimizer == FedAvg(learning_rate=1.0)
-    assert task.coordination.shortest == 5.0
+    assert task.coordination.shortest == 10.0
     assert task.fraction_evaluate == 0.0
 
 
@@ -137,6 +137,7 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("coordination.deadline", 0),
         ("coordination.deadline", float("nan")),
         ("coordination.gather", -1),
+        ("coordination.grace", -1),
         ("coordination.server_optimizer", {"name": "fedmagic"}),
         ("coordination.server_optimizer", {"name": "fedavgm", "momentum": 1.0}),
         ("security.max_update_norm", 0),
@@ -158,7 +159,7 @@ def test_what_is_missing_is_named(key: str) -> None:
 
 
 def test_what_volunteers_bring_has_its_defaults() -> None:
-    said = example('"volunteer"')["data"]
+    said = example('source = "volunteer"')["data"]
     task = parse_task(changed("data", said), "task-file.md")
     assert task.data.own is not None
     assert (task.data.own.minimum, task.data.own.maximum, task.data.own.holdout) == (10, 2000, 0.1)
@@ -187,7 +188,7 @@ def test_every_server_optimizer_has_in_the_task_file_the_defaults_it_has_in_pyth
     ("key", "value", "words"),
     [
         ("training", {"epochs": 2, "steps": 5}, "epochs or steps, not both"),
-        ("coordination.min_deadline", 6, "min_deadline is over deadline"),
+        ("coordination.min_deadline", 61, "min_deadline is over deadline"),
         ("coordination.stop", {"min_delta": 0.1}, "min_delta belongs to patience"),
     ],
 )
@@ -210,7 +211,7 @@ def test_flowers_name_of_a_key_is_answered_with_ours(table: str, flowers: str, n
         parse_task(changed(f"{table}.{flowers}", 1), "here")
 
 
-@pytest.mark.parametrize("name", {name for name in FLOWER.values() if " in " not in name})
+@pytest.mark.parametrize("name", sorted({name for name in FLOWER.values() if " in " not in name}))
 def test_what_flowers_users_are_told_to_write_exists(name: str) -> None:
     table, _, key = name.partition(".")
     tables = {"training": Training, "coordination": Coordination}
@@ -275,3 +276,55 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "task.toml").write_bytes(b"name = '\xff'")
     with pytest.raises(TaskFileError, match="cannot be read"):
         read_task_file(tmp_path / "task.toml")
+
+
+OWN_DATA = {"source": "volunteer", "preprocess": {"kind": "array"}}
+CENTRAL = {"mechanism": "central", "clip": 1.0, "noise_multiplier": 1.0}
+
+
+def private(changes: dict[str, Any], **others: Any) -> dict[str, Any]:
+    return {**tables(), "privacy": {**CENTRAL, **changes}, **others}
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        (private({"mechanism": "local", "tree": True}), 'go with mechanism = "central"'),
+        (private({"mechanism": "local", "adaptive": {"count_noise": 2.0}}), 'go with mechanism = "central"'),
+        (private({"tree": True, "adaptive": {"count_noise": 2.0}}), "do not go together"),
+        (private({"adaptive": {"count_noise": 0.5}}), "over half of the noise multiplier 1"),
+        (private({"noise_multiplier": 0.0, "epsilon": 8.0}), "privacy.epsilon needs noise"),
+        (private({"clip": 200.0}), "no update is ever clipped to privacy.clip = 200"),
+        (private({}, training={"control_variates": True}), "made of updates without noise"),
+        (private({}, security={"aggregation": ["masked"]}), "does not go with masked updates"),
+        (private({"mechanism": "distributed"}), r'needs security.aggregation = \["masked"\]'),
+        (
+            private(
+                {"mechanism": "distributed"},
+                security={"aggregation": ["masked"], "masking": {"clip": 2.0}},
+            ),
+            "clipped to privacy.clip, and each weighs 1",
+        ),
+        (private({"sigma": 3.0}), "unknown field `sigma`"),
+        (private({"microbatch": 2}), 'microbatch goes with mechanism = "examples"'),
+        (private({"mechanism": "examples", "tree": True}), 'go with mechanism = "central"'),
+        (private({"mechanism": "examples"}), "nobody counts how often"),
+        (private({"mechanism": "examples", "microbatch": 99}, data=OWN_DATA), "more than a batch has"),
+    ],
+)
+def test_privacy_that_contradicts_is_refused_with_what_would_work(
+    task: dict[str, Any], sentence: str
+) -> None:
+    task["coordination"] |= {"min_available_clients": 8, "quorum": 8}
+    with pytest.raises(TaskFileError, match=sentence):
+        parse_task(task, "here")
+
+
+def test_volunteers_with_data_of_their_own_measure_nothing_under_privacy() -> None:
+    own = {"source": "volunteer", "preprocess": {"kind": "array"}}
+    assert parse_task({**tables(), "data": own}, "here").fraction_evaluate == 1.0
+    task = private({}, data=own)
+    assert parse_task(task, "here").fraction_evaluate == 0.0
+    task["coordination"]["fraction_evaluate"] = 0.5
+    with pytest.raises(TaskFileError, match="what clients measure on their own examples gets no noise"):
+        parse_task(task, "here")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from backend.protocols.mesh_groups import Averages
 from backend.services.manifest import parse_manifest
 from backend.services.shards import ShardFile
-from backend.services.traffic import Traffic, program_bytes, traffic
+from backend.services.traffic import Traffic, program_bytes, round_bytes, traffic
+from tests.protocols.convening import AVERAGES
 from tests.tiny import SIGNATURES, SIZE, manifest
 
 FILES = {"weights.bin": bytes(4 * SIZE), "train/group1-shard1of1.bin": bytes(7)}
@@ -48,3 +53,17 @@ def test_programs_are_counted_compressed_with_one_build_for_webassembly(tmp_path
     (tmp_path / "manifest.json").write_text("{}")
     needed = [names[0], names[3]]
     assert program_bytes(tmp_path) == sum(len(gzip.compress(name.encode() * 1000)) for name in needed)
+
+
+@pytest.mark.parametrize(
+    ("averages", "moved"),
+    [
+        (None, 4_000_000),
+        (replace(AVERAGES, group_size=4), 2 * 2_000_000 * 3 // 4),
+        (replace(AVERAGES, group_size=4, exchange="full"), 3 * 2_000_000),
+        (replace(AVERAGES, precision="float32", exchange="ring"), 2 * 4_000_000 * 7 // 8),
+        (replace(AVERAGES, precision="masked", exchange="butterfly"), 2 * 4_000_000 * 7 // 8),
+    ],
+)
+def test_what_a_round_moves_depends_on_who_adds_up(averages: Averages | None, moved: int) -> None:
+    assert round_bytes(1_000_000, averages) == moved

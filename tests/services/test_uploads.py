@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.errors import NormTooLargeError, NotFiniteError, WrongLengthError
@@ -26,7 +26,6 @@ def chunk(offset: int, data: bytes, number: int = 1) -> Chunk:
     return Chunk(round=number, offset=offset, data=memoryview(data))
 
 
-@settings(deadline=None)
 @given(st.integers(1, WINDOW_BYTES // 2), st.integers(CHUNK_BYTES // 8, CHUNK_BYTES))
 def test_an_update_of_any_size_arrives_whole_within_its_credit(values: int, step: int) -> None:
     size, data = 4 * values, np.arange(values, dtype="<f4").tobytes()
@@ -63,9 +62,16 @@ def test_an_update_over_the_bound_on_its_norm_is_refused(step: int) -> None:
         uploads.update("a", 5.9)
 
 
-def sent_in_steps(values: Vector, step: int) -> Uploads:
+@pytest.mark.parametrize("step", [1, 7, 40])
+def test_a_masked_update_is_words_whatever_they_would_be_worth_as_values(step: int) -> None:
+    values = np.array([math.nan, math.inf, 1e38, 1e38], "<f4")
+    uploads = sent_in_steps(values, step, masked=True)
+    assert bytes(uploads.words("a")) == values.tobytes()
+
+
+def sent_in_steps(values: Vector, step: int, masked: bool = False) -> Uploads:
     uploads, data = Uploads(LIMITS), values.tobytes()
-    uploads.grant("a", offer(len(data)), 0.0)
+    uploads.grant("a", offer(len(data)), 0.0, masked)
     for start in range(0, len(data), step):
         uploads.chunk("a", chunk(start, data[start : start + step]), 0.0)
     return uploads

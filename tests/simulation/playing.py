@@ -68,7 +68,9 @@ async def tiny_tasks(folder: Path, stores: Stores) -> Tasks:
     """The tasks that all schedules vary, by kind and number of values of their models; made in `folder`."""
     tasks = {}
     for kind, size in product(get_args(Kind), SIZES):
-        path = write_task(folder / f"{kind}-{size}", more=size - SIZE, holdout=HOLDOUT, fraction_evaluate=1.0)
+        path = write_task(
+            folder / f"{kind}-{size}", more=size - SIZE, holdout=HOLDOUT, deadline=5, fraction_evaluate=1.0
+        )
         overrides = ["training.control_variates=true"] if kind == "control" else []
         if kind == "own":
             bring_own(path, minimum=2, maximum=100, holdout=0.25)

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from backend.peer.masker import Model
 from backend.protocols import participant_events as to
 from backend.simulation.clients import SimulatedClient
 from backend.simulation.labour import Findings, Update, Work
+from backend.wire.masked import Masking
 from backend.wire.messages import (
     Abandoned,
     Accepted,
@@ -47,9 +49,13 @@ class Spoilt:
         """See Work."""
         return self.work.downloads(order)
 
-    def size(self) -> int:
+    def model(self) -> Model:
         """See Work."""
-        return self.work.size()
+        return self.work.model()
+
+    def size(self, masking: Masking | None) -> int:
+        """See Work."""
+        return self.work.size(masking)
 
     def train(self, client: str, plan: Train, steps: int) -> Update:
         """See Work."""

@@ -33,10 +33,12 @@ GOOD = Outcome(
     full_length_share=0.0,
     round_seconds_median=20.0,
     round_seconds_longest=40.0,
+    clients_per_round=11.0,
     updates_per_version=10.0,
     examples_per_version=100.0,
     wasted_work=0.1,
     hours_to_all_versions=1.0,
+    budget_spent_at=None,
     client_bytes_down_per_round=1.0,
     client_bytes_up_per_round=1.0,
     server_bytes_out_per_round=1.0,
@@ -49,7 +51,7 @@ SLOW = replace(PHONES, cut_short=0.5, late=0.2, seconds_needed=90.0)
 
 def task(folder: Path, **coordination: Any) -> TaskFile:
     path = folder / "task.toml"
-    path.write_text(task_toml("tiny", {"deadline": 60, **coordination}))
+    path.write_text(task_toml("tiny", {"deadline": 60, "adaptive_deadline": True, **coordination}))
     return read_task_file(path, ())
 
 
@@ -99,3 +101,37 @@ def test_what_goes_wrong_is_told_with_the_key_to_change(
 @pytest.mark.parametrize(("needed", "told"), [(3.0, 5.0), (61.0, 90.0), (601.0, 900.0), (1e9, 86_400.0)])
 def test_times_are_rounded_up_to_what_people_write(needed: float, told: float) -> None:
     assert longer(needed) == told
+
+
+def masked(folder: Path, least: int) -> TaskFile:
+    path = folder / "task.toml"
+    path.write_text(task_toml("tiny", {"deadline": 60, "min_available_clients": 11, "quorum": least}))
+    return read_task_file(path, ("security.aggregation=['masked']", f"security.masking.min_clients={least}"))
+
+
+@pytest.mark.parametrize(("least", "needed"), [(5, 8), (10, 10)])
+def test_masked_rounds_that_fail_say_how_many_must_stay(tmp_path: Path, least: int, needed: int) -> None:
+    """Of eleven members eight hold enough shares."""
+    (sentence,) = advice(replace(GOOD, abandoned_share=0.34), masked(tmp_path, least))
+    assert sentence.startswith(
+        "34% of the rounds came to nothing: 11 clients were to be masked together in the median, and fewer "
+        f"stayed than the {needed} that it takes to unmask their sum: ask for less work"
+    )
+    assert ("lower security.masking.min_clients" in sentence) == (needed == least)
+
+
+def test_in_a_sparse_graph_no_third_of_all_must_stay(tmp_path: Path) -> None:
+    (sentence,) = advice(replace(GOOD, abandoned_share=0.34, clients_per_round=200.0), masked(tmp_path, 10))
+    assert "fewer stayed than the 10" in sentence
+
+
+def test_a_spent_budget_is_said_first(tmp_path: Path) -> None:
+    path = tmp_path / "task.toml"
+    path.write_text(task_toml("tiny", {"deadline": 60, "rounds": 100}))
+    noise = ("privacy.mechanism='central'", "privacy.noise_multiplier=1.0", "privacy.epsilon=3.0")
+    file = read_task_file(path, (*noise, "privacy.clip=1.0"))
+    assert advice(replace(GOOD, budget_spent_at=12), file)[0].startswith(
+        "privacy.epsilon = 3 is spent at version 12 of 100, where the task ends"
+    )
+    assert advice(replace(GOOD, rounds=0, budget_spent_at=1), file)[0].startswith("privacy.epsilon = 3")
+    assert advice(GOOD, file) == []

@@ -46,6 +46,7 @@ def rounds(
             "min_available_clients": 6,
             "quorum": 5,
             "deadline": 20.0,
+            "adaptive_deadline": True,
             "gather": 1.0,
             "server_optimizer": optimizer,
         },

@@ -71,3 +71,13 @@ class BlobsContract:
     async def test_a_check_leaves_nothing(self, blobs: Blobs) -> None:
         await blobs.check()
         assert await blobs.sweep([]) == 0
+
+    async def test_parts_are_dropped_once_they_are_released(self, blobs: Blobs, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(DATA)
+        address = await blobs.put_file(tmp_path / "file")
+        with blobs.writing() as writing:
+            held = await writing.put(b"held")
+            assert await blobs.release({address, held, "0" * 64}) == len(DATA)
+            assert await blobs.read(held) == b"held"
+        with pytest.raises(NotFoundError):
+            await blobs.read(address)

@@ -15,12 +15,21 @@ import pytest_asyncio
 from sqlalchemy.exc import OperationalError
 
 from backend.errors import StoreError
+from backend.stores.access import AccessRecords
+from backend.stores.alerts import Alerts
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import Blobs, Records, RoundResult
 from backend.stores.embedded import open_stores
-from backend.stores.sqlite import sqlite_records
+from backend.stores.lives import Lives
+from backend.stores.sql_access import SqlAccess
+from backend.stores.sql_alerts import SqlAlerts
+from backend.stores.sql_lives import SqlLives
+from backend.stores.sqlite import sqlite_database, sqlite_records
 from backend.stores.translate import translated
+from tests.stores.contract_access import AccessContract
+from tests.stores.contract_alerts import AlertsContract
 from tests.stores.contract_blobs import DATA, BlobsContract
+from tests.stores.contract_lives import LivesContract
 from tests.stores.contract_records import ANN, FIRST, ROUND, RecordsContract
 
 
@@ -30,6 +39,30 @@ class TestRecordsInSqlite(RecordsContract):
         records = sqlite_records(tmp_path / "records.sqlite")
         yield records
         await records.close()
+
+
+class TestAccessInSqlite(AccessContract):
+    @pytest_asyncio.fixture
+    async def access(self, tmp_path: Path) -> AsyncIterator[AccessRecords]:
+        database = sqlite_database(tmp_path / "records.sqlite")
+        yield SqlAccess(database)
+        await database.close()
+
+
+class TestLivesInSqlite(LivesContract):
+    @pytest_asyncio.fixture
+    async def lives(self, tmp_path: Path) -> AsyncIterator[Lives]:
+        database = sqlite_database(tmp_path / "records.sqlite")
+        yield SqlLives(database)
+        await database.close()
+
+
+class TestAlertsInSqlite(AlertsContract):
+    @pytest_asyncio.fixture
+    async def alerts(self, tmp_path: Path) -> AsyncIterator[Alerts]:
+        database = sqlite_database(tmp_path / "records.sqlite")
+        yield SqlAlerts(database)
+        await database.close()
 
 
 class TestFileBlobs(BlobsContract):

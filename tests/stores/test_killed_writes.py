@@ -42,18 +42,23 @@ asyncio.run(main())
 """
 
 
-def write_and_die(root: Path, seconds: float) -> set[str]:
-    """Addresses that a writer said were stored before it was killed."""
+def write_and_die(root: Path, least: int, seconds: float) -> set[str]:
+    """Addresses that a writer said were stored before it was killed, `seconds` after the `least` of them."""
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(root)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     assert writer.stdout is not None
     assert writer.stdout.readline() == b"open\n"
+    said = b""
+    while said.count(b"kept") < least:
+        line = writer.stdout.readline()
+        assert line, "the writer ended by itself"
+        said += line
     try:
         writer.wait(seconds)
     except subprocess.TimeoutExpired:
         writer.kill()
-    said, _ = writer.communicate()
+    said += writer.communicate()[0]
     assert writer.returncode < 0, "the writer ended by itself"
     lines = [line.split() for line in said.decode().splitlines(keepends=True) if line.endswith("\n")]
     return {address for word, address in lines if word == "kept"}
@@ -65,8 +70,9 @@ def test_a_writer_killed_at_any_instant_leaves_whole_blobs_and_loses_none_that_i
 ) -> None:
     root, chance, kept = tmp_path / "blobs", random.Random(11), set[str]()
     halves = 0
-    for _ in range(KILLS):
-        kept |= write_and_die(root, chance.uniform(0, LONGEST_LIFE))
+    for number in range(KILLS):
+        # Every other one however little it did, the others when something is there to be lost.
+        kept |= write_and_die(root, number % 2, chance.uniform(0, LONGEST_LIFE))
         there = {place.name: place for place in root.glob("??/*")}
         for address, place in there.items():
             assert hashlib.sha256(place.read_bytes()).hexdigest() == address, "half a blob"

@@ -14,14 +14,30 @@ import msgspec
 
 from backend.wire import messages as say
 from backend.wire.codec import encode
+from backend.wire.masked import Member
 
 PLACE = Path(__file__).with_name("frames.json")
 HASH, OTHER = "0123456789abcdef" * 4, "f" * 64
+KEY = bytes(range(7, 39))
 TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
 
 CLIENT: dict[str, say.ClientFrame] = {
-    "hello from a browser": say.Hello(token=TOKEN, kind="browser", backend="webgl", agent="minga-web/0.1.0"),
-    "hello from a peer": say.Hello(token=TOKEN, kind="peer", backend="tensorflow", agent="minga-peer/0.1.0"),
+    "hello from a browser": say.Hello(
+        token=TOKEN,
+        kind="browser",
+        backend="webgl",
+        agent="minga-web/0.1.0",
+        aggregation=["open"],
+        min_masked=0,
+    ),
+    "hello from a peer": say.Hello(
+        token=TOKEN,
+        kind="peer",
+        backend="tensorflow",
+        agent="minga-peer/0.1.0",
+        aggregation=["open"],
+        min_masked=0,
+    ),
     "ready": say.Ready(backend="wasm", step_ms=163.25, examples=0),
     "offer": say.Offer(
         round=7,
@@ -40,10 +56,32 @@ CLIENT: dict[str, say.ClientFrame] = {
     "evaluation": say.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.0, 40.0)]),
     "evaluation without examples": say.Evaluation(round=7, version=7, examples=0, loss=0.0, sums=[]),
     "leave": say.Leave(),
+    "hello of one who wants to be one of eight": say.Hello(
+        token=TOKEN,
+        kind="peer",
+        backend="tensorflow",
+        agent="x",
+        aggregation=["masked", "open"],
+        min_masked=8,
+    ),
+    "keys": say.Keys(
+        round=7,
+        mask_key=KEY,
+        share_key=KEY[::-1],
+        seed_hash=KEY,
+        identity=bytes(32),
+        signature=KEY + KEY[::-1],
+    ),
+    "shares": say.Shares(round=7, sealed=[bytes(range(80)), b"x"]),
+    "vouch": say.Vouch(round=7, signature=KEY + KEY),
+    "reveal": say.Reveal(round=7, shares=[KEY, KEY[::-1]]),
+    "decline": say.Decline(round=7),
 }
 
 SERVER: dict[str, say.ServerFrame] = {
-    "welcome": say.Welcome(task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144),
+    "welcome": say.Welcome(
+        task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144, aggregation="open"
+    ),
     "train": say.Train(
         round=7,
         version=6,
@@ -56,6 +94,8 @@ SERVER: dict[str, say.ServerFrame] = {
         seed=2147483647,
         proximal_mu=0.0,
         control=None,
+        masking=None,
+        privacy=None,
         shards=[say.Shard(sha256=HASH, examples=64), say.Shard(sha256=OTHER, examples=32)],
         seconds=59.5,
     ),
@@ -71,6 +111,8 @@ SERVER: dict[str, say.ServerFrame] = {
         seed=1,
         proximal_mu=0.01,
         control=OTHER,
+        masking=None,
+        privacy=None,
         shards=[],
         seconds=30.0,
     ),
@@ -114,6 +156,17 @@ SERVER: dict[str, say.ServerFrame] = {
         seconds=None,
         participants=[],
     ),
+    "state while paused": say.State(
+        phase="paused",
+        round=7,
+        version=7,
+        needed=0,
+        cohort=0,
+        reported=0,
+        quorum=1,
+        seconds=None,
+        participants=[],
+    ),
     "version": say.Version(
         version=7, round=7, weights=HASH, accepted=2, examples=256, loss=0.5, metrics={"accuracy": 0.875}
     ),
@@ -134,13 +187,63 @@ SERVER: dict[str, say.ServerFrame] = {
             ),
         ],
     ),
+    "train masked, with noise": say.Train(
+        round=9,
+        version=8,
+        weights=HASH,
+        epochs=1,
+        steps=0,
+        batch_size=32,
+        learning_rate=0.5,
+        past_steps=0,
+        seed=3,
+        proximal_mu=0.0,
+        control=None,
+        masking=say.Masking(
+            bits=24, clip=1.5, examples=64, noise=0.75, share=0.25, min_clients=8, server="active"
+        ),
+        privacy=say.Privacy(clip=1.5, noise=0.0, example_clip=0.5, example_noise=1.25, microbatch=4),
+        shards=[],
+        seconds=30.0,
+    ),
+    "roster": say.Roster(
+        round=7,
+        members=[
+            Member(
+                client="0123456789abcdef",
+                mask_key=KEY,
+                share_key=KEY[::-1],
+                seed_hash=KEY,
+                identity=KEY,
+                signature=KEY * 2,
+            )
+        ],
+    ),
+    "dealt": say.Dealt(round=7, senders=[0, 2], sealed=[bytes(range(80)), bytes(80)]),
+    "survivors": say.Survivors(round=7, alive=[0, 1, 4]),
+    "unmask": say.Unmask(round=7, alive=[0, 1], vouchers=[1], signatures=[KEY + KEY]),
     "abandoned": say.Abandoned(round=7, reason="0 of at least 1 updates arrived in time."),
     "closing": say.Closing(
         code="replaced", reason="You opened this task elsewhere; that connection goes on."
     ),
 }
 
-HELLO = {"type": "hello", "token": TOKEN, "kind": "peer", "backend": "tensorflow", "agent": "x"}
+HELLO: dict[str, Any] = {
+    "type": "hello",
+    "token": TOKEN,
+    "kind": "peer",
+    "backend": "tensorflow",
+    "agent": "x",
+}
+HELLO |= {"aggregation": ["open"], "min_masked": 0}
+KEYS = {
+    "type": "keys",
+    "round": 1,
+    "mask_key": KEY,
+    "share_key": KEY,
+    "identity": KEY,
+    "signature": KEY + KEY,
+}
 OFFER = {
     "type": "offer",
     "round": 1,
@@ -163,6 +266,18 @@ BAD_CLIENT: dict[str, Any] = {
     "an unknown field": {"type": "leave", "why": "tired"},
     "a short token": {**HELLO, "token": "short"},
     "a token with a space": {**HELLO, "token": "AbCdEfGhIjKlMnOpQrSt uv"},
+    "no way to add up": {**HELLO, "aggregation": []},
+    "an unknown way to add up": {**HELLO, "aggregation": ["rot13"]},
+    "a demand for too many": {**HELLO, "min_masked": 4097},
+    "a short key": {**KEYS, "mask_key": KEY[:31]},
+    "a long key": {**KEYS, "share_key": KEY + b"x"},
+    "a key of text": {**KEYS, "identity": "k" * 32},
+    "a short signature": {**KEYS, "signature": KEY},
+    "shares that are too long": {"type": "shares", "round": 1, "sealed": [bytes(257)]},
+    "a decline of no round": {"type": "decline"},
+    "a decline with a reason": {"type": "decline", "round": 1, "reason": "The roster is too small."},
+    "4097 shares": {"type": "reveal", "round": 1, "shares": [KEY] * 4097},
+    "a share of 33 bytes": {"type": "reveal", "round": 1, "shares": [KEY + b"x"]},
     "an unknown kind": {**HELLO, "kind": "toaster"},
     "a long backend": {**HELLO, "backend": "x" * 33},
     "a long agent": {**HELLO, "agent": "x" * 65},
@@ -196,16 +311,64 @@ BAD_CLIENT: dict[str, Any] = {
 BAD_SERVER: dict[str, Any] = {
     "an unknown tag": {"type": "shout"},
     "a frame of the other side": {"type": "leave"},
-    "a short hash": {"type": "welcome", "task": "t", "client": "c", "bundle": "abc", "chunk_bytes": 1},
+    "a short hash": {**json.loads(msgspec.json.encode(SERVER["welcome"])), "bundle": "abc"},
     "a missing field": {"type": "credit", "round": 1},
     "an unknown field": {"type": "credit", "round": 1, "until": 2, "from": 1},
     "a hash with a line's end": {
-        "type": "welcome",
-        "task": "t",
-        "client": "c",
+        **json.loads(msgspec.json.encode(SERVER["welcome"])),
         "bundle": "0" * 63 + "\n",
-        "chunk_bytes": 1,
     },
+    "a sum modulo 2^8": {
+        **json.loads(msgspec.json.encode(SERVER["train masked, with noise"])),
+        "masking": {
+            "bits": 8,
+            "clip": 1.0,
+            "examples": 1,
+            "noise": 0.0,
+            "share": 1.0,
+            "min_clients": 3,
+            "server": "honest",
+        },
+    },
+    "a crowd of two": {
+        **json.loads(msgspec.json.encode(SERVER["train masked, with noise"])),
+        "masking": {
+            "bits": 32,
+            "clip": 1.0,
+            "examples": 1,
+            "noise": 0.0,
+            "share": 1.0,
+            "min_clients": 2,
+            "server": "honest",
+        },
+    },
+    "a share of nothing": {
+        **json.loads(msgspec.json.encode(SERVER["train masked, with noise"])),
+        "masking": {
+            "bits": 32,
+            "clip": 1.0,
+            "examples": 1,
+            "noise": 0.0,
+            "share": 0.0,
+            "min_clients": 3,
+            "server": "honest",
+        },
+    },
+    "a share of more than all": {
+        **json.loads(msgspec.json.encode(SERVER["train masked, with noise"])),
+        "masking": {
+            "bits": 32,
+            "clip": 1.0,
+            "examples": 1,
+            "noise": 0.0,
+            "share": 1.5,
+            "min_clients": 3,
+            "server": "honest",
+        },
+    },
+    "a survivor before the first": {"type": "survivors", "round": 1, "alive": [-1]},
+    "a survivor beyond the last": {"type": "survivors", "round": 1, "alive": [2048]},
+    "a member without keys": {"type": "roster", "round": 1, "members": [{"client": "c"}]},
     "a negative credit": {"type": "credit", "round": 1, "until": -1},
     "an unknown phase": {
         **json.loads(msgspec.json.encode(SERVER["state while waiting"])),
@@ -269,9 +432,13 @@ def _bad(entries: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def plain(value: dict[str, Any]) -> dict[str, Any]:
+def plain(value: Any) -> Any:
     """A decoded frame as JSON can hold it."""
-    return {key: {"bytes": one.hex()} if isinstance(one, bytes) else one for key, one in value.items()}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

@@ -41,14 +41,27 @@ Json = dict[str, Any]
 
 BUNDLE, OTHER_BUNDLE, WEIGHTS, SHARD, CONTROL = "b" * 64, "c" * 64, "a" * 64, "d" * 64, "e" * 64
 SIZE = 600_000
+PRIVACY = {"clip": 0.0, "noise": 0.0, "example_clip": 1.0, "example_noise": 2.0, "microbatch": 1}
 HELLO = {
     "type": "hello",
     "token": "a-token-of-forty-three-characters-base64url",
     "kind": "browser",
     "backend": "auto",
     "agent": "vectors",
+    "aggregation": ["open"],
+    "min_masked": 0,
 }
 START: Json = {"type": "start", "hello": HELLO}
+MASKABLE = {"type": "start", "hello": {**HELLO, "aggregation": ["masked", "open"]}}
+MASKING = {
+    "bits": 32,
+    "clip": 10.0,
+    "examples": 64,
+    "noise": 0.0,
+    "share": 1.0,
+    "min_clients": 3,
+    "server": "honest",
+}
 CONNECTED: Json = {"type": "connected"}
 LOADED: Json = {"type": "loaded", "backend": "wasm", "step_ms": 12.5, "examples": 0}
 MEASURE = {"examples": 64, "loss": 0.75, "sums": [[48.0, 64.0]]}
@@ -59,11 +72,19 @@ def frame(tag: str, **fields: object) -> Json:
     return {"type": "frame", "frame": {"type": tag, **fields}}
 
 
-def welcome(bundle: str = BUNDLE) -> Json:
-    return frame("welcome", task="digits", client="0123456789abcdef", bundle=bundle, chunk_bytes=262_144)
+def welcome(bundle: str = BUNDLE, aggregation: str = "open") -> Json:
+    about = {"task": "digits", "client": "0123456789abcdef", "chunk_bytes": 262_144}
+    return frame("welcome", bundle=bundle, aggregation=aggregation, **about)
 
 
-def train(number: int, version: int, seed: int = 7, control: str | None = None) -> Json:
+def train(
+    number: int,
+    version: int,
+    seed: int = 7,
+    control: str | None = None,
+    privacy: Json | None = None,
+    masking: Json | None = None,
+) -> Json:
     plan = {
         "weights": WEIGHTS,
         "epochs": 1,
@@ -74,6 +95,8 @@ def train(number: int, version: int, seed: int = 7, control: str | None = None) 
         "seed": seed,
         "proximal_mu": 0.0,
         "control": control,
+        "masking": masking,
+        "privacy": privacy,
         "seconds": 60.0,
     }
     return frame("train", round=number, version=version, shards=[{"sha256": SHARD, "examples": 64}], **plan)
@@ -211,6 +234,18 @@ STORIES: dict[str, list[Json]] = {
     "stop when stopped": [STOP, *READY, STOP, STOP],
     "replaced by another window": [*TRAINING, closing("replaced"), lost(0.5), trained(1)],
     "replaced before Welcome": [START, CONNECTED, closing("replaced"), lost(0.5)],
+    "unfit for the task": [START, CONNECTED, closing("unfit"), lost(0.5)],
+    "a masked round": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked"), LOADED, train(1, 0, masking=MASKING), trained(1),
+        credit(1, SIZE), accepted(1), version(1, 1),
+    ],
+    "asked to mask after that was not offered": [START, CONNECTED, welcome(aggregation="masked"), lost(0.5)],
+    "asked for an open update after masked ones were agreed on": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked"), LOADED, train(1, 0), trained(1),
+    ],
+    "asked for a masked update after open ones were agreed on": [
+        MASKABLE, CONNECTED, welcome(), LOADED, train(1, 0, masking=MASKING), trained(1),
+    ],
     "closed for another reason": [*READY, closing("idle"), lost(0.5), CONNECTED, welcome()],
     "sent away": [*READY, closing("too-fast"), lost(0.5), CONNECTED, welcome(), lost(0.5)],
     "sent away at the door, again and again": [
@@ -249,6 +284,9 @@ STORIES: dict[str, list[Json]] = {
         *EVALUATING, lost(0.5), CONNECTED, welcome(OTHER_BUNDLE), measured(1, 1),
     ],
     "a finished task ends a measurement": [*EVALUATING, state("finished", 1), measured(1, 1)],
+    "an offer of a private plan says neither loss nor sums": [
+        *READY, train(1, 0, privacy=PRIVACY), trained(1), lost(0.5), CONNECTED, welcome(),
+    ],
     "the change of a control variate is kept when the update counts": [
         *COUNTED, version(1, 1), abandoned(1), train(2, 1, control=CONTROL), trained(2), accepted(2),
     ],

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import (
     PROTOCOL,
     Accepted,
+    Aggregation,
     Chunk,
     ClientFrame,
     Credit,
@@ -26,25 +29,54 @@ from backend.wire.messages import (
     Train,
     Welcome,
 )
+from tests.waiting import PATIENCE
 
 Message = TypeVar("Message", bound=Any)
-PATIENCE = 20.0
 
 
 class Client:
-    """One connection; `async with Client(url, task)` says hello and waits for welcome."""
+    """One connection; `async with Client(url, task)` says hello and waits for welcome.
 
-    def __init__(self, url: str, task: str = "tiny", token: str | None = None) -> None:
+    `aggregation` is how its updates may be added up, `min_masked` among how many where masked.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        task: str = "tiny",
+        token: str | None = None,
+        aggregation: Sequence[Aggregation] = ("open",),
+        min_masked: int = 0,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._headers = headers
         self.address = f"{url.replace('http', 'ws', 1)}/api/tasks/{task}/socket"
         self.token = token or secrets.token_urlsafe(24)
         self.id = ""
+        self.welcome: Welcome
+        self._aggregation, self._min_masked = list(aggregation), min_masked
         self.heard: list[ServerFrame] = []
         self.socket: ClientConnection
 
     async def __aenter__(self) -> Self:
-        self.socket = await connect(self.address, subprotocols=[PROTOCOL], max_size=1 << 20)  # type: ignore[list-item]
-        await self.say(Hello(token=self.token, kind="peer", backend="numpy", agent="test"))
-        self.id = (await self.next(Welcome)).client
+        self.socket = await connect(
+            self.address,
+            subprotocols=[Subprotocol(PROTOCOL)],
+            max_size=1 << 20,
+            additional_headers=self._headers,
+        )
+        await self.say(
+            Hello(
+                token=self.token,
+                kind="peer",
+                backend="numpy",
+                agent="test",
+                aggregation=self._aggregation,
+                min_masked=self._min_masked,
+            )
+        )
+        self.welcome = await self.next(Welcome)
+        self.id = self.welcome.client
         return self
 
     async def __aexit__(

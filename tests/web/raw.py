@@ -14,6 +14,7 @@ from websockets.frames import Close, Frame, Opcode
 from backend.errors import FrameError
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import PROTOCOL, Closing, Hello, Ready, ServerFrame, Welcome
+from tests.waiting import PATIENCE
 
 
 class Raw:
@@ -21,7 +22,9 @@ class Raw:
 
     def __init__(self, url: str, task: str = "tiny", source: str = "127.0.0.1", headers: str = "") -> None:
         host, _, port = url.removeprefix("http://").rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=30, source_address=(source, 0))
+        self.socket = socket.create_connection(
+            (host, int(port)), timeout=PATIENCE, source_address=(source, 0)
+        )
         key = base64.b64encode(secrets.token_bytes(16)).decode()
         self.socket.sendall(
             (
@@ -64,7 +67,7 @@ class Raw:
         except OSError:
             return False
         finally:
-            self.socket.settimeout(30)
+            self.socket.settimeout(PATIENCE)
         return True
 
     def hear(self) -> tuple[Opcode, bytes] | None:
@@ -89,7 +92,18 @@ class Raw:
 
     def join(self, token: str) -> None:
         """Says hello and that it is ready."""
-        self.send(encode(Hello(token=token, kind="peer", backend="numpy", agent="test")))
+        self.send(
+            encode(
+                Hello(
+                    token=token,
+                    kind="peer",
+                    backend="numpy",
+                    agent="test",
+                    aggregation=["open"],
+                    min_masked=0,
+                )
+            )
+        )
         self.hear_message(Welcome)
         self.send(encode(Ready(backend="numpy", step_ms=1.0, examples=0)))
 

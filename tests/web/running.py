@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +15,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
+
+from tests.waiting import PATIENCE
+
+
+def free_port() -> int:
+    """One of this machine that nobody listens at now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 class Server:
@@ -46,14 +59,21 @@ class Server:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ends it; its exit code."""
         self.process.send_signal(number)
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
 
+    def table(self, path: str) -> list[dict[str, str]]:
+        """The rows of a CSV file at `path`."""
+        with urlopen(self.url + path, timeout=PATIENCE) as answer:
+            return list(csv.DictReader(io.StringIO(answer.read().decode())))
+
     def get(self, path: str) -> Any:
         """JSON at `path`."""
-        with urlopen(Request(self.url + path, headers={"Accept": "application/json"}), timeout=10) as answer:
+        with urlopen(
+            Request(self.url + path, headers={"Accept": "application/json"}), timeout=PATIENCE
+        ) as answer:
             return json.loads(answer.read())
 
 

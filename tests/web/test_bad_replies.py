@@ -23,6 +23,7 @@ from websockets.frames import Frame, Opcode
 from backend.wire.codec import MAX_CLIENT_FRAME, encode
 from backend.wire.messages import Accepted, Chunk, Closing, Credit, Leave, Offer, Refused, Train, Version
 from tests.tiny import SIZE, write_task
+from tests.waiting import PATIENCE
 from tests.web.client import Client
 from tests.web.raw import Raw
 from tests.web.running import Server, running
@@ -78,7 +79,7 @@ def resident(server: Server) -> int:
 
 
 def weights_of(server: Server, address: str) -> Vector:
-    with urlopen(f"{server.url}/blobs/{address}", timeout=10) as answer:
+    with urlopen(f"{server.url}/blobs/{address}", timeout=PATIENCE) as answer:
         return np.frombuffer(answer.read(), "<f4")
 
 

@@ -19,6 +19,7 @@ from backend.settings import Limits
 from backend.web.blobs import part_of
 from backend.web.files import SENDFILE, Sender, send_file
 from tests.tiny import SIZE, write_task
+from tests.waiting import PATIENCE
 from tests.web.running import Server, running
 
 VALUES = 3_000_000
@@ -39,7 +40,7 @@ def weights(server: Server) -> str:
 
 def ask(server: Server, *lines: str) -> socket.socket:
     host, _, port = server.url.removeprefix("http://").rpartition(":")
-    connection = socket.create_connection((host, int(port)), timeout=20)
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
     connection.sendall("\r\n".join([*lines, f"Host: {host}", "", ""]).encode())
     return connection
 
@@ -50,7 +51,7 @@ def descriptors(server: Server) -> int:
 
 def test_one_connection_serves_files_parts_heads_and_pages_in_turn(server: Server) -> None:
     address = weights(server)
-    with httpx.Client(base_url=server.url, timeout=20) as http:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         for _ in range(3):
             assert http.get(address).content == CONTENT
             assert http.get("/healthz").text == "ok"
@@ -61,7 +62,7 @@ def test_one_connection_serves_files_parts_heads_and_pages_in_turn(server: Serve
 
 def test_a_reader_that_pauses_holds_nobody_up_and_gets_every_byte(server: Server) -> None:
     slow = ask(server, f"GET {weights(server)} HTTP/1.1")
-    with httpx.Client(base_url=server.url, timeout=20) as http:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         assert http.get(weights(server)).content == CONTENT
     received = b""
     with slow:
@@ -76,12 +77,12 @@ def test_readers_who_go_away_leave_nothing_open(server: Server) -> None:
     for _ in range(20):
         with ask(server, f"GET {address} HTTP/1.1") as reader:
             assert reader.recv(100).startswith(b"HTTP/1.1 200")
-    for _ in range(100):
+    for _ in range(3000):
         if descriptors(server) <= before:
             break
         time.sleep(0.1)
     assert descriptors(server) <= before
-    with httpx.Client(base_url=server.url, timeout=20) as http:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         assert http.get(weights(server)).content == CONTENT
 
 

@@ -21,10 +21,18 @@ from backend.wire.codec import MAX_CLIENT_FRAME, decode_server, encode
 from backend.wire.messages import Accepted, Chunk, Closing, Hello, Offer, Version, Welcome
 from tests.tiny import SIZE, write_task
 from tests.vectors.make_frames import PLACE
+from tests.waiting import PATIENCE
 from tests.web.client import Client
 from tests.web.running import Server, running
 
-HELLO = Hello(token=secrets.token_urlsafe(24), kind="peer", backend="numpy", agent="test")
+HELLO = Hello(
+    token=secrets.token_urlsafe(24),
+    kind="peer",
+    backend="numpy",
+    agent="test",
+    aggregation=["open"],
+    min_masked=0,
+)
 BAD_FRAMES = json.loads(PLACE.read_text())["bad_client"]
 
 
@@ -51,7 +59,7 @@ async def last_words(server: Server, *frames: bytes | str, task: str = "tiny") -
             for frame in frames:
                 await socket.send(frame)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while True:
                     message = decode_server(msgspec.convert(await socket.recv(), bytes))
                     closing = message if isinstance(message, Closing) else closing
@@ -62,7 +70,7 @@ async def last_words(server: Server, *frames: bytes | str, task: str = "tiny") -
 
 def nobody_is_left(server: Server) -> bool:
     """Whether every client is gone, after some patience."""
-    for _ in range(200):
+    for _ in range(3000):
         if not server.get("/api/tasks/tiny")["participants"]:
             return True
         time.sleep(0.1)

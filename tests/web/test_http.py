@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from backend.__main__ import main
-from tests.tiny import write_task
+from tests.tiny import bring_own, write_task
+from tests.waiting import PATIENCE
 from tests.web.running import Server, running
 
 PERSON = {"Accept": "text/html,*/*"}
@@ -25,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def http(server: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=20) as client:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
         yield client
 
 
@@ -57,12 +58,26 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "round": 0,
         "rounds": 100,
         "phase": "waiting",
+        "state": "live",
         "trouble": None,
         "participants": 0,
+        "wanted": 2,
+        "brings": None,
         "accuracy": None,
         "parameters": 10,
         "examples": 30,
+        "privacy": None,
     }
+
+
+def test_the_page_of_a_task_for_own_data_says_how_many_also_where_its_file_does_not(tmp_path: Path) -> None:
+    file = write_task(tmp_path / "tasks" / "own") / "task.toml"
+    bring_own(file.parent, 1, 9, 0.0)
+    file.write_text(file.read_text("utf-8").partition("[data.volunteer]")[0], "utf-8")
+    with running(tmp_path / "tasks", tmp_path / "data") as own:
+        page = httpx.get(f"{own.url}/tasks/own", timeout=20)
+    assert page.status_code == 200
+    assert "1 to 100\u202f000 of them" in page.text
 
 
 def test_history_starts_with_version_zero(http: httpx.Client) -> None:
@@ -190,8 +205,18 @@ def test_the_api_says_how_data_were_made(tmp_path: Path) -> None:
     columns = "columns=[{name='a',kind='number',scaling='minmax'},{name='b',kind='number'}]"
     assert main([*command, "--set", columns, "--set", "labels=[{name='class',kind='class'}]"]) == 0
     with running(tmp_path / "tasks", tmp_path / "data") as server:
-        data = httpx.get(f"{server.url}/api/tasks/table/data", timeout=20).json()
+        data = httpx.get(f"{server.url}/api/tasks/table/data", timeout=PATIENCE).json()
     assert data["source"] == "shards"
     fitted = json.loads((task.parent / "shards" / "preprocess.json").read_bytes())
     assert data["preprocess"] == fitted
     assert (fitted["columns"][0]["divide"], fitted["label"][0]["classes"]) == (2.0, ["no", "yes"])
+
+
+def test_the_api_says_in_sentences_who_can_learn_what(http: httpx.Client) -> None:
+    told = http.get("/api/tasks/tiny/disclosure").json()
+    assert set(told) == {"server", "participants", "readers"}
+    assert "by itself" in told["server"][0]
+    page = http.get("/tasks/tiny", headers=PERSON).text
+    for sentences in told.values():
+        assert all(sentence in page for sentence in sentences)
+    assert http.get("/api/tasks/nothing/disclosure").status_code == 404

@@ -16,12 +16,14 @@ from websockets.frames import Frame, Opcode
 from backend.wire.codec import encode
 from backend.wire.messages import Chunk, Hello, Leave, Offer, Welcome
 from tests.tiny import write_task
+from tests.waiting import PATIENCE
 from tests.web.raw import Raw
 from tests.web.running import Server, running
 
 SECONDS, HEAD_BYTES, LONGEST = 2, 4096, 200 * 1024
 LIMITS = {
     "MINGA_REQUEST_SECONDS": SECONDS,
+    "MINGA_KEEP_ALIVE_SECONDS": 60,
     "MINGA_MAX_HEAD_BYTES": HEAD_BYTES,
     "MINGA_MAX_CONNECTIONS_PER_ADDRESS": 6,
     "MINGA_JOINS_PER_MINUTE": 20,
@@ -58,12 +60,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that takes this machine for a reverse proxy, and any number of messages."""
     folder = tmp_path_factory.mktemp("proxied")
-    yield from serving(folder, MINGA_TRUSTED_PROXIES="127.0.0.1", MINGA_FRAMES_PER_SECOND=10**6)
+    more = {"MINGA_FRAMES_PER_SECOND": 10**6, "MINGA_KEEP_ALIVE_SECONDS": 1}
+    yield from serving(folder, MINGA_TRUSTED_PROXIES="127.0.0.1", **more)
 
 
 def connect(server: Server, source: str = "127.0.0.1") -> socket.socket:
     host, _, port = server.url.removeprefix("http://").rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=20, source_address=(source, 0))
+    return socket.create_connection((host, int(port)), timeout=PATIENCE, source_address=(source, 0))
 
 
 def read(connection: socket.socket) -> bytes:
@@ -76,7 +79,16 @@ def read(connection: socket.socket) -> bytes:
 
 
 def hello() -> bytes:
-    return encode(Hello(token=secrets.token_urlsafe(24), kind="peer", backend="numpy", agent="test"))
+    return encode(
+        Hello(
+            token=secrets.token_urlsafe(24),
+            kind="peer",
+            backend="numpy",
+            agent="test",
+            aggregation=["open"],
+            min_masked=0,
+        )
+    )
 
 
 def joined(server: Server, source: str, headers: str = "") -> Raw:
@@ -145,6 +157,18 @@ def test_requests_that_come_whole_share_a_connection(server: Server) -> None:
             time.sleep(SECONDS / 2)
 
 
+def test_a_connection_stays_open_between_requests_as_long_as_the_operator_wants(
+    server: Server, proxied: Server
+) -> None:
+    with connect(server) as patient, connect(proxied) as hasty:
+        for connection in (patient, hasty):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 " in read(hasty)
+        assert b" 200 " in patient.recv(65536)
+        patient.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 " in patient.recv(65536)
+
+
 @pytest.mark.parametrize("pause", [60.0, 0.2], ids=["not at all", "too little"])
 def test_who_asks_for_much_and_does_not_read_it_is_let_go(server: Server, pause: float) -> None:
     with connect(server) as connection:
@@ -156,7 +180,7 @@ def test_who_asks_for_much_and_does_not_read_it_is_let_go(server: Server, pause:
 def gone(server: Server, connection: socket.socket, pause: float) -> bool:
     """Whether the server drops the connection in time; a little is read from it after each `pause`."""
     mine, next_byte = connection.getsockname(), time.monotonic() + pause
-    for _ in range(300):
+    for _ in range(3000):
         if time.monotonic() > next_byte:
             connection.recv(2048)
             next_byte += pause
@@ -197,7 +221,7 @@ def test_one_address_has_so_many_connections_and_is_told_beyond(server: Server) 
         stack.enter_context(joined(server, elsewhere))
         clients[0].send(encode(Leave()))
         clients[0].socket.close()
-        for _ in range(100):
+        for _ in range(3000):
             with connect(server, crowd) as connection:
                 connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 if b" 200 " in read(connection):
@@ -317,7 +341,7 @@ def test_who_makes_the_server_talk_and_does_not_listen_is_let_go(proxied: Server
     with joined(proxied, "127.0.0.1") as client, suppress(OSError):
         for _ in range(10_000):
             client.socket.sendall(frames)
-    for _ in range(200):
+    for _ in range(3000):
         if not proxied.get("/api/tasks/tiny")["participants"]:
             break
         time.sleep(0.1)

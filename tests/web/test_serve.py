@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import write_task
+from tests.waiting import PATIENCE
 from tests.web.running import Server, running
 
 
 def minga(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "backend", *words]
     variables = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=variables, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, env=variables, check=False
+    )
 
 
 @pytest.fixture
@@ -103,7 +106,7 @@ def test_people_read_the_address_and_the_tasks(tasks: Path, tmp_path: Path) -> N
     while "Ctrl-C" not in lines:
         lines += process.stdout.readline()
     process.terminate()
-    process.wait(20)
+    process.wait(PATIENCE)
     process.stdout.close()
     assert "http://127.0.0.1:" in lines
     assert "tiny" in lines

@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from backend.wire.codec import encode
 from backend.wire.messages import Accepted, Chunk, Credit, Hello, Offer, Ready, Train, Version
 from tests.tiny import SIZE, write_task
+from tests.waiting import PATIENCE
 from tests.web.client import Client
 from tests.web.conftest import Serve
 from tests.web.raw import Raw
@@ -57,7 +58,11 @@ def joined(server: Server) -> Raw:
     """A client that is ready to be chosen."""
     client = Raw(server.url)
     token = secrets.token_urlsafe(24)
-    client.send(encode(Hello(token=token, kind="peer", backend="numpy", agent="test")))
+    client.send(
+        encode(
+            Hello(token=token, kind="peer", backend="numpy", agent="test", aggregation=["open"], min_masked=0)
+        )
+    )
     client.send(encode(Ready(backend="numpy", step_ms=1.0, examples=0)))
     return client
 
@@ -114,7 +119,7 @@ async def do_rounds(client: Client) -> list[int]:
     """Delivers to every round until the last version; the rounds in which its update counted."""
     counted = list[int]()
     while True:
-        news: Train | Version = await client.next(Train, Version, patience=120)
+        news: Train | Version = await client.next(Train, Version)
         if isinstance(news, Version):
             if news.version == ROUNDS:
                 return counted
@@ -130,7 +135,6 @@ def resident(server: Server) -> int:
     return pages * 4096
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 async def test_slow_clients_do_not_slow_the_rounds_of_others_and_take_bounded_memory(server: Server) -> None:
     deaf, slow = joined(server), joined(server)
@@ -144,7 +148,7 @@ async def test_slow_clients_do_not_slow_the_rounds_of_others_and_take_bounded_me
         assert sorted(chain.from_iterable(counted)) == sorted(2 * list(range(1, ROUNDS + 1)))
         grown = resident(server) - before
         # It ends once what waits for it is over its limit: sending it fails then.
-        await asyncio.to_thread(flood.join, 150)
+        await asyncio.to_thread(flood.join, PATIENCE)
         assert not flood.is_alive()
     versions = server.get("/api/tasks/tiny/versions")["versions"]
     assert [one["accepted"] for one in versions] == [0] + [2] * ROUNDS

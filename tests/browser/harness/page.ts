@@ -1,9 +1,13 @@
 /**
  * Gives tests two workers: `window.call(method, argument)` runs a method of the harness' own, which uses the modules
- * of the training worker; `window.tell(message)` talks to the training worker itself, as pages do.
+ * of the training worker; `window.tell(message)` talks to the training worker itself, as pages do. `window.ask` asks
+ * the worker in which people try models.
  */
 
+import { Asker } from "../../../webapp/static/src/network/asker";
 import { Trainer } from "../../../webapp/static/src/network/trainer";
+import { heldShards } from "../../../webapp/static/src/shared/held";
+import type { Question, Subject } from "../../../webapp/static/src/shared/trial/messages";
 import type { Backend, FromWorker, Plan, ToWorker } from "../../../webapp/static/src/shared/worker-messages";
 import type { Answer, Call } from "./messages";
 
@@ -16,14 +20,24 @@ interface Fragile {
   readonly loseAt: readonly number[];
 }
 
+interface Asked {
+  readonly subject: Subject;
+  readonly versions: readonly { readonly weights: string; readonly update: readonly number[] | null }[];
+  readonly question: Question;
+}
+
 declare global {
   interface Window {
     call: (method: string, argument: unknown) => Promise<unknown>;
     /** Times TF.js Layers in a third worker. */
     callLayers: (argument: unknown) => Promise<unknown>;
     /** All answers to a message, up to the one that ends its work; vectors as plain arrays. */
-    tell: (message: Exclude<ToWorker, { type: "stop" | "own" }>) => Promise<unknown[]>;
+    tell: (message: Exclude<ToWorker, { type: "stop" | "own" | "forget" }>) => Promise<unknown[]>;
     stop: () => void;
+    /** Addresses of the data shards that the browser keeps. */
+    held: () => Promise<string[]>;
+    /** The first output of each version. */
+    ask: (asked: Asked) => Promise<number[][]>;
     /** Trains as pages do, and takes the graphics card away at the given steps of one attempt after the other. */
     trainFragile: (wanted: Fragile) => Promise<unknown>;
   }
@@ -88,7 +102,7 @@ window.trainFragile = async ({ origin, bundle, backend, weights, plan, loseAt })
   }
 };
 
-const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "measured", "kept", "predicted", "failed"]);
+const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "measured", "kept", "fetched", "failed"]);
 let trainer: Worker | null = null;
 
 function trainingWorker(): Worker {
@@ -101,20 +115,22 @@ function trainingWorker(): Worker {
 /** Playwright hands plain values over only. */
 function plain(message: FromWorker): unknown {
   if (message.type === "trained") {
-    const [update, change] = [message.update, message.change].map(
+    const [update, local, change] = [message.update, message.local, message.change].map(
       (vector) => vector && Array.from(new Float32Array(vector)),
     );
-    return { ...message, update, change };
+    return { ...message, update, local, change };
   }
-  if (message.type === "predicted") return { ...message, output: Array.from(message.output) };
   return message;
 }
 
 /** Playwright hands plain arrays in, too. */
 function withVectors(message: Parameters<Window["tell"]>[0]): ToWorker {
-  if (message.type === "predict") return { ...message, input: Float32Array.from(message.input) };
-  if (message.type !== "keep") return message;
-  return { ...message, change: Float32Array.from(message.change as unknown as number[]).buffer };
+  const vector = (values: unknown) => Float32Array.from(values as number[]).buffer;
+  if (message.type === "keep") return { ...message, change: vector(message.change) };
+  const unit = message.type === "train" ? message.plan.unit : null;
+  if (message.type !== "train" || !unit?.start) return message;
+  const start = { ...unit.start, own: vector(unit.start.own) };
+  return { ...message, plan: { ...message.plan, unit: { ...unit, start } } };
 }
 
 window.tell = (message) => {
@@ -133,4 +149,20 @@ window.tell = (message) => {
   return answer.promise;
 };
 
+window.held = heldShards;
+
 window.stop = () => trainingWorker().postMessage({ type: "stop" } satisfies ToWorker);
+
+window.ask = async ({ subject, versions, question }) => {
+  const asker = new Asker(subject);
+  try {
+    const asked = versions.map(({ weights, update }) => ({
+      weights,
+      update: update && Float32Array.from(update).buffer,
+    }));
+    const { outputs } = await asker.ask(asked, question);
+    return outputs.map((output) => Array.from(output));
+  } finally {
+    asker.terminate();
+  }
+};

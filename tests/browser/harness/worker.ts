@@ -3,6 +3,8 @@
 import { conformance } from "./conformance";
 import { feeds } from "./feeds";
 import { kernelTimes } from "./kernels";
+import { maskingTimes } from "./masking";
+import { masks } from "./masks";
 import { peakBytes } from "./memory";
 import type { Answer, Call } from "./messages";
 import { fetchedModules, runOps } from "./op";
@@ -15,6 +17,8 @@ const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> =
   feeds,
   fetchedModules,
   kernelTimes,
+  maskingTimes,
+  masks,
   peakBytes,
   reports,
   runOps,

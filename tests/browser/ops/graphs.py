@@ -1,10 +1,15 @@
-"""Cases as graphs, with what TensorFlow computes: `python -m tests.browser.ops.graphs FAMILY` prints JSON."""
+"""Cases as graphs, with what TensorFlow computes: `python -m tests.browser.ops.graphs DIR FAMILY...`.
+
+DIR/FAMILY.json holds the cases of a family. One process makes all that are asked for: starting TensorFlow
+costs more than most families do.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -127,7 +132,10 @@ def _without_values(graph_def: Any) -> Any:
 
 
 def main() -> None:
-    print(json.dumps([write_case(case) for case in cases(sys.argv[1])]))
+    _, folder, *families = sys.argv
+    for family in families:
+        written = json.dumps([write_case(case) for case in cases(family)])
+        Path(folder, f"{family}.json").write_text(written, "utf-8")
 
 
 if __name__ == "__main__":

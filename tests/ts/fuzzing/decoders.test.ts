@@ -9,16 +9,30 @@ import { decode, encode } from "@msgpack/msgpack";
 import { describe, expect, it } from "vitest";
 import { decodeShard } from "../../../webapp/static/src/shared/shard";
 import { decodeClient, decodeServer, encodeFrame, FrameError } from "../../../webapp/static/src/shared/wire";
+import {
+  decodePeer,
+  decodeToPeer,
+  decodeToServer,
+  encodeMesh,
+} from "../../../webapp/static/src/shared/wire-mesh";
+import { decodeToUnits, decodeUnits, encodeUnits } from "../../../webapp/static/src/shared/wire-units";
 import { generator, Mutator } from "./mutate";
 
 const INPUTS = Number(process.env.FUZZ_INPUTS ?? 20_000);
 const SEED = Number(process.env.FUZZ_SEED ?? 0);
 const SECONDS = 1000 * Math.max(60, INPUTS / 1000);
 
-const path = new URL("../../vectors/frames.json", import.meta.url);
-const golden = JSON.parse(readFileSync(path, "utf8")) as Record<"client" | "server", { hex: string }[]>;
-const framesOf = (side: "client" | "server") =>
-  golden[side].map(({ hex }) => decode(Buffer.from(hex, "hex")));
+/** The good frames of a golden file, by who says them. */
+function golden(file: string): Record<string, unknown[]> {
+  const text = readFileSync(new URL(`../../vectors/${file}`, import.meta.url), "utf8");
+  const sides = Object.entries(JSON.parse(text) as Record<string, { hex: string }[]>);
+  return Object.fromEntries(
+    sides
+      .filter(([side]) => !side.startsWith("bad_"))
+      .map(([side, frames]) => [side, frames.map(({ hex }) => decode(Buffer.from(hex, "hex")))]),
+  );
+}
+const FRAMES = { ...golden("frames.json"), ...golden("mesh_frames.json"), ...golden("units_frames.json") };
 
 const floats = (...values: number[]) => new Uint8Array(Float32Array.from(values).buffer);
 const array = (dtype: string, shape: number[], data: Uint8Array) => ({ dtype, shape, data });
@@ -62,33 +76,31 @@ function tryInputs(
 }
 
 /** A message that was read is written in one form only, which is read as the same. */
-function canonically<Message extends Parameters<typeof encodeFrame>[0]>(
+function canonically<Message>(
   decodeFrame: (frame: Uint8Array) => Message,
+  write: (message: Message) => Uint8Array,
 ) {
   return (input: Uint8Array) => {
-    const form = encodeFrame(decodeFrame(input));
-    const again = encodeFrame(decodeFrame(form));
+    const form = write(decodeFrame(input));
+    const again = write(decodeFrame(form));
     if (Buffer.compare(form, again) !== 0) throw new Error(`two forms: ${bytesOfHex(form)}`);
   };
 }
 
 describe("many bad inputs", () => {
   it.each([
-    ["server", decodeServer],
-    ["client", decodeClient],
-  ] as const)(
-    "make no frame of the %s that is read in two ways",
-    { timeout: SECONDS },
-    (side, decodeFrame) => {
-      const mutator = new Mutator(generator(SEED), framesOf(side), (value) => encode(value));
-      const good = tryInputs(
-        mutator,
-        canonically<ReturnType<typeof decodeFrame>>(decodeFrame),
-        (error) => error instanceof FrameError,
-      );
-      expect(good).toBeGreaterThan(INPUTS / 100);
-    },
-  );
+    ["server", canonically(decodeServer, encodeFrame)],
+    ["client", canonically(decodeClient, encodeFrame)],
+    ["to_server", canonically(decodeToServer, encodeMesh)],
+    ["to_peer", canonically(decodeToPeer, encodeMesh)],
+    ["peer", canonically(decodePeer, encodeMesh)],
+    ["units_to_server", canonically(decodeUnits, encodeUnits)],
+    ["to_units", canonically(decodeToUnits, encodeUnits)],
+  ] as const)("make no frame of %s that is read in two ways", { timeout: SECONDS }, (side, read) => {
+    const mutator = new Mutator(generator(SEED), FRAMES[side] ?? [], (value) => encode(value));
+    const good = tryInputs(mutator, read, (error) => error instanceof FrameError);
+    expect(good).toBeGreaterThan(INPUTS / 100);
+  });
 
   it("make no shard that is not refused with a sentence", { timeout: SECONDS }, () => {
     const mutator = new Mutator(generator(SEED), SHARDS, (value) => encode(value));

@@ -16,12 +16,24 @@ const START: Event = {
     kind: "browser",
     backend: "wasm",
     agent: "test",
+    aggregation: ["open"],
+    min_masked: 0,
   },
 };
 const WELCOMED: readonly Event[] = [
   START,
   { type: "connected" },
-  { type: "frame", frame: { type: "welcome", task: "digits", client: ME, bundle: HASH, chunk_bytes: 1000 } },
+  {
+    type: "frame",
+    frame: {
+      type: "welcome",
+      task: "digits",
+      client: ME,
+      bundle: HASH,
+      chunk_bytes: 1000,
+      aggregation: "open",
+    },
+  },
 ];
 const READY: readonly Event[] = [...WELCOMED, { type: "loaded", backend: "wasm", step_ms: 8, examples: 0 }];
 const TRAINING: readonly Event[] = [
@@ -40,6 +52,8 @@ const TRAINING: readonly Event[] = [
       past_steps: 0,
       seed: 1,
       proximal_mu: 0,
+      masking: null,
+      privacy: null,
       control: null,
       shards: [],
       seconds: 60,
@@ -71,12 +85,13 @@ function view(events: readonly Event[], more: Partial<View> = {}): View {
     taskAt: 0,
     progress: null,
     done: null,
+    masked: null,
     loaded: null,
     notice: null,
     retryAt: null,
     problem: null,
   };
-  return { machine: after(events), ...nothing, ...more };
+  return { machine: after(events), examples: 0, ...nothing, ...more };
 }
 
 function taskState(change: Partial<FrameOf<"state">>): FrameOf<"state"> {
@@ -128,6 +143,11 @@ describe("What the volunteer's device does, in words", () => {
       "Stopped. Thank you!",
     ],
     [
+      "its owner paused it",
+      view(READY, { task: taskState({ phase: "paused" }) }),
+      "Paused by the task’s owner",
+    ],
+    [
       "all is done",
       view([...READY, { type: "frame", frame: taskState({ phase: "finished" }) }]),
       "The model is trained",
@@ -147,6 +167,9 @@ describe("What the volunteer's device does, in words", () => {
     const status = statusOf(view(READY, { task, taskAt: 1000 }), 3000);
     expect(status.line).toBe("Your update counts: waiting for 2 others, at most 40 s");
     expect(status.hint).toBe("Round 4: 1 of 3 updates in so far.");
+    const masked = { stage: "masked", members: 3, active: false, met: null, reason: null } as const;
+    const { hint } = statusOf(view(READY, { task, taskAt: 1000, masked }), 3000);
+    expect(hint).toContain("Stay until it ends");
   });
 
   test("what was told to this participant alone is shown before the list knows it", () => {
@@ -158,6 +181,29 @@ describe("What the volunteer's device does, in words", () => {
   test("an update with fewer steps than planned says so", () => {
     expect(statusOf(view(TRAINED, { done: [12, 20] }), 0).hint).toContain("60\u202f% of the steps in time");
     expect(statusOf(view(TRAINED, { done: [20, 20] }), 0).hint).not.toContain("%");
+  });
+
+  test("in a masked round the update waits for the others' keys, and the page says among how many it is masked", () => {
+    const masked = { stage: "dealing", members: 5, active: false, met: null, reason: null } as const;
+    expect(statusOf(view(TRAINING, { progress, masked }), 0).line).toBe("Training: step 12 of 36");
+    const waiting = statusOf(view(TRAINING, { progress, masked, done: [36, 36] }), 0);
+    expect(waiting).toMatchObject({
+      line: "Masking your update",
+      hint: "Round 4. It waits for the keys of the others.",
+    });
+    const made = { ...masked, stage: "masked" } as const;
+    const { hint } = statusOf(view(TRAINING, { progress, masked: made, done: [36, 36] }), 0);
+    expect(hint).toBe("Round 4. Its masks are in the making.");
+    expect(statusOf(view(TRAINED, { masked, done: [36, 36] }), 0).hint).toContain("Masked among 5");
+  });
+
+  test("a masked round that this device gave up says why", () => {
+    const reason = "Two clients of the roster have the same key.";
+    const masked = { stage: "refused", members: 0, active: false, met: null, reason } as const;
+    expect(statusOf(view(TRAINING, { progress, masked }), 0)).toMatchObject({
+      line: "This round goes on without you",
+      hint: reason,
+    });
   });
 
   test("offline counts down to the next attempt, and training goes on", () => {

@@ -1,6 +1,7 @@
 import { encode } from "@msgpack/msgpack";
 import { describe, expect, it } from "vitest";
 import { decodeShard } from "../../../webapp/static/src/shared/shard";
+import golden from "../../vectors/shard.json";
 
 const x = { dtype: "uint8", shape: [2, 3], data: Uint8Array.of(1, 2, 3, 4, 5, 255) };
 const y = { dtype: "int32", shape: [2], data: new Uint8Array(Int32Array.of(7, -1).buffer) };
@@ -18,6 +19,13 @@ describe("a data shard", () => {
     expect(shard.examples).toBe(2);
     expect(shard.x[0]?.values).toEqual(Uint8Array.of(1, 2, 3, 4, 5, 255));
     expect(shard.y[0]?.values).toEqual(Int32Array.of(7, -1));
+  });
+
+  it("is read as a server cuts it", () => {
+    const shard = decodeShard(Uint8Array.from(Buffer.from(golden.shard, "base64")));
+    expect(Array.from(shard.x[0]?.values ?? [])).toEqual(golden.x);
+    expect(Array.from(shard.y[0]?.values ?? [])).toEqual(golden.y);
+    expect(Array.from(shard.sampleWeight)).toEqual(golden.sample_weight);
   });
 
   it("weighs every example 1 unless it says otherwise", () => {

@@ -1,14 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
-  type ClientFrame,
   decodeClient,
   decodeServer,
   encodeFrame,
   FrameError,
   MAX_CLIENT_FRAME,
   MAX_SERVER_FRAME,
-  type ServerFrame,
 } from "../../../webapp/static/src/shared/wire";
 
 interface Golden {
@@ -33,13 +31,11 @@ function toHex(bytes: Uint8Array): string {
 }
 
 /** The message as the vectors write it: bytes as {"bytes": hex}. */
-function readable(message: ClientFrame | ServerFrame): unknown {
-  return Object.fromEntries(
-    Object.entries(message).map(([key, value]) => [
-      key,
-      value instanceof Uint8Array ? { bytes: toHex(value) } : value,
-    ]),
-  );
+function readable(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { bytes: toHex(value) };
+  if (Array.isArray(value)) return value.map(readable);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, readable(one)]));
 }
 
 describe.each(["client", "server"] as const)("Golden frames of the %s", (side) => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   memory = new WebAssembly.Memory({ initial: 256 });
   const module = await WebAssembly.compile(readFileSync(await compileKernels("alone")));
   kernels = new WebAssembly.Instance(module, { env: { memory } }).exports as Kernels;
-}, 60_000);
+});
 
 function start(): void {
   end = 1024;

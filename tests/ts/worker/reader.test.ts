@@ -4,6 +4,7 @@ import type { Pixels } from "../../../webapp/static/src/shared/preprocess/pixels
 import { DataProblem } from "../../../webapp/static/src/shared/preprocess/problem";
 import { takeTurns } from "../../../webapp/static/src/worker/reader/images";
 import { all, read } from "../shared/preprocess/reading";
+import { zipped } from "../shared/preprocess/zipped";
 
 const spec: ImageSpec = {
   format: "minga-preprocess/1",
@@ -74,5 +75,40 @@ describe("pictures in folders", () => {
     const again = await read(spec, many, { holdout: 0.1 }, decode);
     expect(once.report.counts).toEqual({ train: 18, holdout: 2 });
     expect(again.understood.split).toEqual(once.understood.split);
+  });
+});
+
+describe("pictures in a zip", () => {
+  const zip = (more: Readonly<Record<string, string>> = {}) =>
+    zipped({
+      "pets/dog/2.png": "20",
+      "pets/": "",
+      "pets/cat/1.png": "10",
+      "README.txt": "Not a picture.",
+      "__MACOSX/pets/cat/1.png": "oops",
+      "pets/cat/.hidden.png": "oops",
+      ...more,
+    });
+
+  it("are examples as in a folder, in the order of their paths, and what else is in it counts for nothing", async () => {
+    const { understood, report } = await read(spec, { "pets.zip": zip() }, {}, decode);
+    const { x, y } = await all(understood);
+    expect(x[0]?.values).toEqual(Uint8Array.of(10, 20));
+    expect(y[0]?.values).toEqual(Int32Array.of(0, 1));
+    expect(report.problemCount).toBe(0);
+  });
+
+  it.each(["../cat/3.png", "/cat/3.png", "cat\\3.png", "c:/cat/3.png"])(
+    "are refused with '%s' among them",
+    async (path) => {
+      const { report } = await read(spec, { "pets.zip": zip({ [path]: "30" }) }, {}, decode);
+      expect(report.examples).toBe(0);
+      expect(report.problems[0]?.text).toBe("It holds a path that leads elsewhere. It is left out.");
+    },
+  );
+
+  it("that is damaged are told", async () => {
+    const { report } = await read(spec, { "pets.zip": zip().slice(0, -30) }, {}, decode);
+    expect(report.problems[0]?.text).toContain("This is no zip file, or it is damaged. Make it anew");
   });
 });

@@ -1,0 +1,45 @@
+"""What `minga peer` says to flags that cannot be used, and whom it lets in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands.running import facts, minga
+from tests.tiny import write_mesh
+from tests.web.owners import operator
+from tests.web.running import running
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--listen", "9000"], "'9000' is no HOST:PORT, like 192.0.2.7:9000"),
+        (["--listen", "127.0.0.1:99999"], "'127.0.0.1:99999' is no HOST:PORT"),
+        (["--address", "http://example.org"], "'http://example.org' is no address like wss://"),
+        (["--address", "ws://192.0.2.7:9000"], "give --listen HOST:PORT too"),
+        (["--transport", "pigeons"], "invalid choice: 'pigeons'"),
+    ],
+)
+def test_flags_of_a_mesh_that_make_no_sense_are_told_with_an_example(flags: list[str], sentence: str) -> None:
+    done = minga("peer", "join", "http://127.0.0.1:9", *flags)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
+def test_an_invitation_lets_the_doctor_into_a_task_that_is_not_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_mesh(tmp_path / "tasks" / "tiny")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    flags = ("--set", "tiny.access.visibility=invited")
+    with running(tmp_path / "tasks", tmp_path / "data", *flags) as server:
+        invited = operator(server).ask("POST", "/api/tasks/tiny/invitations", {"uses": 1})
+        refused = minga("peer", "doctor", f"{server.url}/tasks/tiny")
+        assert (refused.returncode, "There is no task 'tiny'" in refused.stderr) == (2, True)
+        # The second time it is known: one use is enough.
+        for _ in range(2):
+            found = facts("peer", "doctor", invited["address"])["findings"]
+            assert found[0]["about"] == "server"
+            assert found[0]["good"]

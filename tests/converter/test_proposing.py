@@ -1,0 +1,59 @@
+"""What a model is trained for where nobody says so, by its last layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import pytest
+
+from converter.borders import find_borders
+from converter.proposing import in_words, proposals
+from converter.task import ConversionTask
+
+pytestmark = pytest.mark.tensorflow
+
+LOGITS = {"name": "sparse_categorical_crossentropy", "from_logits": True}
+ADAM = {"name": "adam", "learning_rate": 0.001}
+
+
+def model_of(*last: Any, shape: tuple[int, ...] = (6,)) -> Any:
+    return keras.Sequential([keras.Input(shape), *last])
+
+
+def proposed(model: Any, **said: Any) -> dict[str, Any]:
+    return proposals(model, ConversionTask("small", 4, **said), find_borders(model))
+
+
+@pytest.mark.parametrize(
+    ("last", "loss", "metrics"),
+    [
+        (keras.layers.Dense(3, "softmax"), "sparse_categorical_crossentropy", ["accuracy"]),
+        (keras.layers.Dense(3), LOGITS, ["accuracy"]),
+        (keras.layers.Dense(1, "sigmoid"), "binary_crossentropy", ["accuracy"]),
+        (keras.layers.Dense(4, "sigmoid"), "binary_crossentropy", ["accuracy"]),
+        (keras.layers.Dense(1), "mean_squared_error", []),
+        (keras.layers.Dense(2, "relu"), "mean_squared_error", []),
+        (keras.layers.Softmax(), "sparse_categorical_crossentropy", ["accuracy"]),
+    ],
+)
+def test_the_last_layer_says_which_loss_fits(last: Any, loss: Any, metrics: list[str]) -> None:
+    found = proposed(model_of(last))
+    assert found == {"loss": loss, "metrics": metrics, "optimizer": ADAM}
+    assert [sentence[:32] for sentence in in_words(found)] == ["The model is not compiled with a"] * 2
+
+
+def test_what_the_model_or_the_task_file_says_is_not_proposed() -> None:
+    model = model_of(keras.layers.Dense(3, "softmax"))
+    assert proposed(model, loss="mse", metrics=["mae"], optimizer={"name": "sgd"}) == {}
+    assert list(proposed(model, loss="mse")) == ["optimizer"]
+    model.compile("sgd", "categorical_crossentropy")
+    assert proposed(model) == {}
+    assert in_words({}) == []
+
+
+def test_each_output_has_its_own_loss() -> None:
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, [keras.layers.Dense(2)(inputs), keras.layers.Dense(1)(inputs)])
+    found = proposed(model, optimizer=ADAM)
+    assert found == {"loss": [LOGITS, "mean_squared_error"], "metrics": [["accuracy"], []]}

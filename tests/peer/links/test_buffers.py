@@ -1,0 +1,43 @@
+"""How much of what is to be sent lies in the system's buffers."""
+
+from __future__ import annotations
+
+import socket as sockets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from backend.peer.links.buffers import LEAST_BYTES, bytes_ahead, keep_short
+
+
+@contextmanager
+def connected(source: str) -> Iterator[tuple[sockets.socket, sockets.socket]]:
+    """Both ends of a connection from the address `source` to 127.0.0.1, over which something went."""
+    with sockets.create_server(("127.0.0.1", 0)) as listening:
+        one = sockets.create_connection(listening.getsockname(), source_address=(source, 0))
+        other, _ = listening.accept()
+        with one, other:
+            one.sendall(b"hello")
+            assert other.recv(5) == b"hello"
+            yield one, other
+
+
+def test_a_line_of_a_gigabit_is_kept_full_up_to_what_the_system_does_better() -> None:
+    assert bytes_ahead(0.00005) == LEAST_BYTES
+    assert bytes_ahead(0.001) == 250_000
+    assert bytes_ahead(0.03) is None
+    assert bytes_ahead(None) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Other systems do not tell how far the other end is.")
+def test_little_is_sent_ahead_to_another_machine_nearby_and_within_one_the_system_decides() -> None:
+    with connected("127.0.0.2") as (far, _), connected("127.0.0.1") as (near, _):
+        usual = near.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
+        keep_short(near)
+        keep_short(far)
+        assert near.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF) == usual
+        # Linux doubles what it is told, for its own bookkeeping.
+        limited = far.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
+        assert 2 * LEAST_BYTES <= limited < usual

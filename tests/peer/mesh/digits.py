@@ -1,0 +1,46 @@
+"""The gallery's digits as a task without a server that averages, and peers that train it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+COORDINATION = """[coordination]
+scheme = "decentralized"
+{lines}
+
+[coordination.averaging]
+{averaging}
+"""
+USUAL = {"min_available_clients": 3, "deadline": 60, "adaptive_deadline": False, "gather": 1}
+
+
+def write_digits(
+    source: Path, folder: Path, averaging: dict[str, Any] | None = None, *, masked: bool = False, **more: Any
+) -> Path:
+    """`source` is the built gallery's folder; `more` goes into [coordination], `averaging` below it.
+
+    Where groups are `masked`, three members are needed.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.py", "README.md"))
+    file = folder / "task.toml"
+    table = COORDINATION.format(
+        lines=_lines(USUAL | ({"quorum": 3} if masked else {}) | more),
+        averaging=_lines({"patience": 3.0} | (averaging or {})),
+    )
+    text = re.sub(r"\[coordination\]\n.*?\n(?=\[)", table + "\n", file.read_text("utf-8"), flags=re.DOTALL)
+    security = '[security]\naggregation = ["masked"]\n\n' if masked else ""
+    text = re.sub(r"\[security\]\n.*?\n(?=\[)", security, text, flags=re.DOTALL)
+    file.write_text(text, "utf-8")
+    return folder
+
+
+def _lines(values: dict[str, Any]) -> str:
+    return "\n".join(f"{key} = {_toml(value)}" for key, value in values.items())
+
+
+def _toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()

@@ -1,0 +1,101 @@
+"""A server's transcript: everything that its clients sent, byte for byte, written down on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Protocol, Side
+
+from backend.wire.codec import decode_client
+from backend.wire.messages import Chunk, ClientFrame, Hello
+
+
+@dataclass
+class Transcript:
+    """What came through, a list of bytes for each connection; `url` leads to the server through it."""
+
+    url: str = ""
+    connections: list[bytearray] = field(default_factory=list)
+
+    def conversations(self) -> list[list[ClientFrame]]:
+        """What each client said on each of its sockets, decoded."""
+        return [frames for sent in self.connections if (frames := _frames(bytes(sent)))]
+
+    def vectors(self, number: int) -> dict[str, bytes]:
+        """The updates of round `number` as they came, by their clients' tokens."""
+        found: dict[str, bytes] = {}
+        for frames in self.conversations():
+            assert isinstance(frames[0], Hello)
+            parts = [bytes(one.data) for one in frames if isinstance(one, Chunk) and one.round == number]
+            if parts:
+                found[frames[0].token] = b"".join(parts)
+        return found
+
+
+@asynccontextmanager
+async def recorded(url: str, cut: type[ClientFrame] | None = None) -> AsyncIterator[Transcript]:
+    """Stands before the server at `url` and writes down what it is sent.
+
+    The first connection on which a frame of the kind `cut` is said breaks there, and the frame is lost.
+    """
+    host, port = urlsplit(url).hostname, urlsplit(url).port
+    transcript, cutting = Transcript(), [cut] if cut else []
+
+    def breaks(sent: bytearray) -> bool:
+        said = _frames(bytes(sent)) if cutting else []
+        return any(isinstance(frame, cutting[0]) for frame in said) and bool(cutting.pop())
+
+    async def visited(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        sent = bytearray()
+        transcript.connections.append(sent)
+        to_reader, to_writer = await asyncio.open_connection(host, port)
+        with suppress(OSError):
+            await asyncio.gather(
+                _pump(reader, to_writer, sent, breaks), _pump(to_reader, writer, bytearray(), lambda _: False)
+            )
+
+    server = await asyncio.start_server(visited, "127.0.0.1", 0)
+    transcript.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield transcript
+    finally:
+        server.close()
+
+
+async def _pump(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    copy: bytearray,
+    breaks: Callable[[bytearray], bool],
+) -> None:
+    try:
+        while data := await reader.read(1 << 16):
+            copy += data
+            if breaks(copy):
+                return
+            writer.write(data)
+            await writer.drain()
+    finally:
+        writer.close()
+
+
+def _frames(sent: bytes) -> list[ClientFrame]:
+    """The messages of a connection that became a WebSocket; none of any other."""
+    head, _, rest = sent.partition(b"\r\n\r\n")
+    if b"upgrade: websocket" not in head.lower():
+        return []
+    parser = Protocol(Side.SERVER, max_size=1 << 24)
+    parser.receive_data(rest)
+    messages: list[bytes] = []
+    for event in parser.events_received():
+        assert isinstance(event, Frame)
+        if event.opcode is Opcode.BINARY:
+            messages.append(bytes(event.data))
+        elif event.opcode is Opcode.CONT:
+            messages[-1] += bytes(event.data)
+    return [decode_client(message) for message in messages]

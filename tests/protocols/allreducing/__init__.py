@@ -1,0 +1,1 @@
+"""Groups that average in a simulated network."""

@@ -1,0 +1,234 @@
+"""The host of one member: does what its machine asks by the real primitives, with bytes drawn from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from random import Random
+
+import numpy as np
+
+from backend.crypto import keys as crypto
+from backend.crypto import shamir
+from backend.crypto.context import (
+    Terms,
+    base_hash,
+    context_hash,
+    keys_statement,
+    ring,
+    roster_hash,
+    survivors_statement,
+)
+from backend.crypto.derive import sealing_key
+from backend.crypto.keystream import Words, add_keystreams
+from backend.crypto.masking import mask_keys
+from backend.crypto.sealing import seal, unseal
+from backend.errors import UnsealError
+from backend.protocols import secagg_events as ev
+from backend.protocols.secagg_member import MaskedMember
+from backend.wire.masked import Keys, Masking, Member
+from backend.wire.messages import ClientFrame, ServerFrame, Train
+
+BUNDLE, WEIGHTS = "b" * 64, "a" * 64
+NO_SHARE = b"\xff" * 32
+
+
+def plan(number: int, masking: Masking, weights: str = WEIGHTS, seed: int = 1) -> Train:
+    """What the server tells a client of round `number`."""
+    return Train(
+        round=number, version=number - 1, weights=weights, epochs=1, steps=0, batch_size=8, learning_rate=0.1,
+        past_steps=0, seed=seed, proximal_mu=0.0, control=None, masking=masking, privacy=None, shards=[],
+        seconds=60.0,
+    )  # fmt: skip
+
+
+def terms_of(told: Train, values: int, bundle: str = BUNDLE) -> Terms:
+    """What a round of so many `values` is bound to."""
+    masking = told.masking
+    assert masking is not None
+    return Terms(
+        task="digits", bundle=bundle, round=told.round, version=told.version, weights=told.weights,
+        parameters=values, rows=0, bits=masking.bits, clip=masking.clip, examples=masking.examples,
+        noise=masking.noise, share=masking.share, min_clients=masking.min_clients, server=masking.server,
+    )  # fmt: skip
+
+
+@dataclass
+class Secrets:
+    """What a host keeps for one round until it forgets it."""
+
+    base: bytes
+    seed: bytes
+    mask_private: bytes
+    share_private: bytes
+    context: bytes = b""
+    members: Sequence[Member] = ()
+    # What shares are sealed with, by the neighbour's place.
+    agreed: dict[int, bytes] = field(default_factory=dict)
+    # Shares of the seed and of the private mask key, by their owner's place; None could not be opened.
+    held: dict[int, tuple[bytes, bytes] | None] = field(default_factory=dict)
+
+
+class Holder:
+    """One client. `update` is what it adds to the sum; `said` is what it wants sent, in order."""
+
+    def __init__(self, client: str, update: Words, random: Random, minimum: int = 0) -> None:
+        self.client = client
+        self.update = update
+        self.minimum = minimum
+        self.machine = MaskedMember()
+        self.identity = random.randbytes(32)
+        self.known: dict[str, bytes] = {}
+        self.secrets: Secrets | None = None
+        self.masked: Words | None = None
+        self.outcomes: list[ev.Event] = []
+        self.said: list[ClientFrame] = []
+        self.refusals: list[str] = []
+        # Of whom it gave a share of the seed, and of whom one of the mask key, by round.
+        self.gave: dict[int, tuple[set[str], set[str]]] = {}
+        # With whom its update shares masks, by round.
+        self.mixed: dict[int, set[str]] = {}
+        self._random = random
+
+    def planned(self, told: Train) -> None:
+        """The server sent a plan."""
+        self.handle(ev.Planned(self.client, BUNDLE, self.minimum, told))
+
+    def hears(self, frame: ServerFrame) -> None:
+        """The server said something."""
+        self.handle(ev.Frame(frame))
+
+    def work(self) -> None:
+        """Reports the outcome of what was asked first and is not reported yet."""
+        self.handle(self.outcomes.pop(0))
+
+    def handle(self, event: ev.Event) -> None:
+        """Brings one event before the machine and does what it asks."""
+        for effect in self.machine.handle(event):
+            self._perform(effect)
+
+    def _perform(self, effect: ev.Effect) -> None:
+        match effect:
+            case ev.Send(frame):
+                self.said.append(frame)
+            case ev.MakeKeys():
+                self.outcomes.append(ev.KeysMade(self._make_keys(effect.plan)))
+            case ev.GiveUp(reason=reason):
+                self.refusals.append(reason)
+            case ev.Forget():
+                self.secrets, self.masked = None, None
+            case _:
+                assert self.secrets is not None
+                outcome = self._work(effect, self.secrets)
+                if outcome is not None:
+                    self.outcomes.append(outcome)
+
+    def _work(self, effect: ev.Effect, kept: Secrets) -> ev.Event | None:
+        match effect:
+            case ev.CheckRoster():
+                return self._check(effect, kept)
+            case ev.Seal():
+                return self._seal(effect, kept)
+            case ev.Open():
+                return self._open(effect, kept)
+            case ev.Mask(place=place, pairs=pairs):
+                neighbours = {one: kept.members[one].mask_key for one in pairs}
+                self.mixed[effect.round] = {kept.members[one].client for one in pairs}
+                self.masked = self.update.copy()
+                secrets = (kept.context, place, kept.seed, kept.mask_private)
+                add_keystreams(self.masked, mask_keys(*secrets, neighbours))
+            case ev.SignSurvivors(round=number, alive=alive):
+                signature = crypto.sign(self.identity, survivors_statement(kept.context, alive))
+                return ev.SurvivorsSigned(number, signature)
+            case ev.CheckVouchers():
+                statement = survivors_statement(kept.context, effect.alive)
+                signed = zip(effect.vouchers, effect.signatures, strict=True)
+                wrong = [
+                    one
+                    for one, signature in signed
+                    if not crypto.verify(kept.members[one].identity, signature, statement)
+                ]
+                return ev.VouchersChecked(effect.round, wrong)
+            case ev.MakeReveal():
+                return self._reveal(effect, kept)
+        return None
+
+    def _make_keys(self, told: Train) -> Keys:
+        base = base_hash(terms_of(told, self.update.size))
+        drawn = [self._random.randbytes(32) for _ in range(3)]
+        assert all(shamir.valid(secret) for secret in drawn)
+        seed, mask_private, share_private = drawn
+        self.secrets = Secrets(base, seed, mask_private, share_private)
+        mask_key, share_key = crypto.agreement_key(mask_private), crypto.agreement_key(share_private)
+        seed_hash = sha256(seed).digest()
+        statement = keys_statement(base, self.client, mask_key, share_key, seed_hash)
+        return Keys(
+            round=told.round, mask_key=mask_key, share_key=share_key, seed_hash=seed_hash,
+            identity=crypto.identity_key(self.identity), signature=crypto.sign(self.identity, statement),
+        )  # fmt: skip
+
+    def _check(self, asked: ev.CheckRoster, kept: Secrets) -> ev.RosterChecked:
+        kept.members = asked.members
+        roster = roster_hash(kept.base, asked.members)
+        kept.context = context_hash(kept.base, roster, len(asked.members), asked.degree, asked.threshold)
+        wrong, changed = [], []
+        for place, one in enumerate(asked.members):
+            statement = keys_statement(kept.base, one.client, one.mask_key, one.share_key, one.seed_hash)
+            signed = not asked.verify or crypto.verify(one.identity, one.signature, statement)
+            if not signed or not crypto.usable(one.mask_key) or not crypto.usable(one.share_key):
+                wrong.append(place)
+            if asked.verify and self.known.setdefault(one.client, one.identity) != one.identity:
+                changed.append(place)
+        order = ring(kept.context, [one.client for one in asked.members])
+        return ev.RosterChecked(asked.round, order, wrong, changed)
+
+    def _seal(self, asked: ev.Seal, kept: Secrets) -> ev.SharesSealed:
+        place, holders = asked.place, [*asked.neighbours, asked.place]
+        count = shamir.randomness_bytes(asked.threshold)
+        seeds, mask_keys = (
+            dict(zip(holders, shamir.split(secret, holders, asked.threshold, randomness), strict=True))
+            for secret, randomness in (
+                (kept.seed, self._random.randbytes(count)),
+                (kept.mask_private, self._random.randbytes(count)),
+            )
+        )
+        kept.held[place] = (seeds[place], mask_keys[place])
+        publics = (kept.members[other].share_key for other in asked.neighbours)
+        agreed = crypto.agree_all(kept.share_private, publics)
+        kept.agreed = dict(zip(asked.neighbours, agreed, strict=True))
+        sealed = []
+        for other in asked.neighbours:
+            key = sealing_key(kept.agreed[other], kept.context, place, other)
+            sealed.append(seal(key, kept.context, place, other, seeds[other], mask_keys[other]))
+        return ev.SharesSealed(asked.round, sealed)
+
+    def _open(self, asked: ev.Open, kept: Secrets) -> ev.SharesOpened:
+        unopened = []
+        for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
+            key = sealing_key(kept.agreed[sender], kept.context, sender, asked.place)
+            try:
+                kept.held[sender] = unseal(key, kept.context, sender, asked.place, sealed)
+            except UnsealError:
+                kept.held[sender] = None
+                unopened.append(sender)
+        return ev.SharesOpened(asked.round, unopened)
+
+    def _reveal(self, asked: ev.MakeReveal, kept: Secrets) -> ev.Revealed:
+        assert asked.round not in self.gave
+        seeds, mask_keys = (
+            {kept.members[owner].client for owner in owners if kept.held[owner]}
+            for owners in (asked.seeds, asked.mask_keys)
+        )
+        self.gave[asked.round] = (seeds, mask_keys)
+        shares = []
+        for owner in sorted([*asked.seeds, *asked.mask_keys]):
+            both = kept.held.pop(owner)
+            shares.append(NO_SHARE if both is None else both[0 if owner in asked.seeds else 1])
+        return ev.Revealed(asked.round, shares)
+
+
+def updates(count: int, values: int, random: Random) -> list[Words]:
+    """What so many clients add to the sum."""
+    drawn = np.frombuffer(random.randbytes(4 * count * values), np.uint32)
+    return [one.copy() for one in drawn.reshape(count, values)]

@@ -1,0 +1,62 @@
+"""Conversations with the round machine, and what they are made of."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from backend.errors import NotFiniteError
+from backend.protocols import effects as do
+from backend.protocols.phases import Phase
+from backend.protocols.plan import Plan
+from backend.protocols.round import Round
+from backend.services.manifest import MetricSpec
+from backend.wire.messages import Evaluation, Offer
+
+PLAN = Plan(
+    rounds=3,
+    min_available_clients=2,
+    quorum=1,
+    deadline=60.0,
+    gather=1.0,
+    epochs=2,
+    shard_examples=(10, 10, 10, 10),
+    shards_per_client=1,
+    update_bytes=40,
+    metrics=(MetricSpec("accuracy"),),
+    batch_size=4,
+    seed=1,
+)
+ANSWER = Evaluation(round=1, version=1, examples=5, loss=0.5, sums=[(4.0, 5.0)])
+OFFER = Offer(round=1, version=0, examples=20, steps=5, loss=0.5, sums=[(5.0, 10.0)], size=40)
+BAD = NotFiniteError("NaN.")
+Kind = TypeVar("Kind", bound=do.Effect)
+
+
+def inside(machine: Round) -> dict[str, Any]:
+    """All that a machine holds, so that two moments can be compared."""
+    return {**vars(machine), "attendance": vars(machine.attendance)}
+
+
+def only(kind: type[Kind], effects: list[do.Effect]) -> list[Kind]:
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def waiting(*clients: str, plan: Plan = PLAN) -> Round:
+    machine = Round(plan)
+    for client in clients:
+        machine.client_joined(client)
+        machine.client_ready(client, 0.0)
+    return machine
+
+
+def opened(*clients: str, plan: Plan = PLAN) -> Round:
+    machine = waiting(*clients, plan=plan)
+    machine.time_passed(1.0)
+    assert machine.phase is Phase.TRAINING
+    return machine
+
+
+def deliver(machine: Round, client: str, now: float, offer: Offer = OFFER) -> list[do.Effect]:
+    machine.update_offered(client, offer, now)
+    machine.update_arrived(client, offer.round, now)
+    return machine.update_checked(client, offer.round, now)

@@ -1,0 +1,58 @@
+"""What conversations with the scheduler have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend.protocols.workunits.effects import Assimilate, Effect, Grant, Judge, WorkUnit
+from backend.protocols.workunits.pace import PaceRules
+from backend.protocols.workunits.rules import Rules, Verdict
+from backend.protocols.workunits.scheduler import Scheduler
+
+VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
+PACE = PaceRules(usual=100.0, least=10.0, most=1000.0)
+
+
+def begun(units: int = 3, *clients: str, **rules: Any) -> Scheduler:
+    """A scheduler with an epoch of units 0, 1, ... of as many shards, and these clients."""
+    one = Scheduler(Rules(pace=PACE, **rules))
+    assert one.begin_epoch(works(units)) == []
+    for client in clients:
+        one.came(client, slots=4)
+    return one
+
+
+def works(units: int, first: int = 0) -> list[WorkUnit]:
+    """Units of 100 examples each."""
+    return [WorkUnit(first + n, n, 100, 7 * n) for n in range(units)]
+
+
+def lease(one: Scheduler, client: str, now: float = 0.0, base: int = 5, chance: float = 0.99) -> Grant:
+    """What `client` is given."""
+    *_, grant = one.ask(client, base, chance, now)
+    assert isinstance(grant, Grant), grant
+    return grant
+
+
+def only(effects: list[Effect], kind: type) -> list[Any]:
+    """Those of one kind."""
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def done(one: Scheduler, client: str, now: float = 0.0, seconds: float = 1.0) -> Grant:
+    """`client` does a unit alone, which counts."""
+    grant = lease(one, client, now)
+    (judge,) = one.returned(client, grant.lease, now + seconds)
+    assert isinstance(judge, Judge)
+    assert judge.leases == (grant.lease,)
+    one.judged(grant.unit, {grant.lease: VALID})
+    return grant
+
+
+def proven(one: Scheduler, first: str, second: str) -> None:
+    """Both do the same two units, and their results hold: they are trusted where `proven` is 1."""
+    for _ in range(2):
+        grants = [lease(one, first), lease(one, second)]
+        one.returned(first, grants[0].lease, 1.0)
+        one.returned(second, grants[1].lease, 1.0)
+        assert only(one.judged(grants[0].unit, {grant.lease: VALID for grant in grants}), Assimilate)

@@ -1,0 +1,229 @@
+"""Whole epochs on virtual time, with clients that are slow, vanish, come back, cheat and say things twice."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+import msgspec
+
+from backend.protocols.workunits.effects import (
+    Assimilate,
+    Credit,
+    Distrust,
+    Effect,
+    EpochClosed,
+    GivenUp,
+    Grant,
+    Judge,
+    Split,
+    WorkUnit,
+)
+from backend.protocols.workunits.records import Part
+from backend.protocols.workunits.rules import Rules, Verdict
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.workunits.snapshots import Snapshot
+
+EXAMPLES, BATCH = 64, 8
+KINDS = ("browser wasm", "browser webgl", "browser webgpu", "peer native")
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Shares of clients and chances of what becomes of a lease.
+
+    Clients take `seconds` for a unit in the middle, by a log-normal distribution of width `spread`. A part
+    `cheats` of them lies with `lies` once they did so many units honestly (`patience`); a lie that stands
+    alone is seen as odd in `odd` of the cases.
+    """
+
+    clients: int
+    peers: int = 0
+    slots: int = 3
+    pause: float = 5.0
+    seconds: float = 12.0
+    spread: float = 0.8
+    cheats: float = 0.1
+    patience: int = 0
+    lies: float = 0.5
+    odd: float = 1.0
+    vanishing: float = 0.1
+    late: float = 0.1
+    stopped: float = 0.02
+
+
+@dataclass
+class Seen:
+    """What happened. `hazard` adds up how probable it was of each lie that somebody else did the same."""
+
+    grants: int = 0
+    blended: dict[int, WorkUnit] = field(default_factory=dict)
+    credited: Counter[int] = field(default_factory=Counter)
+    distrusted: Counter[str] = field(default_factory=Counter)
+    holders: dict[int, list[str]] = field(default_factory=dict)
+    lied: set[int] = field(default_factory=set)
+    lies_blended: int = 0
+    hazard: float = 0.0
+    given_up: list[WorkUnit] = field(default_factory=list)
+    closed: list[EpochClosed] = field(default_factory=list)
+
+
+class World:
+    """Plays a seeded schedule of `epochs` of `units` shards against a scheduler."""
+
+    def __init__(self, seed: int, crowd: Crowd, rules: Rules, units: int, epochs: int = 1) -> None:
+        self.crowd, self.rules, self.units, self.epochs = crowd, rules, units, epochs
+        self.dice, self.scheduler, self.seen = random.Random(seed), Scheduler(rules), Seen()
+        self.now = 0.0
+        self.names = [f"c{n}" for n in range(crowd.clients)]
+        self.peers = {f"p{n}" for n in range(crowd.peers)}
+        self.cheats = set(self.names[: round(crowd.cheats * crowd.clients)])
+        self.grants: dict[int, Grant] = {}
+        self._done: Counter[str] = Counter()
+        self._paces: dict[str, float] = {}
+        self._events: list[tuple[float, int, str, str, int]] = []
+        self._numbers = 0
+
+    def play(self, restart_at: int | None = None) -> Seen:
+        """All epochs; the server is restarted once, after so many units were blended."""
+        for name in (*self.names, *sorted(self.peers)):
+            seconds = self.dice.lognormvariate(math.log(self.crowd.seconds), self.crowd.spread)
+            self._paces[name] = seconds / EXAMPLES
+            self._come(name)
+            self._later(self.dice.random(), "ask", name)
+        for epoch in range(self.epochs):
+            first, seeds = self.scheduler.next_unit, self.dice.getrandbits
+            works = [WorkUnit(first + n, n, EXAMPLES, seeds(32)) for n in range(self.units)]
+            self._perform(self.scheduler.begin_epoch(works))
+            while len(self.seen.closed) <= epoch:
+                self._step()
+                if restart_at is not None and len(self.seen.blended) >= restart_at:
+                    restart_at = None
+                    self._restart()
+        return self.seen
+
+    def _come(self, name: str) -> None:
+        kind, trusted = KINDS[hash_of(name) % len(KINDS)], name in self.peers
+        slots = 1 + hash_of(name) % self.crowd.slots
+        self.scheduler.came(name, slots, kind=kind, pace=self._paces[name], trusted=trusted)
+
+    def _restart(self) -> None:
+        """The process ends, and all that it kept is what was written. Who had a unit may get it again."""
+        self.seen.holders.clear()
+        kept = msgspec.json.encode(self.scheduler.snapshot())
+        snapshot = msgspec.json.decode(kept, type=Snapshot)
+        self.scheduler = Scheduler.restored(self.rules, snapshot)
+        for name in self._paces:
+            self._come(name)
+
+    def _later(self, seconds: float, what: str, client: str, lease: int = -1) -> None:
+        self._numbers += 1
+        heapq.heappush(self._events, (self.now + seconds, self._numbers, what, client, lease))
+
+    def _step(self) -> None:
+        due = self.scheduler.timer()
+        if due is not None and due <= self._events[0][0]:
+            self.now = max(self.now, due)
+            self._perform(self.scheduler.time_passed(self.now))
+            return
+        self.now, _, what, client, lease = heapq.heappop(self._events)
+        match what:
+            case "ask":
+                self._perform(self.scheduler.ask(client, 1, self.dice.random(), self.now))
+                self._later(self.dice.expovariate(1 / self.crowd.pause), "ask", client)
+            case "return":
+                self._perform(self.scheduler.returned(client, lease, self.now))
+                # An answer got lost, and it is said again.
+                if self.dice.random() < 0.05:
+                    self._perform(self.scheduler.returned(client, lease, self.now))
+            case "part":
+                done = self.grants[lease].examples // 2 + 1
+                part = Part(steps=1 + done // BATCH, examples=done)
+                self._perform(self.scheduler.returned(client, lease, self.now, part))
+            case "heartbeat":
+                self._perform(self.scheduler.heartbeat(client, lease, self.now))
+            case "release":
+                self._perform(self.scheduler.released(client, lease))
+            case "back":
+                self._come(client)
+
+    def _perform(self, effects: list[Effect]) -> None:
+        seen = self.seen
+        for effect in effects:
+            match effect:
+                case Grant():
+                    seen.grants += 1
+                    seen.holders.setdefault(effect.unit, []).append(effect.client)
+                    self._train(effect)
+                case Judge():
+                    self._perform(self.scheduler.judged(effect.unit, self._verdicts(effect)))
+                case Assimilate():
+                    assert effect.unit not in seen.blended
+                    seen.blended[effect.unit] = self.scheduler.unit(effect.unit).work
+                    seen.lies_blended += effect.lease in seen.lied
+                case Credit():
+                    seen.credited[effect.lease] += 1
+                case Distrust():
+                    seen.distrusted[effect.client] += 1
+                case GivenUp():
+                    seen.given_up.append(self.scheduler.unit(effect.unit).work)
+                case EpochClosed():
+                    seen.closed.append(effect)
+                case Split():
+                    pieces = sorted((piece.first, piece.examples) for piece in effect.parts)
+                    assert all(piece.shard == effect.parts[0].shard for piece in effect.parts)
+                    assert sum(examples for _, examples in pieces) > pieces[0][1]
+                case _:
+                    pass
+
+    def _train(self, grant: Grant) -> None:
+        """What becomes of it."""
+        crowd, name = self.crowd, grant.client
+        self.grants[grant.lease] = grant
+        fate = self.dice.random()
+        seconds = grant.examples * self._paces[name] * self.dice.lognormvariate(0.0, 0.2)
+        self._done[name] += 1
+        if name in self.cheats and self._done[name] > crowd.patience and self.dice.random() < crowd.lies:
+            self.seen.lied.add(grant.lease)
+        if fate < crowd.vanishing:
+            self.scheduler.went(name)
+            self._later(300.0 * self.dice.random(), "back", name)
+        elif fate < crowd.vanishing + crowd.late:
+            self._later(60.0 + 10 * seconds, "return", name, grant.lease)
+        elif fate < crowd.vanishing + crowd.late + crowd.stopped:
+            self._later(seconds / 2, self.dice.choice(["release", "part"]), name, grant.lease)
+        else:
+            self._later(seconds / 2, "heartbeat", name, grant.lease)
+            self._later(seconds, "return", name, grant.lease)
+        if grant.lease in self.seen.lied:
+            self._count_hazard(grant)
+
+    def _count_hazard(self, grant: Grant) -> None:
+        trust, rules = self.scheduler.client(grant.client).trust, self.rules.trust
+        compared = 1.0 if trust.held < rules.proven else 1.0 / trust.held
+        self.seen.hazard += min(1.0, compared + (rules.spot_checks if self.peers else 0.0))
+
+    def _verdicts(self, judge: Judge) -> dict[int, Verdict]:
+        """As a comparison finds them: what differs from most, or from what is taken as true."""
+        lied = self.seen.lied
+        if judge.valid is not None:
+            same = {one for one in judge.leases if one not in lied and judge.valid not in lied}
+            return {
+                one: Verdict.VALID if one in same or one == judge.valid else Verdict.INVALID
+                for one in judge.leases
+            }
+        honest = [lease for lease in judge.leases if lease not in lied]
+        if len(judge.leases) == 1:
+            odd = not honest and self.dice.random() < self.crowd.odd
+            return {judge.leases[0]: Verdict.UNDECIDED if odd else Verdict.VALID}
+        if len(honest) <= max(1, len(judge.leases) / 2):
+            return dict.fromkeys(judge.leases, Verdict.UNDECIDED)
+        return {one: Verdict.VALID if one in honest else Verdict.INVALID for one in judge.leases}
+
+
+def hash_of(name: str) -> int:
+    """The same in every process."""
+    return sum(name.encode()) * 31 + int(name[1:])

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from backend.errors import ForbiddenError, NotFoundError, SignInError
+from backend.services.access.rules import (
+    ANYBODY,
+    SCOPES,
+    Identity,
+    Place,
+    Role,
+    ServerAction,
+    TaskAction,
+    Visibility,
+    listed,
+    may,
+    refusal,
+)
+
+ACTIONS = get_args(TaskAction)
+PUBLIC, UNLISTED, INVITED = (Place("digits", kind) for kind in get_args(Visibility))
+SOMEBODY = Identity("a" * 16, "ann")
+OPERATOR = replace(SOMEBODY, operator=True)
+
+
+def with_role(role: Role) -> Identity:
+    return replace(SOMEBODY, roles={"digits": role})
+
+
+def allowed(identity: Identity, task: Place) -> set[str]:
+    return {action for action in ACTIONS if may(identity, action, task)}
+
+
+@pytest.mark.parametrize("who", [ANYBODY, SOMEBODY])
+def test_anybody_sees_and_joins_a_task_that_is_open(who: Identity) -> None:
+    assert allowed(who, PUBLIC) == allowed(who, UNLISTED) == {"view", "join"}
+    assert allowed(who, INVITED) == set()
+
+
+def test_who_is_let_in_sees_and_joins_a_task_by_invitation() -> None:
+    assert allowed(Identity(admitted=frozenset(["digits"])), INVITED) == {"view", "join"}
+    assert allowed(Identity(admitted=frozenset(["letters"])), INVITED) == set()
+
+
+@pytest.mark.parametrize("task", [PUBLIC, UNLISTED, INVITED])
+def test_each_role_may_what_the_one_below_may_and_more(task: Place) -> None:
+    assert allowed(with_role("viewer"), task) == {"view", "join", "inspect"}
+    assert allowed(with_role("collaborator"), task) == {"view", "join", "inspect", "manage", "edit"}
+    assert allowed(with_role("owner"), task) == set(ACTIONS)
+    assert allowed(OPERATOR, task) == set(ACTIONS)
+
+
+def test_a_role_holds_on_its_own_task_alone() -> None:
+    assert allowed(with_role("owner"), Place("letters", "invited")) == set()
+
+
+def test_who_has_an_account_begins_tasks_and_operators_run_the_server() -> None:
+    def on_server(who: Identity) -> set[str]:
+        return {action for action in get_args(ServerAction) if may(who, action)}
+
+    assert on_server(ANYBODY) == set()
+    assert on_server(with_role("owner")) == {"create"}
+    assert on_server(OPERATOR) == {"create", "administer"}
+    assert on_server(replace(OPERATOR, only="digits", scopes=frozenset(SCOPES))) == set()
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_token_may_see_and_what_it_is_for(action: TaskAction) -> None:
+    token = replace(with_role("owner"), scopes=frozenset([action]))
+    assert allowed(token, INVITED) == {"view", action}
+    assert allowed(token, PUBLIC) == {"view", "join", action}
+
+
+@pytest.mark.parametrize("role", get_args(Role))
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_token_may_no_more_than_its_account(role: Role, action: TaskAction) -> None:
+    token = replace(with_role(role), scopes=frozenset([action]))
+    assert allowed(token, INVITED) <= allowed(with_role(role), INVITED)
+
+
+def test_a_token_for_one_task_does_nothing_to_others() -> None:
+    token = replace(OPERATOR, scopes=frozenset(SCOPES), only="letters")
+    assert allowed(token, INVITED) == set()
+    assert allowed(token, PUBLIC) == {"view", "join"}
+
+
+def test_a_list_has_what_is_public_and_what_one_takes_part_in() -> None:
+    assert [listed(ANYBODY, task) for task in (PUBLIC, UNLISTED, INVITED)] == [True, False, False]
+    for who in (with_role("viewer"), OPERATOR, Identity(admitted=frozenset(["digits"]))):
+        assert all(listed(who, task) for task in (PUBLIC, UNLISTED, INVITED))
+
+
+def test_a_refusal_does_not_tell_of_a_task_by_invitation() -> None:
+    for action in ACTIONS:
+        assert isinstance(refusal(ANYBODY, action, INVITED), NotFoundError)
+        assert isinstance(refusal(SOMEBODY, action, INVITED), NotFoundError)
+
+
+def test_a_refusal_says_what_is_missing() -> None:
+    def told(who: Identity, action: TaskAction | ServerAction, task: Place | None = None) -> str:
+        return str(refusal(who, action, task))
+
+    assert isinstance(refusal(ANYBODY, "manage", PUBLIC), SignInError)
+    assert isinstance(refusal(ANYBODY, "create"), SignInError)
+    assert isinstance(refusal(SOMEBODY, "manage", PUBLIC), ForbiddenError)
+    assert "collaborator of 'digits'" in told(with_role("viewer"), "manage", PUBLIC)
+    assert "owner of 'digits'" in told(with_role("collaborator"), "delete", PUBLIC)
+    assert "operator" in told(SOMEBODY, "administer")
+    assert "'manage'" in told(replace(OPERATOR, scopes=frozenset(["join"])), "manage", PUBLIC)
+    assert "'letters' alone" in told(
+        replace(OPERATOR, scopes=frozenset(["manage"]), only="letters"), "manage", PUBLIC
+    )
+    assert refusal(OPERATOR, "manage", PUBLIC) is None

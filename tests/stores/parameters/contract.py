@@ -1,0 +1,127 @@
+"""What every parameter store is held to; each implementation's tests inherit it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.numerics.asynchronous import (
+    Memory,
+    Result,
+    dc_asgd,
+    downpour,
+    easgd,
+    fedasync,
+    fedbuff,
+    no_memory,
+    vc_asgd,
+    warm_start,
+)
+from backend.numerics.vectors import BLOCK_VALUES, Vector
+from backend.stores.parameters.contract import ParametersGoneError, ParameterStore
+
+# No multiple of a block or of a number of shards.
+SIZE = BLOCK_VALUES + 77
+RECIPES = {
+    "vc-asgd": vc_asgd(),
+    "downpour": downpour(0.5),
+    "easgd": easgd(),
+    "dc-asgd": dc_asgd(0.5),
+    "dc-asgd with its mean square": dc_asgd(0.5, decay=0.9),
+    "fedasync": fedasync(),
+    "fedbuff": fedbuff(3),
+    "warm-start": warm_start(fedbuff(2), 2),
+}
+
+
+def vector(seed: int) -> Vector:
+    """Values as a model has them."""
+    return np.random.default_rng(seed).standard_normal(SIZE).astype(np.float32)
+
+
+def results(count: int) -> list[tuple[Result, int]]:
+    """Results and their bases: each begins where two results are missing."""
+    return [
+        (Result(vector(10 + number), vector(50 + number), epoch=1 + number // 2), max(0, number - 2))
+        for number in range(count)
+    ]
+
+
+class ParameterStoreContract:
+    """Subclasses have a fixture `store`, in which nobody began."""
+
+    def test_it_holds_what_somebody_began_with(self, store: ParameterStore) -> None:
+        store.begin(vector(1), Memory(vector(2), 7), 40)
+        stored = store.read()
+        np.testing.assert_array_equal(stored.weights, vector(1))
+        np.testing.assert_array_equal(stored.memory.slot, vector(2))
+        assert (stored.memory.count, stored.base) == (7, 40)
+
+    def test_who_reads_before_anybody_began_is_told(self, store: ParameterStore) -> None:
+        with pytest.raises(ParametersGoneError):
+            store.read()
+        with pytest.raises(ParametersGoneError):
+            store.assimilate(vc_asgd(), results(1)[0][0], 0, "a")
+
+    @pytest.mark.parametrize("name", RECIPES)
+    def test_results_that_come_one_by_one_are_assimilated_to_the_last_bit(
+        self, store: ParameterStore, name: str
+    ) -> None:
+        recipe = RECIPES[name]
+        store.begin(vector(1), no_memory(), 0)
+        weights, memory = vector(1), no_memory()
+        for number, (result, base) in enumerate(results(5)):
+            receipt = store.assimilate(recipe, result, base, f"turn {number}")
+            told = Result(result.weights, result.base, number - base, result.epoch)
+            weights, memory = recipe(weights, told, memory)
+            for standing in (receipt, store.read()):
+                np.testing.assert_array_equal(standing.weights, weights)
+                np.testing.assert_array_equal(standing.memory.slot, memory.slot)
+                assert (standing.memory.count, standing.base) == (memory.count, number + 1)
+            assert (receipt.staleness, receipt.lost) == (number - base, 0)
+
+    def test_a_result_that_was_taken_in_already_changes_nothing(self, store: ParameterStore) -> None:
+        store.begin(vector(1), no_memory(), 5)
+        (first, _), (second, _) = results(2)
+        once = store.assimilate(vc_asgd(0.5), first, 5, "first")
+        store.assimilate(vc_asgd(0.5), second, 5, "second")
+        after = store.read()
+        again = store.assimilate(vc_asgd(0.5), first, 5, "first")
+        assert (again.base, once.base, store.read().base) == (7, 6, 7)
+        np.testing.assert_array_equal(store.read().weights, after.weights)
+        np.testing.assert_array_equal(again.weights, after.weights)
+
+    def test_nothing_is_left_where_somebody_cleared_it(self, store: ParameterStore) -> None:
+        store.begin(vector(1), no_memory(), 5)
+        store.clear()
+        with pytest.raises(ParametersGoneError):
+            store.read()
+        store.clear()
+
+    def test_who_begins_again_replaces_everything(self, store: ParameterStore) -> None:
+        store.begin(vector(1), no_memory(), 5)
+        store.assimilate(fedbuff(3), results(1)[0][0], 5, "first")
+        store.begin(vector(2), no_memory(), 3)
+        stored = store.read()
+        np.testing.assert_array_equal(stored.weights, vector(2))
+        assert (len(stored.memory.slot), stored.memory.count, stored.base) == (0, 0, 3)
+        assert store.assimilate(fedbuff(3), results(1)[0][0], 3, "first").base == 4
+
+    def test_what_somebody_read_stays_as_it_was(self, store: ParameterStore) -> None:
+        store.begin(vector(1), no_memory(), 0)
+        stored = store.read()
+        receipt = store.assimilate(vc_asgd(0.5), results(1)[0][0], 0, "a")
+        kept = receipt.weights.copy()
+        store.assimilate(vc_asgd(0.5), results(2)[1][0], 0, "b")
+        np.testing.assert_array_equal(stored.weights, vector(1))
+        np.testing.assert_array_equal(receipt.weights, kept)
+
+    def test_vectors_of_another_model_are_refused_and_change_nothing(self, store: ParameterStore) -> None:
+        store.begin(vector(1), no_memory(), 0)
+        wrong = np.zeros(SIZE - 1, np.float32)
+        for result in (Result(wrong, wrong), Result(vector(2), wrong), Result(wrong, vector(2))):
+            for recipe in (vc_asgd(), warm_start(vc_asgd())):
+                with pytest.raises(ValueError, match="unlike"):
+                    store.assimilate(recipe, result, 0, "a")
+        np.testing.assert_array_equal(store.read().weights, vector(1))
+        assert store.read().base == 0
