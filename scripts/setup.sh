@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | chromium`. Safe to run again.
+# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | chromium | databases | networks`. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .make
@@ -95,9 +95,45 @@ setup_chromium() {
   done
 }
 
+# Tests start a Redis and a PostgreSQL of their own. What the system's packages start of them stays idle.
+setup_databases() {
+  local missing=
+  if ! command -v redis-server >/dev/null; then missing=redis-server; fi
+  if ! command -v initdb >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+    missing="$missing postgresql"
+  fi
+  if [ -z "$missing" ]; then return; fi
+  # shellcheck disable=SC2086 # Several packages are several words.
+  if command -v apt-get >/dev/null && (apt_install $missing); then
+    say "Installed for tests: $missing. Their own services are not needed: systemctl disable --now redis-server postgresql"
+  elif [ -n "${CI:-}" ]; then
+    stop "Tests of databases need Redis and PostgreSQL: install them (on Debian: apt-get install redis-server postgresql)."
+  else
+    say "Tests of databases are left out: install Redis and PostgreSQL for them (on Debian: apt-get install redis-server postgresql)"
+  fi
+}
+
+# Tests between machines make networks of namespaces, which takes root; without it they are left out.
+setup_networks() {
+  local program missing=
+  for program in ip tc turnserver; do
+    if ! command -v "$program" >/dev/null; then missing=yes; fi
+  done
+  if [ -z "$missing" ]; then return; fi
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    say "Tests on networks of their own are left out: they need Linux, root, iproute2 and coturn"
+    return
+  fi
+  say "Installing iproute2 and coturn from the system's packages"
+  apt-get update -qq && env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2 coturn >/dev/null ||
+    say "They could not be installed: tests on networks of their own are left out"
+}
+
 case "${1:-}" in
   python) setup_python "${2:-all}" ;;
   web) setup_web ;;
   chromium) setup_chromium ;;
-  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | chromium" ;;
+  databases) setup_databases ;;
+  networks) setup_networks ;;
+  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | chromium | databases | networks" ;;
 esac
