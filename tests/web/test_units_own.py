@@ -20,7 +20,7 @@ async def test_a_client_of_downpour_pushes_what_it_learned_since_its_last_push(u
     server = units(trust=ALONE, assimilation=DOWNPOUR)
     async with UnitClient(server.url) as ann, UnitClient(server.url) as bob:
         await ann.ready(slots=4)
-        first = await ann.next(Unit)
+        first, *_ = await ann.units(4)
         await bob.ready()
         other = await bob.next(Unit)
         assert (first.start, other.start, first.base, other.base) == ("given", "given", 0, 0)
