@@ -16,7 +16,7 @@ def server_of_units(file: TaskFile, units: Units) -> Iterator[str]:
         "The server sees your result by itself. It was computed from public examples that came from "
         f"{file.data.comes_from}: it says how far your device came with them, and nothing else about you."
     )
-    if units.trust.replicas > 1 or units.trust.spot_checks > 0.0:
+    if units.trust.comparison != "none":
         yield (
             "It compares your results with others' of the same examples, and remembers under your random "
             "number how many held: who is trusted is checked more seldom. One that is wrong costs that "

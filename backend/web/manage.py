@@ -73,6 +73,7 @@ async def page(request: Request) -> Response:
     place = services.place(name)
     context = {
         "task": services.summary(name),
+        "plan": services.host(name).task.file,
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
         and request.app.state.deletions.may_go(services.folder(name)),

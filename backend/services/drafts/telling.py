@@ -153,10 +153,13 @@ def _units(units: Units) -> Iterator[str]:
         f"when it arrives ({name_of(units.assimilation)}). All shards are gone over {units.epochs:,} times."
     )
     yield f"A client has {units.lease:g} seconds at most for a unit; then another gets it, too."
-    if units.trust.replicas > 1:
-        yield f"A newcomer's unit is done by {units.trust.replicas} clients, whose results are compared."
-    else:
-        yield "Nobody's work is done twice: results are taken as they come."
+    match units.trust.comparison:
+        case "newcomers":
+            yield f"A newcomer's unit is done by {units.trust.replicas} clients, whose results are compared."
+        case "samples":
+            yield "Results are taken as they come; only spot checks and what looks odd are compared first."
+        case "none":
+            yield "Nobody's work is done twice: results are taken as they come."
 
 
 def _privacy(file: TaskFile) -> Iterator[str]:

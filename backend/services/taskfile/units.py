@@ -17,6 +17,8 @@ Seconds = Annotated[float, Meta(ge=1, le=86_400)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Force = Annotated[float, Meta(gt=0, le=1)]
 ClientId = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
+# Whose results are compared with others' before they count.
+Comparison = Literal["newcomers", "samples", "none"]
 
 
 class VcAsgd(Part, frozen=True, tag_field="name", tag="vc-asgd"):
@@ -106,6 +108,13 @@ class Trust(Part, frozen=True):
     quota: Number = 1000
     tolerance: Annotated[float, Meta(gt=0, le=10)] | None = None
 
+    @property
+    def comparison(self) -> Comparison:
+        """All of newcomers and some of everybody, only `samples` and what is odd, or none."""
+        if self.replicas > 1:
+            return "newcomers"
+        return "samples" if self.spot_checks > 0.0 else "none"
+
 
 class Units(Part, frozen=True):
     """How the data are cut into units and dealt out. Times are seconds.
@@ -128,7 +137,7 @@ class Units(Part, frozen=True):
         chosen = self.assimilation
         if self.rows and isinstance(chosen, Downpour) and chosen.n_push:
             raise ValueError("rows does not go with n_push, which says how long a unit is; leave one out")
-        if self.keeps_own and (self.trust.replicas > 1 or self.trust.spot_checks > 0):
+        if self.keeps_own and self.trust.comparison != "none":
             raise ValueError(
                 f'with assimilation "{name_of(chosen)}" clients go on from weights of their own, so that '
                 "nobody can do their work again to compare it: set trust.replicas = 1 and "

@@ -36,3 +36,8 @@ def test_that_nobody_is_compared_is_told() -> None:
     text = units(assimilation={"name": "easgd"}, trust={"replicas": 1, "spot_checks": 0.0})
     assert "(easgd)" in text
     assert "Nobody's work is done twice" in text
+
+
+def test_that_only_samples_are_compared_is_told() -> None:
+    text = units(trust={"replicas": 1, "spot_checks": 0.1})
+    assert "Results are taken as they come; only spot checks and what looks odd" in text

@@ -54,11 +54,27 @@ describe("The epoch", () => {
 
 describe("What the server thinks of a device", () => {
   test("is in plain words", () => {
-    expect(trustOf(null)).toEqual(["", ""]);
-    expect(trustOf(STANDING)[0]).toContain("new here");
-    expect(trustOf({ ...STANDING, checked: 1 })[0]).toContain("1 result of yours in a row agrees");
-    expect(trustOf({ ...STANDING, checked: 12, trusted: true })[0]).toContain("your device is trusted");
-    expect(trustOf(STANDING)[1]).toBe("It may do 37 more units today.");
+    expect(trustOf(null, "newcomers")).toEqual(["", ""]);
+    expect(trustOf(STANDING, "newcomers")[0]).toContain("new here");
+    const checked = trustOf({ ...STANDING, checked: 1 }, "newcomers")[0];
+    expect(checked).toContain("1 result of yours in a row agrees");
+    const trusted = trustOf({ ...STANDING, checked: 12, trusted: true }, "newcomers")[0];
+    expect(trusted).toContain("your device is trusted");
+    expect(trustOf(STANDING, "newcomers")[1]).toBe("It may do 37 more units today.");
+  });
+
+  test("speaks of comparison only as far as the task compares", () => {
+    const sampled = "What your device sends counts as it comes. Now and then something is first compared";
+    expect(trustOf(STANDING, "samples")[0].startsWith(sampled)).toBe(true);
+    expect(trustOf({ ...STANDING, checked: 3 }, "samples")[0]).toContain(
+      `3 results of yours in a row agree with what others sent. ${sampled}`,
+    );
+    for (const standing of [STANDING, { ...STANDING, checked: 12, trusted: true }]) {
+      expect(trustOf(standing, "none")).toEqual([
+        "What your device sends counts as it comes: nobody does the same examples again to compare.",
+        "It may do 37 more units today.",
+      ]);
+    }
   });
 });
 

@@ -8,7 +8,7 @@ import { part, write } from "./dom";
 import { bindTraining } from "./training";
 import { bindTrial } from "./trial/trial";
 import { unitsStatus } from "./units/status";
-import { epochOf, type PieceRow, rowsOf, trustOf } from "./units/view";
+import { type Comparison, epochOf, type PieceRow, rowsOf, trustOf } from "./units/view";
 import "./minga.css";
 
 const { root, control, refresh, options } = bindTraining(UNITS_PROTOCOL);
@@ -74,8 +74,9 @@ function itemOf({ lease, doing, name, text, reason }: PieceRow): HTMLLIElement {
 function showTrust(): void {
   const { standing } = session.view.machine;
   if (standing === null) return;
-  const [trust, quota] = trustOf(standing);
-  write(part(root, "trust"), trust);
+  const told = part(root, "trust");
+  const [trust, quota] = trustOf(standing, told.dataset.comparison as Comparison);
+  write(told, trust);
   note("quota", quota);
 }
 

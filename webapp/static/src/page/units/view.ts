@@ -34,13 +34,21 @@ function rowOf(piece: Piece, { machine, progress }: UnitsView): PieceRow {
   };
 }
 
+/** Whose results are compared with others' before they count, as the task has it. */
+export type Comparison = "newcomers" | "samples" | "none";
+
 /** What the server thinks of this device, and what it may do today; empty before it said so. */
-export function trustOf(standing: Standing | null): readonly [trust: string, quota: string] {
+export function trustOf(
+  standing: Standing | null,
+  comparison: Comparison,
+): readonly [trust: string, quota: string] {
   if (standing === null) return ["", ""];
-  return [trustIn(standing), units.quota(standing.quota)];
+  return [trustIn(standing, comparison), units.quota(standing.quota)];
 }
 
-function trustIn({ trusted, checked }: Standing): string {
+function trustIn({ trusted, checked }: Standing, comparison: Comparison): string {
+  if (comparison === "none") return units.uncompared;
+  if (comparison === "samples") return units.sampled(checked);
   if (trusted) return units.trusted(checked);
   return checked > 0 ? units.newcomerSoFar(checked) : units.newcomer;
 }

@@ -1,6 +1,9 @@
 import { counted, number, percent } from "../../format";
 import { figures } from "./figures";
 
+const agreeing = (checked: number) =>
+  `${counted(checked, "result")} of yours in a row ${checked === 1 ? "agrees" : "agree"} with what others sent`;
+
 /** What a device does in a task of work units. */
 export const units = {
   press: "Press the button and your device gets its first unit: a part of the examples.",
@@ -42,10 +45,12 @@ export const units = {
   step: (step: number, steps: number) => `is trained: step ${number(step)} of ${number(steps)}`,
   newcomer:
     "Your device is new here. What it sends counts when another device, with the same examples, comes to the same.",
-  newcomerSoFar: (checked: number) =>
-    `${counted(checked, "result")} of yours in a row ${checked === 1 ? "agrees" : "agree"} with what others sent. After some more they count at once.`,
+  newcomerSoFar: (checked: number) => `${agreeing(checked)}. After some more they count at once.`,
   trusted: (checked: number) =>
-    `${counted(checked, "result")} of yours in a row ${checked === 1 ? "agrees" : "agree"} with what others sent: your device is trusted, and its results count at once. Now and then one is compared all the same.`,
+    `${agreeing(checked)}: your device is trusted, and its results count at once. Now and then one is compared all the same.`,
+  sampled: (checked: number) =>
+    `${checked === 0 ? "" : `${agreeing(checked)}. `}What your device sends counts as it comes. Now and then something is first compared with what others make of the same examples.`,
+  uncompared: "What your device sends counts as it comes: nobody does the same examples again to compare.",
   quota: (quota: number) => `It may do ${counted(quota, "more unit", "more units")} today.`,
   epoch: (epoch: number, epochs: number) => `Epoch ${number(epoch)} of ${number(epochs)}`,
   done: (done: number, units: number) =>

@@ -50,6 +50,10 @@ export const units: Catalogue["units"] = {
   newcomerSoFar: (checked) => `${coincidencias(checked)}. Con algunos más contarán enseguida.`,
   trusted: (checked) =>
     `${coincidencias(checked)}: tu dispositivo es de confianza y sus resultados cuentan enseguida. De vez en cuando se compara alguno de todos modos.`,
+  sampled: (checked) =>
+    `${checked === 0 ? "" : `${coincidencias(checked)}. `}Lo que envía tu dispositivo cuenta según llega. De vez en cuando algo se compara antes con lo que otros sacan de los mismos ejemplos.`,
+  uncompared:
+    "Lo que envía tu dispositivo cuenta según llega: nadie repite los mismos ejemplos para comparar.",
   quota: (quota) => `Hoy puede hacer ${counted(quota, "unidad más", "unidades más")}.`,
   epoch: (epoch, epochs) => `Época ${number(epoch)} de ${number(epochs)}`,
   done: (done, units) =>
