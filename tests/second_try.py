@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 import pytest
 
 HERE = Path(__file__).parent
-# Folders below tests/ whose tests drive browsers, peers on real links, or several processes at once.
-DRIVEN = ("browser", "pages", "mesh", "peer", "demo", "crash", "benchmarks")
+# Folders below tests/ whose tests drive browsers, peers on real links, servers, or several processes at once.
+DRIVEN = ("browser", "pages", "mesh", "peer", "web", "stores", "commands", "demo", "crash", "benchmarks")
 
 
 def is_driven(folder: PurePath) -> bool:

@@ -29,9 +29,9 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_shapes(tmp_path_factory.mktemp("tasks") / "shapes")
 
 
-@pytest.fixture(scope="module")
-def server(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(task, tmp_path_factory.mktemp("data")) as server:
+@pytest.fixture
+def server(task: Path, tmp_path: Path) -> Iterator[Server]:
+    with running(task, tmp_path / "data") as server:
         yield server
 
 

@@ -15,12 +15,11 @@ from tests.tiny import write_task
 from tests.web.running import Server, running
 
 
-@pytest.fixture(scope="module")
-def owned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture
+def owned(tmp_path: Path) -> Iterator[Server]:
     """A server that is nobody's yet, with a task by invitation."""
-    folder: Path = tmp_path_factory.mktemp("owned")
-    write_task(folder / "tasks" / "tiny")
-    with running(folder / "tasks", folder / "data", "--set", "tiny.access.visibility=invited") as server:
+    write_task(tmp_path / "tasks" / "tiny")
+    with running(tmp_path / "tasks", tmp_path / "data", "--set", "tiny.access.visibility=invited") as server:
         yield server
 
 

@@ -3,7 +3,7 @@
 import "./minga.css";
 import { ask, trying } from "./account/ask";
 import { bindDeletes, copy, numberIn, onSubmit, showOnce } from "./account/forms";
-import { part } from "./dom";
+import { part, wake } from "./dom";
 
 const told = part(document, "problem");
 bindDeletes(told);
@@ -21,6 +21,7 @@ part(document, "invitation-copy").addEventListener("click", () => void copy(addr
 
 const roles = document.querySelector<HTMLFormElement>("[data-role-form]");
 if (roles) bindRoles(roles, roles.dataset.address ?? "");
+wake();
 
 function bindRoles(form: HTMLFormElement, address: string): void {
   const give = async (account: unknown, role: unknown): Promise<void> => {

@@ -5,7 +5,7 @@ import { ask, trying } from "./account/ask";
 import { bindDeletes, onSubmit, showOnce } from "./account/forms";
 import { bindLeaving } from "./account/leaving";
 import { makePasskey, passkeysWork } from "./account/passkeys";
-import { part } from "./dom";
+import { part, wake } from "./dom";
 
 const told = part(document, "problem");
 bindDeletes(told);
@@ -48,3 +48,4 @@ if (invitation) {
     showOnce("link-made", "link-address", new URL(path, location.origin).href);
   });
 }
+wake();

@@ -19,3 +19,11 @@ export function arrange(parent: Element, children: readonly Element[]): void {
     children.every((child, index) => parent.children[index] === child);
   if (!same) parent.replaceChildren(...children);
 }
+
+/** Lets the buttons that waited for the page's script take clicks: `data-unbound`, disabled by the template. */
+export function wake(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-unbound]")) {
+    button.disabled = false;
+    button.removeAttribute("data-unbound");
+  }
+}

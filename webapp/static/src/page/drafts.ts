@@ -5,7 +5,7 @@ import "./draft.css";
 import { say } from "../shared/words/owners/frame";
 import { ask, trying } from "./account/ask";
 import { onSubmit } from "./account/forms";
-import { part } from "./dom";
+import { part, wake } from "./dom";
 import { nameOf } from "./draft/naming";
 import { bindOtherwise } from "./draft/otherwise";
 
@@ -39,3 +39,4 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("[data-forget]
     });
   });
 }
+wake();

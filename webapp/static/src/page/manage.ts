@@ -5,7 +5,7 @@ import { decimal } from "../shared/format";
 import { say } from "../shared/words";
 import { ask, trying } from "./account/ask";
 import { Curve } from "./chart";
-import { arrange, part, write } from "./dom";
+import { arrange, part, wake, write } from "./dom";
 import { bindFiles } from "./files";
 import { fillAlerts } from "./manage/alerts";
 import { button } from "./manage/button";
@@ -193,3 +193,4 @@ watch(
   (lost) => write(part(page, "connection"), lost ? say.manage.away : ""),
   (reason) => write(told, reason),
 );
+wake();

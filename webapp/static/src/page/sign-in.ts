@@ -6,7 +6,7 @@ import { ask, trying } from "./account/ask";
 import { codeOfAddress } from "./account/code";
 import { onSubmit } from "./account/forms";
 import { passkeysWork, usePasskey } from "./account/passkeys";
-import { part } from "./dom";
+import { part, wake } from "./dom";
 
 const told = part(document, "problem");
 const code = codeOfAddress();
@@ -29,6 +29,7 @@ part(document, "passkey-sign-in").addEventListener("click", () => {
     location.assign("/account");
   });
 });
+wake();
 
 /** Shows what the link is for, and signs in on the button. */
 async function offer(code: string): Promise<void> {

@@ -3,7 +3,7 @@
 import "./minga.css";
 import { say } from "../shared/words";
 import { ask, trying } from "./account/ask";
-import { part } from "./dom";
+import { part, wake } from "./dom";
 
 const back = document.querySelector<HTMLButtonElement>("[data-restore]");
 back?.addEventListener("click", () => {
@@ -15,3 +15,4 @@ back?.addEventListener("click", () => {
     location.assign(`/tasks/${task}/versions/${made.version}`);
   });
 });
+wake();

@@ -1,0 +1,93 @@
+"""Owners' pages while their scripts are still on the way: nothing that needs one can be pressed yet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, Route, expect
+
+from tests.pages.history import write_history
+from tests.tiny import write_task
+from tests.web.drafting import Drafter
+from tests.web.owners import Visitor, operator, program
+from tests.web.running import Server, running
+
+# A form with an address or a method of its own works without a script.
+PRESSABLE = """() => [...document.querySelectorAll("button:enabled, [type=submit]:enabled")]
+  .filter((one) => one.checkVisibility() && !one.closest("[inert]"))
+  .filter((one) => !one.form?.hasAttribute("action") && !one.form?.hasAttribute("method"))
+  .map((one) => one.outerHTML)"""
+ROUNDS = 9
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A task that has versions."""
+    tasks, data = tmp_path / "tasks", tmp_path / "data"
+    write_task(data / "tasks" / "tiny", rounds=500)
+    write_task(tasks / "other")
+    with running(tasks, data) as server:
+        bundle = server.get("/api/tasks/tiny")["bundle"]
+    write_history(data, bundle, ROUNDS)
+    with running(tasks, data) as server:
+        yield server
+
+
+async def context_of(browser: Browser, owner: Visitor | None, server: Server) -> BrowserContext:
+    context = await browser.new_context(viewport={"width": 360, "height": 740})
+    cookies = {} if owner is None else owner.cookies
+    for name, value in cookies.items():
+        await context.add_cookies([{"name": name, "value": value, "url": server.url}])
+    return context
+
+
+async def look(page: Page, address: str) -> list[str]:
+    """What can be pressed at `address` before its scripts came; they come when that was seen."""
+    come = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await come.wait()
+        await route.continue_()
+
+    await page.route("**/*.js", late)
+    await page.goto(address, wait_until="commit")
+    await expect(page.locator("footer")).to_be_attached()
+    pressable: list[str] = await page.evaluate(PRESSABLE)
+    come.set()
+    await page.wait_for_load_state()
+    await expect(page.locator("[data-unbound]")).to_have_count(0)
+    await page.unroute_all(behavior="wait")
+    return pressable
+
+
+async def test_what_needs_a_script_waits_for_it(browser: Browser, server: Server) -> None:
+    ann = operator(server)
+    draft = Drafter(program(ann, "create", "edit")).begin("dogs").rpartition("/")[2]
+    ann.ask("POST", "/api/tasks/tiny/invitations", {"note": "", "uses": 1, "days": 1})
+    addresses = ["/account", "/drafts", "/tasks/tiny", "/tasks/tiny/train", "/tasks/tiny/rounds"]
+    addresses += ["/tasks/tiny/manage", "/tasks/tiny/access", f"/tasks/tiny/versions/{ROUNDS - 2}"]
+    addresses += [f"/drafts/{draft}/{step}" for step in ("model", "data", "plan", "about", "review")]
+    page = await (await context_of(browser, ann, server)).new_page()
+    for address in addresses:
+        assert await look(page, server.url + address) == [], address
+
+    stranger = await (await context_of(browser, None, server)).new_page()
+    assert await look(stranger, f"{server.url}/sign-in") == []
+
+
+async def test_a_password_typed_before_the_script_came_goes_nowhere_but_into_its_field(
+    browser: Browser, server: Server
+) -> None:
+    operator(server)
+    page = await (await context_of(browser, None, server)).new_page()
+    await page.route("**/*.js", lambda _: None)
+    await page.goto(f"{server.url}/sign-in", wait_until="commit")
+    form = page.locator("[data-password-form]")
+    await form.get_by_label("Name").fill("ann")
+    await form.get_by_label("Password").fill("secret of ann")
+    await form.get_by_label("Password").press("Enter")
+    await expect(form.get_by_label("Password")).to_have_value("secret of ann")
+    assert page.url == f"{server.url}/sign-in"
