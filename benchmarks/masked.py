@@ -181,7 +181,7 @@ class Host:
     @property
     def degree(self) -> Degree:
         """Of the round's graph."""
-        return self._round.degree
+        return self._round.graph.degree
 
     def hear(self, name: str, frame: bytes) -> list[tuple[str, bytes]]:
         """What it tells whom, after a client's frame."""

@@ -1,12 +1,14 @@
-"""The members of a masked round as its server sees them, and who among them can go on."""
+"""The clients of a masked round as its server sees them, and which of them can be members."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from backend.crypto import keys
 from backend.crypto.context import keys_statement
+from backend.errors import NotMaskedError
+from backend.protocols.secagg_effects import Exclude
 from backend.wire.masked import Keys, Member, Reveal, Shares
 
 
@@ -55,44 +57,17 @@ def bad_keys(sent: Keys, client: str, base: bytes, taken: Collection[bytes]) -> 
     return None
 
 
+def exclude(seats: Iterable[Seat], reason: str) -> list[Exclude]:
+    """Nothing more of these is used; those of whom that is so already are not told again."""
+    going = [seat for seat in seats if not seat.out]
+    for seat in going:
+        seat.out = True
+    return [Exclude(seat.client, NotMaskedError(f"{reason} Wait for the next round.")) for seat in going]
+
+
 def content(seats: Iterable[Seat]) -> list[Seat]:
     """The most clients of whom each wants to be among no more than they are, in the order of their ids."""
     modest = sorted(seats, key=lambda seat: (seat.minimum, seat.client))
     while modest and modest[-1].minimum > len(modest):
         modest.pop()
     return sorted(modest, key=lambda seat: seat.client)
-
-
-def recoverable(
-    owners: Iterable[int], holders: Collection[int], around: Sequence[Sequence[int]], threshold: int
-) -> bool:
-    """Whether `threshold` of each owner's neighbours and itself are among `holders`."""
-    held = set(holders)
-    return all(len(held.intersection([*around[owner], owner])) >= threshold for owner in owners)
-
-
-def dealing(
-    shared: Collection[int],
-    around: Sequence[Sequence[int]],
-    threshold: int,
-    content_with: Callable[[int, int], bool],
-) -> set[int]:
-    """The most places among `shared` whose secrets can be recovered if all of these stay.
-
-    Of a place and their number, `content_with` says whether it goes on among so many.
-    """
-    going = set(shared)
-    while leaving := {
-        place
-        for place in going
-        if len(going.intersection([*around[place], place])) < threshold or not content_with(place, len(going))
-    }:
-        going -= leaving
-    return going
-
-
-def by_owner(
-    owners: Collection[int], revealed: Mapping[int, Mapping[int, bytes]]
-) -> dict[int, Mapping[int, bytes]]:
-    """What was revealed of `owners`, by owner and by holder."""
-    return {owner: dict(revealed.get(owner, {})) for owner in sorted(owners)}

@@ -12,7 +12,7 @@ from backend.crypto import keys as crypto
 from backend.crypto.context import base_hash, keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.phases import IllegalEventError
-from backend.protocols.secagg import Stage
+from backend.protocols.secagg_stages import Stage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Shares, Vouch
 from tests.protocols.masking.holder import Holder, terms_of
 from tests.protocols.masking.stages import (
@@ -146,7 +146,7 @@ def test_keys_that_others_would_refuse_are_refused_alone(field: str) -> None:
     world.settle()
     world.end_inputs()
     world.settle()
-    assert [member.client for member in world.masks.members] == OTHERS
+    assert [member.client for member in world.masks.graph.members] == OTHERS
     world.check()
     assert world.outcome == "done"
 

@@ -10,7 +10,8 @@ from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
 from backend.protocols import secagg_effects as do
 from backend.protocols import secagg_events as ev
 from backend.protocols.phases import RETURN_SECONDS
-from backend.protocols.secagg import ANSWER_SECONDS, EXCHANGE_SECONDS, MaskedRound, Stage
+from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage
 from backend.wire.masked import Decline, Reveal, Roster, Server
 from tests.protocols.masking.holder import terms_of
 from tests.protocols.masking.stages import (
@@ -69,7 +70,7 @@ def test_a_client_that_left_for_good_is_not_waited_for_and_not_in_the_roster() -
     world.arrive(FIRST)
     world.hang_up(FIRST, lost=False)
     world.settle()
-    assert [member.client for member in world.masks.members] == OTHERS
+    assert [member.client for member in world.masks.graph.members] == OTHERS
     assert not world.excluded
 
 
@@ -81,7 +82,7 @@ def test_who_shared_and_left_for_good_shares_no_mask() -> None:
     world.arrive(FIRST)
     world.hang_up(FIRST, lost=False)
     world.settle()
-    assert sorted(world.masks.pairs) == [1, 2, 3, 4]
+    assert sorted(world.masks.graph.pairs) == [1, 2, 3, 4]
     world.end_inputs()
     world.settle()
     world.check()
@@ -173,7 +174,7 @@ def test_a_volunteer_that_wants_more_company_than_there_is_stays_out() -> None:
     world = at_keys(minima=(6,))
     world.settle()
     assert list(world.excluded) == [FIRST]
-    assert [member.client for member in world.masks.members] == OTHERS
+    assert [member.client for member in world.masks.graph.members] == OTHERS
     world = at_keys(minima=(5, 5, 5, 5, 6))
     world.settle()
     assert world.outcome == "failed"

@@ -58,7 +58,7 @@ def test_two_lists_of_survivors_are_never_both_vouched_for() -> None:
                 holder.work()
             if holder.machine.part and holder.machine.part.vouch and holder.machine.part.alive == named:
                 signed[way].append(place)
-    threshold = world.masks.degree.threshold
+    threshold = world.masks.graph.degree.threshold
     assert min(len(places) for places in signed.values()) < threshold
     assert len(world.refusing) == 9
 
@@ -117,7 +117,7 @@ VOUCHERS: dict[str, Callable[[Unmask, World], Unmask]] = {
     "signed by the server": lambda frame, world: replace(
         frame,
         signatures=[
-            crypto.sign(bytes([place] * 32), survivors_statement(world.masks.context, frame.alive))
+            crypto.sign(bytes([place] * 32), survivors_statement(world.masks.graph.context, frame.alive))
             for place in frame.vouchers
         ],
     ),
@@ -158,7 +158,7 @@ def test_keys_of_an_old_round_are_refused_in_a_new_one() -> None:
     """The signature is bound to the round, so that a server cannot bring a client's old keys again."""
     world = Lying(5, "active")
     world.settle()
-    members = list(world.masks.members)
+    members = list(world.masks.graph.members)
     for client, holder in world.holders.items():
         holder.planned(plan(2, masking("active")))
         while holder.outcomes:
@@ -219,7 +219,7 @@ def test_only_vouchers_keep_a_lying_server_from_a_sum_of_fewer_than_were_wanted(
     """
     world = Lying(10, server, least=7)
     world.settle()
-    assert world.masks.degree.threshold == 7
+    assert world.masks.graph.degree.threshold == 7
     for at, client in enumerate(world.holders):
         alive = divided(at)
         signatures: dict[int, bytes] = {}

@@ -42,6 +42,6 @@ def test_the_same_seed_is_the_same_run() -> None:
     first, second = (Player(schedule(12)) for _ in range(2))
     assert first.play() == second.play()
     assert np.array_equal(first.world.plain_sum(), second.world.plain_sum())
-    assert [member.mask_key for member in first.world.masks.members] == [
-        member.mask_key for member in second.world.masks.members
+    assert [member.mask_key for member in first.world.masks.graph.members] == [
+        member.mask_key for member in second.world.masks.graph.members
     ]

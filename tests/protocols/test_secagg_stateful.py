@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from backend.protocols.secagg import Stage
+from backend.protocols.secagg_stages import Stage
 from backend.wire.masked import Server
 from tests.protocols.masking.schedules import Player, Schedule
 
@@ -62,7 +62,7 @@ class Round(RuleBasedStateMachine):
         if hasattr(self, "world"):
             assert self.out <= set(self.world.excluded)
             self.out = set(self.world.excluded)
-            dealt = {self.world.masks.members[place].client for place in self.world.masks.pairs}
+            dealt = {self.world.masks.graph.members[place].client for place in self.world.masks.graph.pairs}
             assert set(self.world.taken) <= dealt
             assert not self.out & set(self.world.taken)
             for client in self.world.holders:

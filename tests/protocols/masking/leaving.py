@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from backend.protocols.secagg import Stage
+from backend.protocols.secagg_stages import Stage
 from tests.protocols.masking.world import World
 
 LEAST = 3

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from backend.protocols.secagg import Stage
 from backend.protocols.secagg_member import Stage as MemberStage
+from backend.protocols.secagg_stages import Stage
 from backend.wire.masked import Dealt, Reveal, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
 from tests.protocols.masking.world import World, masking
@@ -64,7 +64,7 @@ class Lying(World):
         Masks of a pair remain as long as neither's mask key can be recovered: then the updates of both can be
         read together only, and only with both seeds.
         """
-        threshold, given = self.masks.degree.threshold, self.given(self.holders)
+        threshold, given = self.masks.graph.degree.threshold, self.given(self.holders)
         seeds = {client for client, (shares, _) in given.items() if len(shares) >= threshold > 0}
         keys = {client for client, (_, shares) in given.items() if len(shares) >= threshold > 0}
         masked = {client: holder.mixed.get(self.train.round) for client, holder in self.holders.items()}
@@ -130,7 +130,7 @@ class Liar:
         signed = {place: one for place, one in sorted(self.signed[tuple(alive)].items()) if place in alive}
         if self.random.random() < 0.03:
             signed = {place: self.random.randbytes(64) for place in alive}
-        elif self.active and not self.hasty and len(signed) < self.world.masks.degree.threshold:
+        elif self.active and not self.hasty and len(signed) < self.world.masks.graph.degree.threshold:
             # Nobody would answer; to go on asking for signatures is the better lie.
             return
         self.world.holders[client].hears(

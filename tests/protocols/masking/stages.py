@@ -6,7 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from backend.protocols.secagg import MaskedRound, Stage
+from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_stages import Stage
 from backend.wire.masked import Server
 from tests.protocols.masking.world import SECONDS, World, masking
 

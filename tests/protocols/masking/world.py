@@ -14,7 +14,8 @@ from backend.crypto.unmasking import Job, unmask
 from backend.errors import ShareMismatchError, UpdateRefusedError
 from backend.protocols import secagg_effects as do
 from backend.protocols import secagg_events as ev
-from backend.protocols.secagg import MaskedRound, Stage
+from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_stages import Stage
 from backend.wire.masked import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 from tests.protocols.masking.holder import Holder, plan, terms_of, updates
@@ -290,7 +291,7 @@ class World:
 
     def check_secrets(self) -> None:
         """Of nobody both secrets can be recovered, were all said to the server that clients would say."""
-        threshold = self.masks.degree.threshold
+        threshold = self.masks.graph.degree.threshold
         if not threshold:
             return
         for seeds, mask_keys in self.given(self.holders).values():
@@ -304,8 +305,8 @@ class World:
         """
         if not self.taken:
             return
-        given, threshold = self.given(self.revealed - set(self.distrusted)), self.masks.degree.threshold
-        dealt = {self.masks.members[place].client for place in self.masks.pairs}
+        given, threshold = self.given(self.revealed - set(self.distrusted)), self.masks.graph.degree.threshold
+        dealt = {self.masks.graph.members[place].client for place in self.masks.graph.pairs}
         lacking = [client for client in self.taken if len(given[client][0]) < threshold]
         lacking += [client for client in dealt - set(self.taken) if len(given[client][1]) < threshold]
         assert lacking
