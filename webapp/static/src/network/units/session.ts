@@ -36,6 +36,8 @@ export class UnitsSession {
   #backend: Backend | null = null;
   /** The lease that the worker is at. */
   #training: number | null = null;
+  /** Leases that came over a connection that was lost. */
+  #before: ReadonlySet<number> = new Set();
   #failures = 0;
 
   constructor(options: UnitsOptions) {
@@ -50,7 +52,10 @@ export class UnitsSession {
       perform: (effect) => this.#perform(effect),
       received: (frame) => this.#receive(frame),
       connecting: () => this.#uploader.connecting(),
-      handled: () => this.#finished(),
+      handled: (event) => {
+        if (event.type === "disconnected") this.#lostContact();
+        this.#finished();
+      },
     });
   }
 
@@ -91,6 +96,11 @@ export class UnitsSession {
     if (this.#stay.isClosed) return;
     this.#stay.show({ finishing: true });
     this.#stay.dispatch({ type: "want", slots: 0, at_once: 1 });
+  }
+
+  /** What cannot be had later of the units in hand, the server lost: no fault of this device. */
+  #lostContact(): void {
+    this.#before = new Set(this.#stay.machine.held.map(({ unit }) => unit.lease));
   }
 
   /** Who was to finish, and has nothing left, stops. */
@@ -198,8 +208,9 @@ export class UnitsSession {
 
   /** A unit that cannot be done here goes to others; a device that can do none stops. */
   #failed(lease: number, cause: "data" | "failed", problem: string): void {
-    this.#failures += 1;
     this.#stay.dispatch({ type: "failed", lease, cause });
+    if (cause === "data" && this.#before.has(lease)) return;
+    this.#failures += 1;
     if (this.#failures >= MOST_FAILURES) this.stop(problem);
   }
 
