@@ -97,7 +97,8 @@ class Population:
             self.reliable += self.is_reliable(client) - before
 
     def was_late(self, client: Client, late: bool) -> None:
-        """Whether its last lease ended in silence, or with a result."""
+        """Whether its last lease ended in silence, be it that a result came later, or with a result."""
+        self.trusts(client, trust.returned(client.trust, not late))
         before = _is_punctual(client)
         client.tardy = late
         if client.here:

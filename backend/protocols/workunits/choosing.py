@@ -1,0 +1,88 @@
+"""Which unit is the best for a client now, and for what it waits where there is none."""
+
+from __future__ import annotations
+
+import math
+
+from backend.protocols.workunits import trust
+from backend.protocols.workunits.effects import ClientId, UnitId, Wait
+from backend.protocols.workunits.population import Client, Population
+from backend.protocols.workunits.records import AWAITED, TRUSTED, Unit
+from backend.protocols.workunits.rules import Rules
+from backend.protocols.workunits.sizes import suits
+from backend.protocols.workunits.states import LeaseState
+from backend.protocols.workunits.stock import Stock
+
+
+class Choosing:
+    """Looks through the stock, and changes nothing of it."""
+
+    def __init__(self, rules: Rules, population: Population, stock: Stock) -> None:
+        self._rules, self._population, self._stock = rules, population, stock
+
+    def unit_for(self, name: ClientId, client: Client, fresh: bool, now: float) -> Unit | Wait:
+        """What a client is to do next; without `fresh` none that nobody began."""
+        if (wait := self._must_wait(name, client, now)) is not None:
+            return wait
+        number = self._best(name, client, fresh)
+        if number is not None:
+            return self._stock.units[number]
+        again = self._kept_until(name, client) if client.tardy else None
+        return Wait(name, "nothing" if again is None else "reliable", again)
+
+    def _must_wait(self, name: ClientId, client: Client, now: float) -> Wait | None:
+        left, units = self._stock.progress.left, self._stock.progress.units
+        if not left:
+            return Wait(name, "over")
+        if len(client.leases) >= client.slots:
+            return Wait(name, "slots")
+        if not client.trusted and not trust.may_lease(client.trust, now):
+            return Wait(name, "quota", trust.next_day(now))
+        if self._rules.bound and not self._population.may_begin(client, self._rules.bound):
+            return Wait(name, "bound")
+        last = left <= self._rules.last_share * units
+        if not last or not self._population.reliable or self._population.is_reliable(client):
+            return None
+        # Reliable clients come first, but nobody waits long for them: they may be paused.
+        client.held_back = now if client.held_back is None else client.held_back
+        again = client.held_back + self._rules.pace.least
+        return Wait(name, "reliable", again) if now < again else None
+
+    def _best(self, name: ClientId, client: Client, fresh: bool) -> UnitId | None:
+        rules, stock = self._rules.sizes, self._stock
+        units, waiting = stock.units, stock.waiting
+        may = {"", TRUSTED if client.trusted else "", client.kind}
+        each = client.seconds(1) if rules.seconds else None
+
+        def allowed(number: UnitId) -> bool:
+            unit = units[number]
+            if client.tardy and self._kept(unit) > stock.now:
+                return False
+            return unit.reserved in may and not unit.had(name) and (fresh or bool(unit.leases))
+
+        def suiting(number: UnitId) -> bool:
+            """What nobody began can still be halved."""
+            unit = units[number]
+            small = each is None or not unit.leases or suits(each * unit.examples, rules)
+            return small and allowed(number)
+
+        if client.trusted and (check := waiting.first(TRUSTED, allowed)) is not None:
+            return check
+        held = tuple(reversed(client.shards))
+        queues = (client.kind, "") if client.kind else ("",)
+        found = waiting.best(held, queues, suiting)
+        return waiting.best(held, queues, allowed) if found is None and each else found
+
+    def _kept(self, unit: Unit) -> float:
+        """Until when a unit that somebody began is kept from who was late last (BOINC: retries)."""
+        if not self._population.punctual:
+            return -math.inf
+        late = (one.deadline for one in unit.leases if one.state is LeaseState.EXPIRED)
+        awaited = (one.began for one in unit.leases if one.state in AWAITED)
+        return max((*late, *awaited), default=-math.inf) + self._rules.pace.least
+
+    def _kept_until(self, name: ClientId, client: Client) -> float | None:
+        """When the first is to be had that is kept from this client; None where there is none."""
+        units = (self._stock.units[one] for one in self._stock.waiting.begun("", client.kind))
+        times = (self._kept(unit) for unit in units if not unit.had(name))
+        return min((one for one in times if one > self._stock.now), default=None)
