@@ -1,19 +1,18 @@
-"""A member of masked rounds, as a machine without I/O; `secagg.ts` is its mirror in the browser.
+"""A member of masked rounds, as a machine without I/O; `secagg-member.ts` is its mirror in the browser.
 
     KEYS ─ ROSTER ─ CHECKING ─ SEALING ─ DEALING ─ OPENING ─ MASKED ─ (SIGNING ─ VOUCHED) ─ (WEIGHING) ─┐
                                                                              REVEALED ─ REVEALING ──────┘
     and from each of them REFUSED, where nothing but that is said in the round, or IDLE when it is over.
 
-The host performs the effects and reports events (secagg_events.py); tests/vectors/secagg.json holds
-conversations that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+The host performs the effects and reports events (secagg_events.py). secagg_part.py has what the member knows
+of one round, secagg_refusals.py what it refuses; tests/vectors/secagg.json holds conversations that both
+languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-
-from msgspec.structs import replace
 
 from backend.protocols import secagg_refusals as refusal
 from backend.protocols.degrees import degree, neighbours_of
@@ -28,7 +27,6 @@ from backend.protocols.secagg_events import (
     GiveUp,
     KeysMade,
     MakeKeys,
-    MakeReveal,
     Mask,
     Open,
     Planned,
@@ -44,12 +42,12 @@ from backend.protocols.secagg_events import (
     VouchersChecked,
     Welcomed,
 )
+from backend.protocols.secagg_part import Part
 from backend.wire.masked import (
     Dealt,
     Decline,
     Keys,
     Masking,
-    Member,
     Reveal,
     Roster,
     Shares,
@@ -101,56 +99,6 @@ Outcome = RosterChecked | SharesSealed | SharesOpened | SurvivorsSigned | Vouche
 
 
 @dataclass
-class Part:
-    """What the member of one round knows of it. Owned by the machine."""
-
-    terms: Planned
-    masking: Masking
-    keys: Keys | None = None
-    members: list[Member] = field(default_factory=list)
-    place: int = 0
-    degree: int = 0
-    threshold: int = 0
-    neighbours: list[int] = field(default_factory=list)
-    shares: Shares | None = None
-    dealt: Dealt | None = None
-    # The survivors that were signed, or for whom something was revealed: there is one such list a round.
-    alive: list[int] | None = None
-    vouch: Vouch | None = None
-    reveal: Reveal | None = None
-
-    @property
-    def round(self) -> int:
-        """Its number."""
-        return self.terms.plan.round
-
-    @property
-    def active(self) -> bool:
-        """Whether the server may lie."""
-        return self.masking.server == "active"
-
-    @property
-    def least(self) -> int:
-        """Among how many clients this one takes part."""
-        return max(self.masking.min_clients, self.terms.minimum)
-
-    @property
-    def senders(self) -> list[int]:
-        """The neighbours whose shares came."""
-        return self.dealt.senders if self.dealt else []
-
-    def said(self) -> list[Effect]:
-        """All that was said in the round so far."""
-        return [Send(frame) for frame in (self.keys, self.shares, self.vouch, self.reveal) if frame]
-
-    def objection(self, alive: list[int]) -> str | None:
-        """Why these survivors are refused."""
-        return refusal.of_survivors(
-            alive, self.place, len(self.members), self.neighbours, self.senders, self.threshold, self.least
-        )
-
-
-@dataclass
 class MaskedMember:
     """One client's part in the masked rounds of one task, one round at a time. Owned by its host alone.
 
@@ -194,19 +142,17 @@ class MaskedMember:
         return self._worked(part, event) if event.round == part.round else []
 
     def _planned(self, event: Planned, masking: Masking) -> list[Effect]:
-        """A plan is repeated after a reconnection with less time, but the same in all else."""
-        terms, number = replace(event, plan=replace(event.plan, seconds=0.0)), event.plan.round
+        number = event.plan.round
         if self.part and number == self.part.round:
-            # What the volunteer changed meanwhile holds from the next round on.
-            same = replace(terms, minimum=self.part.terms.minimum) == self.part.terms
-            if same or self.stage is Stage.REFUSED:
+            if self.part.is_planned_by(event) or self.stage is Stage.REFUSED:
                 return []
             return self._give_up(self.part, "The server gave this round other terms before.")
         if number <= self.latest:
             reason = f"The server went back to round {number}, after {self.latest}; stop and join again."
             return [GiveUp(number, reason), _decline(number)]
         forgotten = self._forget()
-        self.stage, self.latest, self.part, self.reason = Stage.KEYS, number, Part(terms, masking), None
+        self.stage, self.latest, self.reason = Stage.KEYS, number, None
+        self.part = Part.begun(event, masking)
         return [*forgotten, MakeKeys(event.client, event.bundle, event.plan)]
 
     # What the host did.
@@ -336,11 +282,8 @@ class MaskedMember:
     # What follows.
 
     def _make_reveal(self, part: Part, alive: list[int]) -> list[Effect]:
-        """One share of each whose shares are held: of a survivor's seed, or else of the private mask key."""
         self.stage = Stage.REVEALING
-        held = sorted([*part.senders, part.place])
-        seeds = [place for place in held if place in alive]
-        return [MakeReveal(part.round, seeds, [place for place in held if place not in alive])]
+        return [part.reveal_of(alive)]
 
     def _over(self, number: int) -> list[Effect]:
         """Round `number` is over, and those before it."""
@@ -349,7 +292,7 @@ class MaskedMember:
     def _give_up(self, part: Part, reason: str) -> list[Effect]:
         """Says nothing but that in this round, whatever comes."""
         forgotten = self._forget()
-        self.stage, self.part, self.reason = Stage.REFUSED, Part(part.terms, part.masking), reason
+        self.stage, self.part, self.reason = Stage.REFUSED, Part.begun(part.terms, part.masking), reason
         return [GiveUp(part.round, reason), *forgotten, _decline(part.round)]
 
     def _forget(self) -> list[Effect]:

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { degree, neighboursOf, type Server } from "../../../webapp/static/src/protocols/degrees";
-import { handle, INITIAL, members, type State } from "../../../webapp/static/src/protocols/secagg";
 import type { Effect, Event } from "../../../webapp/static/src/protocols/secagg-events";
+import { handle, INITIAL, members, type State } from "../../../webapp/static/src/protocols/secagg-member";
 
 interface Step {
   readonly event: Event;

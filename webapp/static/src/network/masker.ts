@@ -1,10 +1,10 @@
 /**
- * This browser's part in masked rounds: performs the effects that the machine in protocols/secagg.ts decides. Owns the
+ * This browser's part in masked rounds: performs the effects that the machine in protocols/secagg-member.ts decides. Owns the
  * machine's state and the worker that has the round's secrets.
  */
 
-import { handle, INITIAL, members, type Stage, type State } from "../protocols/secagg";
 import type { Effect, Event, Train } from "../protocols/secagg-events";
+import { handle, INITIAL, members, type Stage, type State } from "../protocols/secagg-member";
 import type { Terms } from "../shared/crypto/context";
 import { Residual } from "../shared/sparse";
 import type { ClientFrame, ServerFrame } from "../shared/wire";

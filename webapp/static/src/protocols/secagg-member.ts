@@ -2,16 +2,31 @@
  * A member of masked rounds, without I/O: a pure reducer. `backend/protocols/secagg_member.py` is its mirror and draws
  * its stages.
  *
- * The host (network/masker.ts) performs the effects in order and reports events; tests/vectors/secagg.json holds
- * conversations that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+ * The host (network/masker.ts) performs the effects in order and reports events. secagg-part.ts has what the member knows
+ * of one round, secagg-refusals.ts what it refuses; tests/vectors/secagg.json holds conversations that both languages
+ * replay. docs/decisions/0017-masked-rounds.md has the protocol.
  */
 
 import { same } from "../shared/same";
 import type { FrameOf, ServerFrame } from "../shared/wire";
-import { type Degree, degree, neighboursOf } from "./degrees";
+import { degree, neighboursOf } from "./degrees";
 import { reducer, type Step as StepOf } from "./reducer";
-import type { Effect, Event, Keys, Member, Places, Train } from "./secagg-events";
-import { ofDealt, ofRoster, ofSurvivors, ofVouchers } from "./secagg-refusals";
+import type { Effect, Event, Places } from "./secagg-events";
+import {
+  begun,
+  isActive,
+  isPlannedBy,
+  least,
+  type Masking,
+  objection,
+  type Part,
+  type Planned,
+  revealOf,
+  said,
+  send,
+  senders,
+} from "./secagg-part";
+import { ofDealt, ofRoster, ofVouchers } from "./secagg-refusals";
 
 /** What the member does, or waits for, in the word that its page explains. */
 export type Stage =
@@ -30,27 +45,8 @@ export type Stage =
   | "revealed"
   | "refused";
 
-type Planned = Extract<Event, { type: "planned" }>;
-type Masking = NonNullable<Train["masking"]>;
 /** What the host reports of a round in which it was asked to work. */
 type Outcome = Exclude<Event, { type: "planned" | "frame" | "welcomed" | "stopped" }>;
-
-/** What the member of one round knows of it. */
-export interface Part {
-  readonly terms: Planned;
-  readonly masking: Masking;
-  readonly keys: Keys | null;
-  readonly members: readonly Member[];
-  readonly place: number;
-  readonly degree: Degree;
-  readonly neighbours: Places;
-  readonly shares: FrameOf<"shares"> | null;
-  readonly dealt: FrameOf<"dealt"> | null;
-  /** The survivors that were signed, or for whom something was revealed: there is one such list a round. */
-  readonly alive: Places | null;
-  readonly vouch: FrameOf<"vouch"> | null;
-  readonly reveal: FrameOf<"reveal"> | null;
-}
 
 /** One client's part in the masked rounds of one task, one round at a time. */
 export interface State {
@@ -113,15 +109,11 @@ function enter(state: State, stage: Stage, part: Part, ...effects: readonly Effe
   return step({ ...state, stage, part }, ...effects);
 }
 
-/** A plan is repeated after a reconnection with less time, but the same in all else. */
 function planned(state: State, event: Planned, masking: Masking): Step {
-  const { plan } = event;
-  const terms: Planned = { ...event, plan: { ...plan, seconds: 0 } };
+  const { client, bundle, plan } = event;
   const { part } = state;
   if (part && plan.round === part.terms.plan.round) {
-    // What the volunteer changed meanwhile holds from the next round on.
-    const repeated = same({ ...terms, minimum: part.terms.minimum }, part.terms);
-    if (repeated || state.stage === "refused") return step(state);
+    if (isPlannedBy(part, event) || state.stage === "refused") return step(state);
     return giveUp(state, part, "The server gave this round other terms before.");
   }
   if (plan.round <= state.latest) {
@@ -129,44 +121,12 @@ function planned(state: State, event: Planned, masking: Masking): Step {
     return step(state, { type: "give_up", round: plan.round, reason }, decline(plan.round));
   }
   const forgotten = forget(state);
-  const begun = beginning(terms, masking);
-  const { client, bundle } = event;
-  return step({ stage: "keys", latest: plan.round, part: begun, reason: null }, ...forgotten.effects, {
-    type: "make_keys",
-    client,
-    bundle,
-    plan,
-  });
-}
-
-function beginning(terms: Planned, masking: Masking): Part {
-  return {
-    terms,
-    masking,
-    keys: null,
-    members: [],
-    place: 0,
-    degree: { neighbours: 0, threshold: 0 },
-    neighbours: [],
-    shares: null,
-    dealt: null,
-    alive: null,
-    vouch: null,
-    reveal: null,
-  };
-}
-
-/** All that was said in the round so far. */
-function said({ keys, shares, vouch, reveal }: Part): readonly Effect[] {
-  return [keys, shares, vouch, reveal].filter((one) => one !== null).map(send);
+  const next: State = { stage: "keys", latest: plan.round, part: begun(event, masking), reason: null };
+  return step(next, ...forgotten.effects, { type: "make_keys", client, bundle, plan });
 }
 
 function decline(round: number): Effect {
   return { type: "send", frame: { type: "decline", round } };
-}
-
-function send(message: Keys | NonNullable<Part["shares" | "vouch" | "reveal"]>): Effect {
-  return { type: "send", frame: message };
 }
 
 // What the host did.
@@ -337,15 +297,8 @@ function unmask(state: State, part: Part, message: FrameOf<"unmask">): Step {
 
 // What follows.
 
-/** One share of each whose shares are held: of a survivor's seed, or else of the private mask key. */
 function makeReveal(state: State, part: Part, alive: Places): Step {
-  const held = [...senders(part), part.place].sort((one, other) => one - other);
-  return enter(state, "revealing", part, {
-    type: "make_reveal",
-    round: part.terms.plan.round,
-    seeds: held.filter((place) => alive.includes(place)),
-    mask_keys: held.filter((place) => !alive.includes(place)),
-  });
+  return enter(state, "revealing", part, revealOf(part, alive));
 }
 
 /** Round `number` is over, and those before it. */
@@ -360,7 +313,7 @@ function giveUp(state: State, part: Part, reason: string): Step {
   const refused: State = {
     ...state,
     stage: "refused",
-    part: beginning(part.terms, part.masking),
+    part: begun(part.terms, part.masking),
     reason,
   };
   return step(refused, { type: "give_up", round, reason }, ...forgotten.effects, decline(round));
@@ -371,30 +324,4 @@ function forget(state: State): Step {
   return state.part && state.stage !== "refused"
     ? step(next, { type: "forget", round: state.part.terms.plan.round })
     : step(next);
-}
-
-function isActive(part: Part): boolean {
-  return part.masking.server === "active";
-}
-
-/** Among how many this client takes part. */
-function least(part: Part): number {
-  return Math.max(part.masking.min_clients, part.terms.minimum);
-}
-
-/** The neighbours whose shares came. */
-function senders(part: Part): Places {
-  return part.dealt?.senders ?? [];
-}
-
-/** Why these survivors are refused. */
-function objection(part: Part, alive: Places): string | null {
-  return ofSurvivors(alive, {
-    place: part.place,
-    members: part.members.length,
-    neighbours: part.neighbours,
-    senders: senders(part),
-    threshold: part.degree.threshold,
-    least: least(part),
-  });
 }
