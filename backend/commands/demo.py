@@ -151,7 +151,7 @@ def welcome(console: Console, url: str) -> None:
         segno.make(page, error="l").terminal(code, compact=True, border=2)
         console.out(code.getvalue())
     console.print(f"  1. Open [cyan]{page}[/cyan] and press [bold]Start training[/bold].")
-    console.print("  2. Your browser and the TensorFlow peer of this machine train one network together.")
+    console.print("  2. Your browser and a TensorFlow peer here train one network together.")
     if alone:
         again = 'make demo ARGS="--host 0.0.0.0"' if _in_checkout() else "minga demo --host 0.0.0.0"
         console.print("  3. For phones and computers in your network, end this and start again with")
