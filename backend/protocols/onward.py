@@ -7,6 +7,8 @@
 docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside `MeshMember`, which
 does what is agreed on here. Its host reports events with `now` (seconds of any steady clock), performs the
 effects that they return, and reports `TimePassed` at `timer()`. What comes at the wrong time changes nothing.
+Its parts: onward_last.py has what the next round is made of, onward_survivors.py whom to go on with, and
+stewardship.py what a steward does, besides.
 """
 
 from __future__ import annotations
@@ -34,15 +36,14 @@ from backend.protocols.onward_events import (
     Told,
     Trained,
 )
-from backend.protocols.onward_plan import MOST_AHEAD, most_of, next_evaluation, next_plan, objection
-from backend.protocols.stewardship import Stewardship
-from backend.wire.mesh import Certificate, Group, ServerToPeer
+from backend.protocols.onward_last import Last
+from backend.protocols.onward_plan import MOST_AHEAD, objection
+from backend.protocols.onward_survivors import Survivors
+from backend.protocols.stewardship import Callers, Stewardship, set_out
+from backend.wire.mesh import Certificate, Group
 from backend.wire.mesh import Trained as TrainedFrame
-from backend.wire.messages import Evaluate, Evaluation, State, Train
+from backend.wire.messages import Evaluation
 from backend.wire.peering import Attended, OnwardFrame, SetOut, Unattended
-
-# Of a round's time, for who measures before it trains.
-MEASURING_SHARE = 0.25
 
 
 class Stage(StrEnum):
@@ -57,26 +58,18 @@ class Stage(StrEnum):
 
 
 class Onward:
-    """One peer's part. `own` is its id, `steward` whether it can lead, `salt` a random number below 2^32.
-
-    `plan`, `order` and `exam` are the last that counted for this peer, whoever gave them; `certificate` shows
-    the weights that it `holds`, and `number` is the newest round that it heard of.
-    """
+    """One peer's part. `own` is its id, `steward` whether it can lead, `salt` a random number below 2^32."""
 
     def __init__(self, own: str, steward: bool, salt: int = 0) -> None:
         self.own = own
         self.steward = steward
         self.stage = Stage.ATTENDED
-        self.plan: Train | None = None
-        self.order: Group | None = None
-        self.exam: Evaluate | None = None
-        self.certificate: Certificate | None = None
-        self.number = 0
+        self.last = Last()
+        self.survivors = Survivors(own)
         self._holds: str | None = None
         self._measured: str | None = None
         self._idle = True
-        self._linked: set[str] = set()
-        self._said: dict[str, Unattended] = {}
+        self._callers = Callers(own)
         self._leader: str | None = None
         self._leading: Stewardship | None = None
         self._salt = salt
@@ -98,7 +91,7 @@ class Onward:
             case Deserted(busy):
                 return self._deserted(busy, now)
             case Told(frame):
-                self._told(frame)
+                self.last.told(frame)
             case Linked(client):
                 return self._linked_with(client)
             case Lost(client):
@@ -133,59 +126,32 @@ class Onward:
         self._wait(now)
         return []
 
-    def _told(self, frame: ServerToPeer) -> None:
-        match frame:
-            case Train():
-                self.plan, self.number = frame, max(self.number, frame.round)
-            case State(round=number, phase=phase):
-                self.number = max(self.number, number)
-                if phase in ("paused", "finished"):
-                    # The owner wants no rounds: there are none while the server is away, either.
-                    self.plan = None
-            case Evaluate():
-                self.exam = frame
-
     # The others.
-
-    @property
-    def others(self) -> list[str]:
-        """The other survivors of the certified weights, to whom there are links."""
-        named = self.certificate.survivors if self.certificate else []
-        return [client for client in named if self.believes(client) and client in self._linked]
-
-    @property
-    def _patience(self) -> float:
-        return self.order.patience if self.order else 0.0
 
     def _wait(self, now: float) -> None:
         """Calls when the patience is over; who never averaged has nothing to call for."""
-        self._due = now + self._patience if self.order else None
+        self._due = now + self.last.patience if self.last.order else None
 
     def _say(self, frame: OnwardFrame) -> list[Effect]:
-        return [Say(self.others, frame)] if self.others else []
+        return [Say(linked, frame)] if (linked := self.survivors.linked) else []
 
     def _linked_with(self, client: str) -> list[Effect]:
-        self._linked.add(client)
-        if self._called is None or self._calls() is None or client not in self.others:
+        self.survivors.up(client)
+        if self._called is None or self._calls() is None or not self.survivors.believes(client):
             return []
         return [Say([client], self._call())]
 
     def _lost(self, client: str, now: float) -> list[Effect]:
-        self._linked.discard(client)
-        self._said.pop(client, None)
+        self.survivors.down(client)
+        self._callers.forget(client)
         if self._leading is not None:
             return self._left(client, now)
         if client == self._leader:
             self._call_again(now)
         return []
 
-    def believes(self, client: str) -> bool:
-        """Whether `client` is another survivor of the certified weights: nobody else is listened to."""
-        named = self.certificate.survivors if self.certificate else []
-        return client in named and client != self.own
-
     def _heard(self, client: str, frame: OnwardFrame, now: float) -> list[Effect]:
-        if not self.believes(client):
+        if not self.survivors.believes(client):
             return []
         match frame:
             case Unattended():
@@ -199,24 +165,24 @@ class Onward:
             case Group():
                 return self._ordered(client, frame)
             case Evaluation(round=number):
-                self._measured = self._holds if number == self._certified_round else self._measured
+                self._measured = self._holds if number == self.survivors.round else self._measured
         return []
 
     def _called_by(self, client: str, frame: Unattended, now: float) -> list[Effect]:
         # Half as far as is followed, since the others may have heard of fewer rounds than this peer.
-        if frame.round <= self.number + MOST_AHEAD // 2:
-            self._said[client] = frame
+        if frame.round <= self.last.number + MOST_AHEAD // 2:
+            self._callers.heard(client, frame)
         if self.stage is Stage.ATTENDED:
             return [Say([client], Attended())]
         return self._lead(now)
 
     def _attended(self, client: str, now: float) -> list[Effect]:
         """Somebody has the server: nothing is begun until this peer tried it, too."""
-        self._said.pop(client, None)
+        self._callers.forget(client)
         if self.stage in (Stage.ATTENDED, Stage.AVERAGING):
             return []
         self._call_again(now)
-        if self._hastened is not None and now < self._hastened + self._patience:
+        if self._hastened is not None and now < self._hastened + self.last.patience:
             return []
         self._hastened = now
         return [Hasten()]
@@ -225,16 +191,16 @@ class Onward:
 
     def _calls(self) -> Certificate | None:
         """The certificate of what this peer would go on from, if it can."""
-        shown = self.certificate
-        ready = self.stage is Stage.CALLING and self._idle and self.plan and self.order
-        if not ready or shown is None or shown.weights != self._holds or self.own not in shown.survivors:
+        shown = self.survivors.certificate
+        ready = self.stage is Stage.CALLING and self._idle and self.last.plan and self.last.order
+        if not ready or shown is None or shown.weights != self._holds or not self.survivors.has(self.own):
             return None
         return shown
 
     def _call(self) -> Unattended:
-        measures = self.exam is not None and self._measured != self._holds
+        measures = self.last.exam is not None and self._measured != self._holds
         return Unattended(
-            round=self.number, weights=self._holds or "", steward=self.steward, measures=measures
+            round=self.last.number, weights=self._holds or "", steward=self.steward, measures=measures
         )
 
     def _call_out(self, now: float) -> list[Effect]:
@@ -244,85 +210,55 @@ class Onward:
         self._called = now if self._called is None else self._called
         return [*self._say(self._call()), *self._lead(now)]
 
-    def _callers(self) -> dict[str, Unattended]:
-        """Who would go on from the same weights, this peer included."""
-        callers = {
-            client: said
-            for client, said in self._said.items()
-            if client in self.others and said.weights == self._holds
-        }
-        return {**callers, self.own: self._call()}
-
     def _lead(self, now: float) -> list[Effect]:
-        """Sets out, if this peer is the steward and enough are there.
-
-        A steward that does nothing, as it hears too few, makes way for the next one after twice the patience.
-        """
+        """Sets out, if this peer is the steward and enough are there."""
         shown = self._calls()
         if shown is None or self._called is None or not self.steward:
             return []
-        callers = self._callers()
-        before = sum(said.steward and client < self.own for client, said in callers.items())
-        waits = 2 * before + (len(callers) < len(shown.survivors))
-        if len(callers) < most_of(shown) or now < self._called + waits * self._patience:
+        callers = self._callers.together(self._call(), self.survivors.linked)
+        waits = self._callers.waits(callers, shown)
+        if waits is None or now < self._called + waits * self.last.patience:
             return []
-        number = 1 + max(said.round for said in callers.values())
-        able = sorted(client for client, said in callers.items() if said.measures)
-        frame = SetOut(
-            round=number, weights=shown.weights, measures=able[number % len(able)] if able else None
-        )
+        frame = set_out(callers, shown)
         members = sorted(callers)
-        self._leading = Stewardship(number, shown, members, now + self._seconds)
+        self._leading = Stewardship(frame.round, shown, members, now + self.last.seconds)
         others = [client for client in members if client != self.own]
         return [Say(others, frame), *self._set_out(self.own, frame, now)]
 
     def _follow(self, client: str, frame: SetOut, now: float) -> list[Effect]:
         shown = self._calls()
         called = shown is not None and self._called is not None
-        follows = self.number < frame.round <= self.number + MOST_AHEAD
-        if not called or frame.weights != self._holds or not follows:
+        if not called or frame.weights != self._holds or not self.last.leads_to(frame.round):
             return []
         return self._set_out(client, frame, now)
 
-    @property
-    def _seconds(self) -> float:
-        """From setting out to the group, at most: who measures has as much time to train as the others."""
-        return self.order.seconds * (1 + MEASURING_SHARE) if self.order else 0.0
-
     def _set_out(self, leader: str, frame: SetOut, now: float) -> list[Effect]:
-        if self.plan is None or self.order is None:
-            return []
-        self._leader, self.number = leader, frame.round
+        self._leader = leader
         # A call counts once.
-        self._said.clear()
-        self.plan = next_plan(self.plan, frame.round, frame.weights, self.order.seconds)
-        if frame.measures == self.own and self.exam is not None:
-            self.stage = Stage.MEASURING
-            self.exam = next_evaluation(self.exam, self.plan, MEASURING_SHARE * self.order.seconds)
-            self._due = now + self.exam.seconds
-            return [Agree(self.exam)]
-        return self._train(now)
+        self._callers.clear()
+        self.last.set_out(frame.round, frame.weights)
+        exam = self.last.examine() if frame.measures == self.own else None
+        if exam is None:
+            return self._train(now)
+        self.stage, self._due = Stage.MEASURING, now + exam.seconds
+        return [Agree(exam)]
 
     def _train(self, now: float) -> list[Effect]:
         self.stage, self._idle = Stage.TRAINING, False
-        self._due = now + self._seconds + 2 * self._patience
-        return [Agree(self.plan)] if self.plan else []
+        self._due = now + self.last.seconds + 2 * self.last.patience
+        return [Agree(self.last.plan)] if self.last.plan else []
 
     def _has_measured(self, report: Evaluation, now: float) -> list[Effect]:
         if self.stage is not Stage.MEASURING:
             return []
         self._measured = self._holds
-        return [*self._say(replace(report, round=self._certified_round)), *self._train(now)]
-
-    @property
-    def _certified_round(self) -> int:
-        return self.certificate.round if self.certificate else 0
+        return [*self._say(replace(report, round=self.survivors.round)), *self._train(now)]
 
     # From trained to averaged.
 
     def _trained(self, report: TrainedFrame, now: float) -> list[Effect]:
         self._idle = True
-        if self.stage is not Stage.TRAINING or report.round != self.number or self._leader is None:
+        if self.stage is not Stage.TRAINING or report.round != self.last.number or self._leader is None:
             return []
         self.stage = Stage.TRAINED
         if self._leader != self.own:
@@ -342,7 +278,7 @@ class Onward:
 
     def _form(self, now: float) -> list[Effect]:
         """Makes the group once all have trained or time is up; gives up where too few have."""
-        leading, last = self._leading, self.order
+        leading, last = self._leading, self.last.order
         if leading is None or last is None or not (leading.complete or now >= leading.until):
             return []
         self._leading = None
@@ -355,10 +291,10 @@ class Onward:
         return [Say(others, order), *self._average(order)]
 
     def _ordered(self, client: str, order: Group) -> list[Effect]:
-        shown, last = self.certificate, self.order
+        shown, last = self.survivors.certificate, self.last.order
         if self.stage is not Stage.TRAINED or client != self._leader or shown is None or last is None:
             return []
-        if order.round != self.number or objection(order, last, shown, self.own):
+        if order.round != self.last.number or objection(order, last, shown, self.own):
             return []
         return self._average(order)
 
@@ -368,8 +304,8 @@ class Onward:
         return [Agree(order)]
 
     def _averaged(self, order: Group, weights: str, now: float) -> None:
-        self.order, self._holds, self._idle = order, weights, True
-        self.number = max(self.number, order.round)
+        self.last.averaged(order)
+        self._holds, self._idle = weights, True
         if self.stage is Stage.AVERAGING:
             # The patience is over already: the certificate of the new weights calls.
             self.stage, self._called, self._due = Stage.CALLING, None, None
@@ -384,7 +320,7 @@ class Onward:
     def _certified(self, certificate: Certificate, now: float) -> list[Effect]:
         if self._holds is not None and certificate.weights != self._holds:
             return []
-        self.certificate, self._holds = certificate, certificate.weights
+        self.survivors.certificate, self._holds = certificate, certificate.weights
         return self._call_out(now) if self.stage is Stage.CALLING and self._due is None else []
 
     # Time.

@@ -123,7 +123,7 @@ def test_no_round_is_made_twice_and_each_follows_from_most_of_those_before(seed:
 
 def test_a_schedule_and_the_seed_go_on_with_the_rounds() -> None:
     machine = Company(2, seed=0).machines["0" * 16]
-    plan = machine.plan
+    plan = machine.last.plan
     assert isinstance(plan, Train)
     second = msgspec.structs.replace(plan, version=4, past_steps=40)
     third = next_plan(second, 9, "a" * 64, 20.0)

@@ -190,7 +190,7 @@ class Company:
                 if order.group in self._ended:
                     self._later(lambda: self._tell(name, Failed()), 4.0)
                 elif len(joined) == 1:
-                    base = self.machines[name].certificate
+                    base = self.machines[name].survivors.certificate
                     assert base is not None
                     self._later(lambda: self._end(order, base), 4.0)
             case Hasten():

@@ -63,7 +63,7 @@ class GoingOn:
 
     def heard(self, client: str, frame: OnwardFrame) -> None:
         """Another peer said something of such rounds."""
-        if isinstance(frame, Evaluation) and self._machine.believes(client):
+        if isinstance(frame, Evaluation) and self._machine.survivors.believes(client):
             tell_peers_evaluation(self._reporter, client, frame, self._metrics())
         self.happened(onward.Heard(client, frame))
 

@@ -93,8 +93,8 @@ async def test_a_survivor_that_measured_is_news_where_that_can_be(
 async def test_who_has_left_does_nothing_when_its_links_end(tmp_path: Path) -> None:
     async with Peer(tmp_path, nothing_loaded) as peer:
         peer.lived_through((onward.Linked, onward.Averaged, onward.Certified))
-        linked = list(peer.machine.others)
+        linked = list(peer.machine.survivors.linked)
         assert linked
         peer.going_on.close()
         peer.going_on.happened(onward.Lost(linked[0]))
-        assert peer.machine.others == linked
+        assert peer.machine.survivors.linked == linked

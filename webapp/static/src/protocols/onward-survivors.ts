@@ -1,4 +1,7 @@
-/** The survivors of the last certified round, as one of them knows them: they alone go on without the server. */
+/**
+ * The survivors of the last certified round, as one of them knows them: they alone go on without the server.
+ * `backend/protocols/onward_survivors.py` is the mirror.
+ */
 
 import type { Certificate } from "../shared/wire-mesh";
 
@@ -15,8 +18,14 @@ export class Survivors {
     return this.certificate?.round ?? 0;
   }
 
+  /** Whether that is one of them, be it this peer or another. */
   has(client: string): boolean {
     return this.certificate?.survivors.includes(client) ?? false;
+  }
+
+  /** Whether that is another one of them: nobody else is listened to. */
+  believes(client: string): boolean {
+    return client !== this.own && this.has(client);
   }
 
   /** The others, to whom there are links. */

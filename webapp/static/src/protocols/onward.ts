@@ -6,20 +6,19 @@
  *        └── server reached ── any  └── time over, or the steward is gone ──┴── result or none ───┘
  *
  * A browser calls, follows and measures, but does not lead, and what a steward does is left out: pages may sleep at any time.
+ * Its parts: onward-last.ts has what the next round is made of, onward-survivors.ts whom to go on with.
  * docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside mesh-member.ts, which does what is
  * agreed on here. Its host (network/mesh/going-on.ts) reports events with `now` (seconds of any steady clock), performs the
  * effects that they return, and reports `time_passed` at `timer()`. What comes at the wrong time changes nothing.
  */
 
-import type { Certificate, GroupOrder, OnwardFrame, ServerToPeer } from "../shared/wire-mesh";
+import type { Certificate, GroupOrder, OnwardFrame } from "../shared/wire-mesh";
 import type { Trained } from "./mesh-member-events";
 import type { Effect, Event } from "./onward-events";
-import { MOST_AHEAD, nextEvaluation, nextPlan, objection } from "./onward-plan";
+import { Last } from "./onward-last";
+import { objection } from "./onward-plan";
 import { Survivors } from "./onward-survivors";
-import type { Evaluate, Evaluation, Train } from "./participant-events";
-
-/** Of a round's time, for who measures before it trains. */
-const MEASURING_SHARE = 0.25;
+import type { Evaluation } from "./participant-events";
 
 /** What a peer does about rounds without the server. */
 export type Stage = "attended" | "calling" | "measuring" | "training" | "trained" | "averaging";
@@ -31,12 +30,7 @@ type Effects = readonly Effect[];
 export class Onward {
   stage: Stage = "attended";
   readonly survivors: Survivors;
-  // The last that counted for this peer, whoever gave them.
-  #plan: Train | null = null;
-  #order: GroupOrder | null = null;
-  #exam: Evaluate | null = null;
-  /** The newest round that it heard of. */
-  #number = 0;
+  readonly #last = new Last();
   #holds: string | null = null;
   #measured: string | null = null;
   #idle = true;
@@ -64,7 +58,7 @@ export class Onward {
         this.#deserted(event.busy, now);
         break;
       case "told":
-        this.#told(event.frame);
+        this.#last.told(event.frame);
         break;
       case "linked":
         return this.#linkedWith(event.client);
@@ -114,24 +108,11 @@ export class Onward {
     this.#wait(now);
   }
 
-  #told(frame: ServerToPeer): void {
-    if (frame.type === "evaluate") this.#exam = frame;
-    if (frame.type !== "train" && frame.type !== "state") return;
-    this.#number = Math.max(this.#number, frame.round);
-    if (frame.type === "train") this.#plan = frame;
-    // The owner wants no rounds: there are none while the server is away, either.
-    else if (frame.phase === "paused" || frame.phase === "finished") this.#plan = null;
-  }
-
   // The others.
-
-  get #patience(): number {
-    return this.#order?.patience ?? 0;
-  }
 
   /** Calls when the patience is over; who never averaged has nothing to call for. */
   #wait(now: number): void {
-    this.#due = this.#order ? now + this.#patience : null;
+    this.#due = this.#last.order ? now + this.#last.patience : null;
   }
 
   #say(frame: OnwardFrame, clients = this.survivors.linked): Effects {
@@ -140,7 +121,7 @@ export class Onward {
 
   #linkedWith(client: string): Effects {
     this.survivors.up(client);
-    if (this.#called === null || this.#calls() === null || !this.survivors.has(client)) return [];
+    if (this.#called === null || this.#calls() === null || !this.survivors.believes(client)) return [];
     return this.#say(this.#call(), [client]);
   }
 
@@ -150,7 +131,7 @@ export class Onward {
   }
 
   #heard(client: string, frame: OnwardFrame, now: number): Effects {
-    if (!this.survivors.has(client) || client === this.own) return [];
+    if (!this.survivors.believes(client)) return [];
     switch (frame.type) {
       case "unattended":
         return this.stage === "attended" ? this.#say({ type: "attended" }, [client]) : [];
@@ -173,7 +154,7 @@ export class Onward {
   #attended(now: number): Effects {
     if (this.stage === "attended" || this.stage === "averaging") return [];
     this.#callAgain(now);
-    if (this.#hastened !== null && now < this.#hastened + this.#patience) return [];
+    if (this.#hastened !== null && now < this.#hastened + this.#last.patience) return [];
     this.#hastened = now;
     return [{ type: "hasten" }];
   }
@@ -182,15 +163,15 @@ export class Onward {
 
   /** The certificate of what this peer would go on from, if it can. */
   #calls(): Certificate | null {
-    const ready = this.stage === "calling" && this.#idle && this.#plan && this.#order;
+    const ready = this.stage === "calling" && this.#idle && this.#last.plan && this.#last.order;
     const shown = this.survivors.certificate;
     if (!ready || shown?.weights !== this.#holds || !this.survivors.has(this.own)) return null;
     return shown;
   }
 
   #call(): FrameOf<"unattended"> {
-    const measures = this.#exam !== null && this.#measured !== this.#holds;
-    const [round, weights] = [this.#number, this.#holds ?? ""];
+    const measures = this.#last.exam !== null && this.#measured !== this.#holds;
+    const [round, weights] = [this.#last.number, this.#holds ?? ""];
     return { type: "unattended", round, weights, steward: false, measures };
   }
 
@@ -203,31 +184,26 @@ export class Onward {
 
   #follow(client: string, frame: FrameOf<"set_out">, now: number): Effects {
     const called = this.#calls() !== null && this.#called !== null;
-    const follows = frame.round > this.#number && frame.round <= this.#number + MOST_AHEAD;
-    if (!called || frame.weights !== this.#holds || !follows) return [];
+    if (!called || frame.weights !== this.#holds || !this.#last.leadsTo(frame.round)) return [];
     return this.#setOut(client, frame, now);
   }
 
   #setOut(leader: string, { round, weights, measures }: FrameOf<"set_out">, now: number): Effects {
-    if (this.#plan === null || this.#order === null) return [];
-    const { seconds } = this.#order;
     this.#leader = leader;
-    this.#number = round;
-    this.#plan = nextPlan(this.#plan, round, weights, seconds);
-    if (measures !== this.own || this.#exam === null) return this.#train(now);
+    this.#last.setOut(round, weights);
+    const exam = measures === this.own ? this.#last.examine() : null;
+    if (exam === null) return this.#train(now);
     this.stage = "measuring";
-    this.#exam = nextEvaluation(this.#exam, this.#plan, MEASURING_SHARE * seconds);
-    this.#due = now + this.#exam.seconds;
-    return [{ type: "agree", frame: this.#exam }];
+    this.#due = now + exam.seconds;
+    return [{ type: "agree", frame: exam }];
   }
 
   #train(now: number): Effects {
     this.stage = "training";
     this.#idle = false;
-    // Who measures has as much time to train as the others.
-    const seconds = (1 + MEASURING_SHARE) * (this.#order?.seconds ?? 0);
-    this.#due = now + seconds + 2 * this.#patience;
-    return this.#plan ? [{ type: "agree", frame: this.#plan }] : [];
+    const { plan, seconds, patience } = this.#last;
+    this.#due = now + seconds + 2 * patience;
+    return plan ? [{ type: "agree", frame: plan }] : [];
   }
 
   #hasMeasured(report: Evaluation, now: number): Effects {
@@ -240,15 +216,15 @@ export class Onward {
 
   #trained(report: Trained): Effects {
     this.#idle = true;
-    if (this.stage !== "training" || report.round !== this.#number || this.#leader === null) return [];
+    if (this.stage !== "training" || report.round !== this.#last.number || this.#leader === null) return [];
     this.stage = "trained";
     return this.#say(report, [this.#leader]);
   }
 
   #ordered(client: string, order: GroupOrder): Effects {
-    const [shown, last] = [this.survivors.certificate, this.#order];
+    const [shown, last] = [this.survivors.certificate, this.#last.order];
     if (this.stage !== "trained" || client !== this.#leader || shown === null || last === null) return [];
-    if (order.round !== this.#number || objection(order, last, shown, this.own) !== null) return [];
+    if (order.round !== this.#last.number || objection(order, last, shown, this.own) !== null) return [];
     this.#leader = null;
     this.stage = "averaging";
     this.#idle = false;
@@ -257,10 +233,9 @@ export class Onward {
   }
 
   #averaged(order: GroupOrder, weights: string, now: number): void {
-    this.#order = order;
+    this.#last.averaged(order);
     this.#holds = weights;
     this.#idle = true;
-    this.#number = Math.max(this.#number, order.round);
     if (this.stage === "averaging") {
       // The patience is over already: the certificate of the new weights calls.
       this.stage = "calling";

@@ -56,7 +56,7 @@ export class GoingOn {
 
   /** Another peer said something of such rounds. */
   heard(client: string, frame: OnwardFrame): void {
-    if (frame.type === "evaluation" && this.#machine.survivors.has(client)) this.#found(client, frame);
+    if (frame.type === "evaluation" && this.#machine.survivors.believes(client)) this.#found(client, frame);
     this.happened({ type: "heard", client, frame });
   }
 
