@@ -21,7 +21,7 @@ from backend.services.conversion import convert
 from backend.services.inspection import Inspection, inspect
 from backend.services.shards import check_shards
 from backend.services.task import TASK_FILE
-from backend.services.taskfile import read_task_file
+from backend.services.taskfile import TaskFile, read_task_file
 from backend.services.traffic import program_bytes, traffic
 from backend.settings import dist_folder, ops_file
 
@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> int:
     if (target / MANIFEST).is_file():
         _print(_inspect_bundle(target), args.json)
     elif target.suffix == ".toml" or (target / TASK_FILE).is_file():
-        _print(_inspect_task(target if target.is_file() else target / TASK_FILE), args.json)
+        file = target if target.is_file() else target / TASK_FILE
+        task = read_task_file(file)
+        _print(_inspect_task(file, task), args.json, task.coordination.volunteer)
     else:
         return _inspect_model(target, args)
     return 0
@@ -72,8 +74,7 @@ def _inspect_bundle(folder: Path) -> Inspection:
     return inspect(manifest, traffic(manifest, size, program=_program()))
 
 
-def _inspect_task(path: Path) -> Inspection:
-    task = read_task_file(path)
+def _inspect_task(path: Path, task: TaskFile) -> Inspection:
     folder = path.parent / task.model.bundle
     manifest = check_bundle(folder, read_allow_list(ops_file()))
     size = (folder / MANIFEST).stat().st_size
@@ -110,8 +111,8 @@ def _program() -> int | None:
     return program_bytes(dist_folder())
 
 
-def _print(inspection: Inspection, as_json: bool) -> None:
+def _print(inspection: Inspection, as_json: bool, units: bool | None = None) -> None:
     if as_json:
         print(json.dumps(inspection.to_json(), indent=1, ensure_ascii=False))
     else:
-        print_report(inspection, Console(highlight=False))
+        print_report(inspection, Console(highlight=False), units)

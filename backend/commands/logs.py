@@ -11,7 +11,7 @@ from structlog.types import EventDict, Processor
 from backend.settings import LogFormat, LogLevel
 
 SECRETS = frozenset({"token", "authorization", "cookie", "password", "secret"})
-_FIRST = ("task", "round", "version", "client")
+_FIRST = ("task", "round", "epoch", "version", "client")
 
 
 def log_to_stderr(format_: LogFormat, level: LogLevel) -> None:

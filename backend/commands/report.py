@@ -17,8 +17,11 @@ OPS_SHOWN = 6
 VERDICTS = {"everywhere": "green", "some devices": "yellow", "nowhere": "red"}
 
 
-def print_report(inspection: Inspection, console: Console) -> None:
-    """Layers, step, traffic, backends and times, in that order."""
+def print_report(inspection: Inspection, console: Console, units: bool | None = None) -> None:
+    """Layers, step, traffic, backends and times, in that order.
+
+    `units`: whether its task deals out work units; None where no task says.
+    """
     manifest = inspection.manifest
     parameters = counted(manifest.parameters.total, "parameter")
     title = f"[bold]{escape(manifest.name)}[/bold]  {parameters}, batches of {manifest.batch_size}"
@@ -26,7 +29,7 @@ def print_report(inspection: Inspection, console: Console) -> None:
     for heading, table in (
         ("Layers", _layers(inspection)),
         ("One training step", _step(inspection)),
-        ("On the wire", _wire(inspection)),
+        ("On the wire", _wire(inspection, units)),
         ("Time of one step, estimated", _times(inspection)),
     ):
         console.print(f"  [bold cyan]{heading}[/bold cyan]")
@@ -71,14 +74,17 @@ def _step(inspection: Inspection) -> Table:
     return table
 
 
-def _wire(inspection: Inspection) -> Table:
+def _wire(inspection: Inspection, units: bool | None) -> Table:
     wire = inspection.traffic
     program = "" if wire.program is None else f", and up to {size(wire.program)} of programs"
-    data = "" if wire.data is None else f", {size(wire.data)} of examples down"
+    # Shards of work units are kept.
+    kind = "examples of a new shard" if units else "examples down"
+    data = "" if wire.data is None else f", {size(wire.data)} of {kind}"
+    each = {None: "Each round or unit", False: "Each round", True: "Each unit"}[units]
     table = _facts()
     table.add_row("A browser, once", f"{size(wire.browser_bundle)}{program}")
     table.add_row("A peer, once", size(wire.peer_bundle))
-    table.add_row("Each round", f"{size(wire.version_down)} down, {size(wire.update_up)} up{data}")
+    table.add_row(each, f"{size(wire.version_down)} down, {size(wire.update_up)} up{data}")
     return table
 
 

@@ -10,9 +10,12 @@ from backend.services import observer as happened
 
 log = structlog.stdlib.get_logger("minga.task")
 
+# Who takes part in a pass: a round chooses a cohort, an epoch takes all who come.
+_WHO: dict[happened.Pass, str] = {"round": "cohort", "epoch": "clients"}
+
 
 class Logbook:
-    """An Observer that logs: what every client does in detail, what becomes of rounds as information."""
+    """An Observer that logs: what clients do in detail, what becomes of rounds and epochs as information."""
 
     def notice(self, task: str, event: happened.Event) -> None:
         """See Observer."""
@@ -23,9 +26,11 @@ class Logbook:
             case happened.ClientLeft():
                 line.debug("client left", client=event.client, lost=event.lost)
             case happened.RoundOpened():
-                line.info("round opened", round=event.round, version=event.version, cohort=event.cohort)
+                who = {_WHO[event.word]: event.cohort}
+                line.info(f"{event.word} opened", **{event.word: event.round}, version=event.version, **who)
             case happened.UpdateAccepted():
-                line.debug("update accepted", round=event.round, client=event.client, examples=event.examples)
+                where = {event.word: event.round}
+                line.debug("update accepted", **where, client=event.client, examples=event.examples)
             case happened.UpdateRefused():
                 line.info(
                     "update refused",
@@ -86,10 +91,10 @@ class Logbook:
 
 
 def _round_ended(line: structlog.stdlib.BoundLogger, event: happened.RoundEnded) -> None:
-    ended, version = event.round, event.version
-    figures = {"accepted": ended.accepted, "cohort": ended.cohort, "refused": ended.refused}
-    seconds = round(ended.seconds, 3)
+    ended, version, word = event.round, event.version, event.word
+    figures = {"accepted": ended.accepted, _WHO[word]: ended.cohort, "refused": ended.refused}
+    line, seconds = line.bind(**{word: ended.round}), round(ended.seconds, 3)
     if version is None:
-        line.info("round abandoned", round=ended.round, **figures, seconds=seconds, reason=ended.reason)
+        line.info(f"{word} abandoned", **figures, seconds=seconds, reason=ended.reason)
     else:
-        line.info("version made", round=ended.round, version=version.version, **figures, seconds=seconds)
+        line.info("version made", version=version.version, **figures, seconds=seconds)

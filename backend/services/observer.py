@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import structlog
 
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
 log = structlog.stdlib.get_logger("minga.observer")
+
+# What takes a task from version to version: work units go by epochs, which are counted like rounds.
+Pass: TypeAlias = Literal["round", "epoch"]
 
 
 @dataclass(frozen=True)
@@ -32,20 +35,22 @@ class ClientLeft:
 
 @dataclass(frozen=True)
 class RoundOpened:
-    """A round began with a cohort of so many clients, from `version`."""
+    """A round began with a cohort of so many clients, from `version`; or an epoch, with so many here."""
 
     round: int
     version: int
     cohort: int
+    word: Pass = "round"
 
 
 @dataclass(frozen=True)
 class UpdateAccepted:
-    """An update counts in its round."""
+    """An update counts in its round; or a result of a work unit, which is in the model, in its epoch."""
 
     client: str
     round: int
     examples: int
+    word: Pass = "round"
 
 
 @dataclass(frozen=True)
@@ -166,10 +171,11 @@ class ResultAssimilated:
 
 @dataclass(frozen=True)
 class RoundEnded:
-    """A round is recorded, with the version that it made, if it made one."""
+    """A round, or an epoch, is recorded, with the version that it made, if it made one."""
 
     round: RoundRecord
     version: VersionRecord | None
+    word: Pass = "round"
 
 
 @dataclass(frozen=True)

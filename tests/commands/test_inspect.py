@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import running
-from tests.tiny import WORK, write_task
+from tests.tiny import WORK, write_task, write_units
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits"
 
@@ -41,6 +41,19 @@ def test_the_report_fits_a_terminal_of_80_columns(tiny: Path) -> None:
         assert f"  {heading}" in lines
     assert any("norm" in line and "2 fixed" in line for line in lines)
     assert any("WebAssembly" in line and "everywhere" in line and "ms" in line for line in lines)
+
+
+def test_what_moves_is_told_by_the_words_of_the_task(tiny: Path, tmp_path: Path) -> None:
+    units = write_units(tmp_path / "units")
+    for path, each, examples in (
+        (tiny, "Each round ", "of examples down"),
+        (units, "Each unit ", "of examples of a new shard"),
+        (tiny / "bundle", "Each round or unit ", "up"),
+    ):
+        text = " ".join(minga(path).stdout.split())
+        _, found, after = text.partition(each)
+        assert found
+        assert after.partition(" Time of one step")[0].endswith(examples)
 
 
 def test_what_is_in_the_way_is_told_with_the_reason(tiny: Path) -> None:

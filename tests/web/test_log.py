@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from backend.wire.messages import Accepted, Refused
-from tests.tiny import SIZE, write_task
+from backend.wire.units import Board, Counted, Unit
+from tests.tiny import SHARDS, SIZE, write_task, write_units
 from tests.web.client import Client
 from tests.web.running import running
+from tests.web.test_units import ALONE, done
+from tests.web.unit_client import UnitClient
 
 TOKEN = "nobody-may-read-this-0123456789"  # noqa: S105 - it opens nothing.
 
@@ -51,6 +54,25 @@ async def test_a_log_for_programs_names_task_round_and_client(tmp_path: Path) ->
     assert told("version made").items() >= {"round": 2, "version": 1, "accepted": 1, "cohort": 1}.items()
     assert told("client left")["lost"] is True
     assert all("timestamp" in line for line in lines)
+
+
+async def test_a_task_of_work_units_is_told_of_by_epochs(tmp_path: Path) -> None:
+    write_units(tmp_path / "tasks" / "tiny", epochs=1, trust=ALONE)
+    log, flags = tmp_path / "log", ("--log-format", "json", "--log-level", "debug")
+    with running(tmp_path / "tasks", tmp_path / "data", *flags, log=log) as server:
+        async with UnitClient(server.url) as client:
+            await client.ready()
+            for _ in range(SHARDS):
+                assert isinstance(await done(client, await client.next(Unit)), Counted)
+            while (await client.next(Board)).phase != "finished":
+                pass
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    told = {line["event"]: line for line in lines if line["logger"] == "minga.task"}
+    assert told["epoch opened"].items() >= {"epoch": 1, "version": 0, "clients": 0}.items()
+    assert told["update accepted"].items() >= {"epoch": 1, "examples": 5}.items()
+    made = {"epoch": 1, "version": 1, "accepted": SHARDS, "clients": 1, "refused": 0}
+    assert told["version made"].items() >= made.items()
+    assert not any("round" in line or "round" in line["event"] for line in lines)
 
 
 @pytest.mark.parametrize("flags", [("--log-format", "json"), ()])

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
 from backend.wire.units import Board, Counted, Drop, Idle, Unit
 from tests.tiny import SHARDS
+from tests.waiting import PATIENCE
 from tests.web.conftest import Serve
-from tests.web.owners import operator
+from tests.web.owners import Visitor, operator
+from tests.web.running import Server
 from tests.web.test_units import ALONE, ONES, done
 from tests.web.unit_client import UnitClient
 
@@ -20,6 +26,14 @@ async def finished(client: UnitClient) -> Board:
     while (board := await client.next(Board)).phase != "finished":
         pass
     return board
+
+
+def has_version(server: Server) -> None:
+    """Waits until the first epoch is recorded."""
+    deadline = time.monotonic() + PATIENCE
+    while server.get("/api/tasks/tiny")["version"] == 0:
+        assert time.monotonic() < deadline, "the epoch makes no version"
+        time.sleep(0.05)
 
 
 async def test_in_a_pause_what_is_at_work_counts_and_nothing_more_is_dealt_out(units: Serve) -> None:
@@ -73,3 +87,27 @@ async def test_to_finish_ends_the_epoch_first_where_somebody_is_at_work(units: S
         assert (await finished(client)).epoch == 1
     summary = server.get("/api/tasks/tiny")
     assert (summary["version"], summary["phase"], summary["state"]) == (1, "finished", "finished")
+
+
+async def test_after_a_restart_an_owner_is_told_how_many_epochs_there_are(units: Serve) -> None:
+    server = units(epochs=2, trust=ALONE)
+    ann = operator(server)
+    async with UnitClient(server.url) as client:
+        await client.ready()
+        for _ in range(SHARDS):
+            await done(client, await client.next(Unit))
+        await asyncio.to_thread(has_version, server)
+    await asyncio.to_thread(server.stop, signal.SIGKILL)
+    await asyncio.to_thread(server.start)
+    ann.host = urlsplit(server.url).netloc
+    (alert,) = ann.ask("GET", "/api/tasks/tiny/dashboard")["alerts"]
+    assert alert["text"] == (
+        "The server was started anew. Nothing that was recorded is lost: 1 epoch and version 1. "
+        "Work units whose results were not recorded are done again."
+    )
+
+
+def test_the_model_page_says_what_a_unit_moves(units: Serve) -> None:
+    page = Visitor(units().url).ask("GET", "/tasks/tiny/model")
+    assert [word for word in ("unit", "round") if f"Each {word}, down" in page] == ["unit"]
+    assert "Examples of a shard" in page

@@ -82,12 +82,11 @@ class AlertBook:
         await self.clear(Trouble.STORE, now)
         if host.ledger.lost == 0 or state not in UNDER_WAY:
             return
-        done = host.ledger.round
-        went = (
-            f"Nothing that was recorded is lost: {done} {'round' if done == 1 else 'rounds'} and version "
-            f"{host.ledger.current.version}."
-        )
-        after = _after(host.task.file)
+        file, done = host.task.file, host.ledger.round
+        passes = f"{'epoch' if file.coordination.volunteer else 'round'}{'' if done == 1 else 's'}"
+        version = host.ledger.current.version
+        went = f"Nothing that was recorded is lost: {done} {passes} and version {version}."
+        after = _after(file)
         await self.add(RESTARTED, f"The server was started anew. {went} {after}", now, now)
 
 

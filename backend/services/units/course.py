@@ -88,7 +88,7 @@ class Course:
         examples = at.machine.unit(blend.unit).examples
         if work.result is not None:
             at.epoch.assimilated(blend.client, work.result, examples)
-            at.notice(happened.UpdateAccepted(blend.client, work.epoch, examples))
+            at.notice(happened.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
         at.notice(happened.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, seconds))
         at.number += 1
         at.rows.append(_row(at.number, work, examples, receipt, self._clock()))
@@ -168,7 +168,7 @@ class Course:
         at.closed = False
         effects = at.machine.begin_epoch(works_of(at.task, number, at.machine.next_unit))
         self._dealer.forget(number - 1)
-        at.notice(happened.RoundOpened(number, at.epoch.version, len(at.members)))
+        at.notice(happened.RoundOpened(number, at.epoch.version, len(at.members), "epoch"))
         self._dealer.again()
         at.changed.set()
         return effects

@@ -61,7 +61,7 @@ class Recorder:
             self._at.recording -= 1
             if version is not None:
                 self._at.notice(happened.VersionMade(version.version, self._at.clock() - began))
-            self._at.notice(happened.RoundEnded(record, version))
+            self._at.notice(happened.RoundEnded(record, version, "epoch"))
             return version
 
     async def _write(self, ended: Ended, record: RoundRecord) -> VersionRecord | None:
