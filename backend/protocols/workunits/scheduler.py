@@ -26,7 +26,7 @@ from backend.protocols.workunits.judgement import Judgement
 from backend.protocols.workunits.leases import Leases
 from backend.protocols.workunits.population import Client, Population
 from backend.protocols.workunits.progress import Progress
-from backend.protocols.workunits.records import Lease, Part, Unit
+from backend.protocols.workunits.records import Part, Unit
 from backend.protocols.workunits.rules import Rules, Verdict
 from backend.protocols.workunits.snapshots import LEAP, OpenUnit, Snapshot, known, remembered
 from backend.protocols.workunits.states import CLOSED, LEASES, LeaseEvent, LeaseState, UnitEvent, after
@@ -84,8 +84,9 @@ class Scheduler:
         """
         units = self._stock.of_next_epoch(works)
         effects = [effect for unit in list(self.units()) for effect in self.drop(unit.work.unit)]
-        for gone in self._stock.begin(units):
+        for gone in self._stock.forget():
             self._leases.forget(gone.leases)
+        self._stock.begin(units)
         return effects
 
     def came(
@@ -132,9 +133,9 @@ class Scheduler:
 
     def heartbeat(self, client: ClientId, lease: LeaseId, now: float) -> list[Effect]:
         """A client is still at work: its lease is renewed, or it is told that it can stop."""
-        found = self._lease_of(client, lease)
-        if isinstance(found, Refuse):
-            return [found]
+        found = self._leases.of(client, lease)
+        if found is None:
+            return [Refuse(client, _OVER)]
         unit, known_as = self._stock.units[found.unit], self._population.clients[client]
         latest = min(found.latest, now + self._granting.seconds(unit, known_as))
         if found.state is LeaseState.EXPIRED and unit.wanted and latest > now:
@@ -153,9 +154,9 @@ class Scheduler:
     ) -> list[Effect]:
         """A result arrived, in time or late; of `part` of the unit, where the client had to stop."""
         self._stock.now = max(self._stock.now, now)
-        found = self._lease_of(client, lease)
-        if isinstance(found, Refuse):
-            return [found]
+        found = self._leases.of(client, lease)
+        if found is None:
+            return [Refuse(client, _OVER)]
         if after(LEASES, found.state, LeaseEvent.RETURN) is None:
             return [Refuse(client, "This result was here before.")]
         unit, known_as = self._stock.units[found.unit], self._population.clients[client]
@@ -171,9 +172,9 @@ class Scheduler:
 
     def released(self, client: ClientId, lease: LeaseId) -> list[Effect]:
         """A client gives its work back: it has to stop, or cannot do it."""
-        found = self._lease_of(client, lease)
-        if isinstance(found, Refuse):
-            return [found]
+        found = self._leases.of(client, lease)
+        if found is None:
+            return [Refuse(client, _OVER)]
         if not self._leases.step(found, LeaseEvent.RELEASE):
             return [Refuse(client, "This work is over.")]
         return self._judgement.weigh(self._stock.units[found.unit])
@@ -249,9 +250,6 @@ class Scheduler:
         one._leases.next = snapshot.next_lease + LEAP
         one._population.remember((client.name, remembered(client)) for client in snapshot.clients)
         return one
-
-    def _lease_of(self, client: ClientId, lease: LeaseId) -> Lease | Refuse:
-        return self._leases.of(client, lease) or Refuse(client, _OVER)
 
     def _without_peers(self) -> None:
         if not self._population.trusted:

@@ -44,16 +44,19 @@ class Stock:
             raise ValueError("an epoch has units, and each of them a number of its own")
         return units
 
-    def begin(self, units: Iterable[Unit]) -> list[Unit]:
-        """The next epoch has these. What it returns is kept no more: what comes of those now is too late."""
+    def forget(self) -> list[Unit]:
+        """Units before this epoch, which are kept no more: what comes of them now is too late."""
         gone = [unit for unit in self.units.values() if unit.epoch < self.epoch]
         for unit in gone:
             del self.units[unit.work.unit]
+        return gone
+
+    def begin(self, units: Iterable[Unit]) -> None:
+        """The next epoch has these."""
         self.epoch += 1
         self.progress = Progress()
         for unit in units:
             self.add(unit)
-        return gone
 
     def resume(self, epoch: int, next_unit: int, progress: Progress, units: Iterable[Unit]) -> None:
         """Goes on in an epoch of which these units are still to be done."""
@@ -83,9 +86,10 @@ class Stock:
 
         It counts once the unit is said to have `changed`.
         """
+        if unit.reserved:
+            self._for_peers.discard(unit.work.unit)
+            self._reserved.pop(unit.work.unit, None)
         unit.reserved = whom
-        self._for_peers.discard(unit.work.unit)
-        self._reserved.pop(unit.work.unit, None)
         if whom:
             self._reserved[unit.work.unit] = self.now + self._kept_for
         if whom == TRUSTED:

@@ -52,7 +52,7 @@ def test_being_late_costs_reliability_but_no_trust() -> None:
 
 
 def test_a_quota_is_for_a_day() -> None:
-    one = replace(newcomer(RULES), quota=2)
+    one = trust.Trust(quota=2)
     for _ in range(2):
         assert trust.may_lease(one, 1000.0)
         one = trust.leased(one, 1000.0)

@@ -23,7 +23,7 @@ RULES = Rules(pace=PACE)
 def stocked(units: int = 3) -> Stock:
     """An epoch with units 0, 1, ..."""
     one = Stock(RULES)
-    assert one.begin(one.of_next_epoch(works(units))) == []
+    one.begin(one.of_next_epoch(works(units)))
     return one
 
 
@@ -47,8 +47,10 @@ def test_a_number_is_given_to_one_unit_only() -> None:
 
 def test_units_are_kept_for_one_epoch_more() -> None:
     one = stocked()
-    assert one.begin(one.of_next_epoch(works(2, first=3))) == []
-    assert [unit.work.unit for unit in one.begin(one.of_next_epoch(works(1, first=5)))] == [0, 1, 2]
+    assert one.forget() == []
+    one.begin(one.of_next_epoch(works(2, first=3)))
+    assert [unit.work.unit for unit in one.forget()] == [0, 1, 2]
+    one.begin(one.of_next_epoch(works(1, first=5)))
     assert sorted(one.units) == [3, 4, 5]
     assert [unit.work.unit for unit in one.of_this_epoch()] == [5]
 
