@@ -95,7 +95,8 @@ def register(subparsers: Any) -> None:
         "--give-up-after",
         type=_seconds,
         metavar="SECONDS",
-        help="in a task of work units: end where the server was away for so long, default 3600",
+        help="end where the server did not answer at first, or was away from work units, for so long; "
+        "default 3600",
     )
     join.add_argument("--json", action="store_true", help="report in JSON, a line each")
     join.set_defaults(run=run)
@@ -195,6 +196,7 @@ async def _join(args: argparse.Namespace) -> bool:
         task_data,
         visitor_headers,
     )
+    from backend.peer.units.taking import GIVE_UP_SECONDS
 
     site = parse_address(args.url)
     if args.address and not args.listen:
@@ -210,6 +212,8 @@ async def _join(args: argparse.Namespace) -> bool:
         preemptible=args.preemptible,
         give_up_after=args.give_up_after,
     )
+    # Which scheme the task has is not known before the server answered.
+    patience = args.give_up_after or GIVE_UP_SECONDS
     state = STATE.expanduser()
     stop = _stop_on_signals()
     with ExitStack() as stack:
@@ -221,16 +225,16 @@ async def _join(args: argparse.Namespace) -> bool:
         headers = visitor_headers(identity.token) if site.invitation else {}
         async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
             if site.invitation:
-                accepting = patiently(lambda: accept_invitation(client, site), reporter)
+                accepting = patiently(lambda: accept_invitation(client, site), reporter, patience)
                 invited = await _unless(stop, accepting)
                 if invited is None:
                     return False
                 site = invited
-            choosing = patiently(lambda: choose_task(client, site, args.task), reporter)
+            choosing = patiently(lambda: choose_task(client, site, args.task), reporter, patience)
             task = await _unless(stop, choosing)
             if task is None:
                 return False
-            asking = patiently(lambda: task_data(client, site, task.name), reporter)
+            asking = patiently(lambda: task_data(client, site, task.name), reporter, patience)
             data = await _unless(stop, asking)
             if data is None:
                 return False

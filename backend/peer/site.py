@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
@@ -137,16 +138,29 @@ async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None)
     return tasks[wanted]
 
 
-async def patiently(ask: Callable[[], Awaitable[T]], reporter: Reporter) -> T:
-    """What `ask` gives; waits for a server that is away, and says so."""
-    pause = 1.0
+async def patiently(
+    ask: Callable[[], Awaitable[T]], reporter: Reporter, give_up_after: float = math.inf
+) -> T:
+    """What `ask` gives; waits for a server that is away, and says so.
+
+    Raises UnreachableError where it stays away for `give_up_after` seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    end, pause = clock() + give_up_after, 1.0
     while True:
         try:
             return await ask()
         except UnreachableError as error:
-            advice = f"Trying again in {pause:.0f} s; check the address if this goes on."
-            reporter.tell("offline", f"{error} {advice}", seconds=pause)
-            await asyncio.sleep(pause)
+            left = end - clock()
+            if left <= 0.0:
+                raise UnreachableError(
+                    f"{error} This peer waits no longer than {give_up_after:.0f} s. Check the address, or "
+                    "ask whoever runs the server, and join again when it answers."
+                ) from error
+            wait = min(pause, left)
+            advice = f"Trying again in {wait:.2g} s; check the address if this goes on."
+            reporter.tell("offline", f"{error} {advice}", seconds=round(wait, 3))
+            await asyncio.sleep(wait)
             pause = min(LONGEST_PAUSE, 2 * pause)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,14 @@ from tests.commands.running import facts, minga
 from tests.tiny import write_mesh
 from tests.web.owners import operator
 from tests.web.running import running
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address at which nobody listens; the port is taken, so that nobody else comes to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(
@@ -43,3 +54,24 @@ def test_an_invitation_lets_the_doctor_into_a_task_that_is_not_open(
             found = facts("peer", "doctor", invited["address"])["findings"]
             assert found[0]["about"] == "server"
             assert found[0]["good"]
+
+
+@pytest.mark.parametrize("path", ["", "/tasks/digits", "/join#an-invitation"])
+def test_a_peer_whose_server_never_answers_tries_for_as_long_as_it_was_told(
+    nobody: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = minga("peer", "join", nobody + path, "--give-up-after", "2", "--json")
+    news = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {one["event"] for one in news} == {"offline"}
+    away = f"{nobody} does not answer (All connection attempts failed)."
+    for one in news:
+        assert one["message"].startswith(f"{away} Trying again in ")
+        assert one["message"].endswith(" s; check the address if this goes on.")
+    # The last attempt is made when the time is over, and not after it.
+    assert sum(one["seconds"] for one in news) < 2.01
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"minga: {away} This peer waits no longer than 2 s. Check the address, or ask whoever runs the "
+        "server, and join again when it answers.\n"
+    )

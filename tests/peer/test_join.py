@@ -15,7 +15,7 @@ from backend.wire.messages import Leave
 from tests.peer.joining import joined
 from tests.waiting import PATIENCE
 from tests.web.raw import Raw
-from tests.web.running import Server, running
+from tests.web.running import Server, free_port, running
 
 pytestmark = pytest.mark.tensorflow
 
@@ -70,6 +70,15 @@ def test_it_stops_at_once_while_the_server_is_away(tmp_path: Path) -> None:
         news = peer.expect("offline")
         assert "Trying again" in news["message"]
         assert peer.stop() == 0
+
+
+def test_a_peer_that_was_there_before_its_server_joins_it_when_it_comes(digits: Path, tmp_path: Path) -> None:
+    port = str(free_port())
+    with joined(tmp_path / "home", f"http://127.0.0.1:{port}", "--task", "digits") as peer:
+        peer.expect("offline")
+        with running(digits, tmp_path / "data", *ALONE, "--port", port):
+            peer.expect("connected")
+            assert peer.stop() == 0
 
 
 def test_after_the_server_was_killed_and_started_again_it_goes_on(
