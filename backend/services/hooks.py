@@ -61,7 +61,8 @@ class RoundEndHook:
                 self._evaluated = found
             case happened.RoundEnded():
                 if len(self._rounds) == WAITING:
-                    log.warning("a round is left out: the hook is too slow", task=task, waiting=WAITING)
+                    problem = f"the hook is too slow: one {event.word} is left out"
+                    log.warning(problem, task=task, waiting=WAITING)
                 self._rounds.append((task, msgspec.json.encode(self._record(task, event))))
                 self._more.set()
 
