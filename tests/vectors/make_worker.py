@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.workunits.worker import Phase, Stage, Worker
+from backend.protocols.workunits.worker import Phase, Worker
 from backend.protocols.workunits.worker_events import Effect, Event
+from backend.protocols.workunits.worker_hand import Stage
 
 FILE = Path(__file__).with_name("worker.json")
 

@@ -6,7 +6,7 @@ effects and reports events; tests/vectors/worker.json holds conversations that b
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -18,22 +18,19 @@ from backend.protocols.workunits.worker_events import (
     Effect,
     Event,
     Failed,
-    Fetch,
     Fetched,
     Finish,
-    Forget,
     Frame,
     GiveBack,
     Loaded,
     Pulse,
     Send,
-    SendChunks,
     Start,
-    Train,
     Trained,
     Want,
     WindDown,
 )
+from backend.protocols.workunits.worker_hand import Hand, Held, Stage
 from backend.wire import units as say
 from backend.wire.messages import Closing, Credit, Leave, Ready
 
@@ -56,25 +53,6 @@ class Phase(StrEnum):
     FINISHED = "finished"
 
 
-class Stage(StrEnum):
-    """How far one unit is. QUEUED: fetched, until a place to train is free."""
-
-    FETCHING = "fetching"
-    QUEUED = "queued"
-    TRAINING = "training"
-    SENDING = "sending"
-
-
-@dataclass(frozen=True)
-class Held:
-    """A unit in hand. `result` is there once it is SENDING, of which `sent` bytes went on this connection."""
-
-    unit: say.Unit
-    stage: Stage = Stage.FETCHING
-    result: say.Result | None = None
-    sent: int = 0
-
-
 @dataclass
 class Worker:
     """One client of one task's work units, over as many connections as it takes. Owned by its host alone.
@@ -91,8 +69,7 @@ class Worker:
     at_once: int = 1
     # What units are given back for while there are no slots.
     cause: say.Cause = "paused"
-    # By lease, in the order in which they came.
-    held: dict[int, Held] = field(default_factory=dict)
+    hand: Hand = field(default_factory=Hand)
     # Leases whose results are compared.
     waiting: frozenset[int] = frozenset()
     counted: int = 0
@@ -105,6 +82,11 @@ class Worker:
     reason: str | None = None
 
     @property
+    def held(self) -> Mapping[int, Held]:
+        """Units in hand by lease, in the order in which they came, to look at."""
+        return self.hand.held
+
+    @property
     def phase(self) -> Phase:
         if away := self.contact.away:
             return Phase(away)
@@ -112,7 +94,7 @@ class Worker:
             return Phase.LOADING
         if self.board is not None and self.board.phase == "finished":
             return Phase.FINISHED
-        stages = {one.stage for one in self.held.values()}
+        stages = self.hand.stages
         if Stage.TRAINING in stages:
             return Phase.TRAINING
         if stages & {Stage.FETCHING, Stage.QUEUED}:
@@ -178,7 +160,7 @@ class Worker:
         released = self._give_back("stopping")
         farewell: list[Effect] = [Send(Leave())] if self.contact.is_open else []
         self.contact = self.contact.closed()
-        return [*released, *farewell, Close(), *self._forget_all()]
+        return [*released, *farewell, Close(), *self.hand.forget_all()]
 
     def _loaded(self, ready: Ready) -> list[Effect]:
         if self.bundle is None or self.ready is not None or self.enlist is None:
@@ -187,19 +169,14 @@ class Worker:
         return [*self._say(ready), *self._say(say.Want(slots=self.slots))]
 
     def _fetched(self, lease: int) -> list[Effect]:
-        held = self.held.get(lease)
-        if held is None or held.stage is not Stage.FETCHING or self.enlist is None:
+        if self.enlist is None or (unit := self.hand.fetched(lease)) is None:
             return []
-        mine = held.unit.shard.sha256
+        mine = unit.shard.sha256
         others = [one for one in self.enlist.shards if one != mine]
         self.enlist = replace(self.enlist, shards=[*others, mine][-say.MOST_HELD :])
-        self.held[lease] = dataclasses.replace(held, stage=Stage.QUEUED)
         return self._advance()
 
     def _trained(self, event: Trained) -> list[Effect]:
-        held = self.held.get(event.lease)
-        if held is None or held.stage is not Stage.TRAINING:
-            return []
         result = say.Result(
             lease=event.lease,
             examples=event.examples,
@@ -208,8 +185,7 @@ class Worker:
             sums=event.sums,
             size=event.size,
         )
-        self.held[event.lease] = dataclasses.replace(held, stage=Stage.SENDING, result=result)
-        return [*self._say(result), *self._advance()]
+        return [*self._say(result), *self._advance()] if self.hand.trained(result) else []
 
     def _wind_down(self, cause: say.Cause) -> list[Effect]:
         self.slots, self.cause = 0, cause
@@ -228,14 +204,14 @@ class Worker:
                 return self._enlisted(bundle)
             case Closing(), Link.GREETED | Link.OPEN:
                 self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
-                return [Close(), *self._forget_all()] if self.contact.is_closed else []
+                return [Close(), *self.hand.forget_all()] if self.contact.is_closed else []
             case say.Unit(), Link.OPEN:
                 return self._unit(frame)
             case say.Drop(lease=lease), Link.OPEN:
-                dropped = self._has_no_result(lease)
-                return [*self._forget(lease), *self._advance()] if dropped else []
+                dropped = self.hand.lacks_result(lease)
+                return [*self.hand.forget(lease), *self._advance()] if dropped else []
             case Credit(round=lease, until=until), Link.OPEN:
-                return self._credit(lease, until)
+                return self.hand.send(lease, until)
             case say.Taken(lease=lease, waits=waits), Link.OPEN:
                 return self._taken(lease, waits)
             case say.Counted(lease=lease, examples=examples, blended=blended), Link.OPEN:
@@ -253,7 +229,7 @@ class Worker:
                 self.standing = frame
             case say.Board(), Link.OPEN:
                 self.board = frame
-                return self._forget_all() if frame.phase == "finished" else []
+                return self.hand.forget_all() if frame.phase == "finished" else []
         return []
 
     def _enlisted(self, bundle: str) -> list[Effect]:
@@ -261,86 +237,49 @@ class Worker:
         if self.bundle != bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.bundle, self.ready = bundle, None
-            return [*self._forget_all(), Load(bundle)]
+            return [*self.hand.forget_all(), Load(bundle)]
         if self.ready is None:
             return []
         effects = [*self._say(self.ready), *self._say(say.Want(slots=self.slots))]
-        for lease, one in self.held.items():
-            if one.result is not None:
-                self.held[lease] = dataclasses.replace(one, sent=0)
-                effects += self._say(one.result)
+        for result in self.hand.send_anew():
+            effects += self._say(result)
         return effects
 
     def _unit(self, unit: say.Unit) -> list[Effect]:
         if self.ready is None:
             return []
-        mine = self.held.get(unit.lease)
-        if mine and replace(mine.unit, seconds=unit.seconds) == unit:
+        if self.hand.has(unit):
             # The server repeats it after a reconnection; the work in hand is the one it asks for.
             return []
-        forgotten = self._forget(unit.lease)
+        forgotten = self.hand.forget(unit.lease)
         self.idle = None
         if not self.slots or len(self.held) >= say.MOST_SLOTS:
             return [*forgotten, *self._say(say.Release(lease=unit.lease, cause=self.cause)), *self._advance()]
-        self.held[unit.lease] = Held(unit)
-        return [*forgotten, Fetch(unit), *self._advance()]
-
-    def _credit(self, lease: int, granted: int) -> list[Effect]:
-        held = self.held.get(lease)
-        if held is None or held.result is None:
-            return []
-        start, until = held.sent, min(granted, held.result.size)
-        if until <= start:
-            return []
-        self.held[lease] = dataclasses.replace(held, sent=until)
-        return [SendChunks(lease, start, until)]
+        return [*forgotten, *self.hand.take(unit), *self._advance()]
 
     def _taken(self, lease: int, waits: bool) -> list[Effect]:
-        held = self.held.get(lease)
-        if held is None or held.result is None:
+        if not self.hand.has_result(lease):
             return []
         if waits:
             self.waiting |= {lease}
-        return self._forget(lease)
+        return self.hand.forget(lease)
 
     def _decided(self, lease: int) -> list[Effect]:
         """Whether the result counts is known."""
         self.waiting -= {lease}
-        return [*self._forget(lease), *self._advance()]
+        return [*self.hand.forget(lease), *self._advance()]
 
     def _advance(self) -> list[Effect]:
-        """Begins to train what was fetched first, where there is a place."""
-        effects: list[Effect] = []
-        for lease, one in self.held.items():
-            if self._training >= self.at_once:
-                break
-            if one.stage is Stage.QUEUED:
-                self.held[lease] = dataclasses.replace(one, stage=Stage.TRAINING)
-                effects.append(Train(one.unit))
-        return effects
-
-    @property
-    def _training(self) -> int:
-        return sum(one.stage is Stage.TRAINING for one in self.held.values())
-
-    def _has_no_result(self, lease: int) -> bool:
-        held = self.held.get(lease)
-        return held is not None and held.result is None
+        return self.hand.begin(self.at_once)
 
     def _give_back(self, cause: say.Cause) -> list[Effect]:
         return [effect for lease in list(self.held) for effect in self._release(lease, cause)]
 
     def _release(self, lease: int, cause: say.Cause) -> list[Effect]:
         """Gives back what has no result. While the connection is lost, the server hears of it later."""
-        if not self._has_no_result(lease):
+        if not self.hand.lacks_result(lease):
             return []
-        return [*self._say(say.Release(lease=lease, cause=cause)), *self._forget(lease)]
-
-    def _forget(self, lease: int) -> list[Effect]:
-        return [Forget(lease)] if self.held.pop(lease, None) else []
-
-    def _forget_all(self) -> list[Effect]:
-        return [effect for lease in list(self.held) for effect in self._forget(lease)]
+        return [*self._say(say.Release(lease=lease, cause=cause)), *self.hand.forget(lease)]
 
     def _say(self, frame: say.UnitsToServer) -> list[Effect]:
         """To a server that knows that this client is ready; others hear it when they do."""

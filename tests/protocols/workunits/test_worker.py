@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.participant_events import Connect
-from backend.protocols.workunits.worker import Phase, Stage, Worker
+from backend.protocols.workunits.worker import Phase, Worker
 from backend.protocols.workunits.worker_events import (
     Effect,
     Event,
@@ -21,6 +21,7 @@ from backend.protocols.workunits.worker_events import (
     SendChunks,
     Train,
 )
+from backend.protocols.workunits.worker_hand import Stage
 from backend.wire.messages import Ready
 from backend.wire.units import Beat, Enlist, Release, Result, Want
 from tests.vectors import make_worker as stories
@@ -154,6 +155,19 @@ def test_a_place_is_never_empty_while_something_waits_for_it(events: list[Event]
                 assert machine.held[effect.unit.lease].stage is not Stage.FETCHING
         stages = Counter(held.stage for held in machine.held.values())
         assert not stages[Stage.QUEUED] or stages[Stage.TRAINING] >= machine.at_once
+
+
+@given(CHAOS)
+def test_what_is_in_hand_never_goes_back_a_stage(events: list[Event]) -> None:
+    order = list(Stage)
+    machine = Worker()
+    for one in events:
+        before = {lease: held.stage for lease, held in machine.held.items()}
+        for effect in machine.handle(one):
+            if isinstance(effect, Forget):
+                before.pop(effect.lease)
+        for lease, stage in before.items():
+            assert order.index(machine.held[lease].stage) >= order.index(stage)
 
 
 @given(CHAOS)

@@ -29,6 +29,7 @@ import {
 import type { Ready } from "./participant-events";
 import { reducer, type Step as StepOf } from "./reducer";
 import type { Board, Effect, Enlist, Event, IdleCause, Result, Standing, Unit } from "./worker-events";
+import * as inHand from "./worker-hand";
 
 /**
  * What the client does, in the word that its page explains. `resting`: it holds nothing and wants nothing; `waiting`: the
@@ -46,19 +47,6 @@ export type Phase =
   | "uploading"
   | "finished";
 
-/** How far one unit is. `queued`: fetched, until a place to train is free. */
-export type Stage = "fetching" | "queued" | "training" | "sending";
-
-/** A unit in hand. */
-export interface Held {
-  readonly unit: Unit;
-  readonly stage: Stage;
-  /** There once it is `sending`. */
-  readonly result: Result | null;
-  /** Bytes of it handed to `send_chunks` on this connection. */
-  readonly sent: number;
-}
-
 /** One client of one task's work units, over as many connections as it takes. */
 export interface State extends Contacting {
   readonly enlist: Enlist | null;
@@ -68,8 +56,7 @@ export interface State extends Contacting {
   readonly atOnce: number;
   /** What units are given back for while there are no slots. */
   readonly cause: Cause;
-  /** In the order in which they came. */
-  readonly held: readonly Held[];
+  readonly held: inHand.Hand;
   /** Leases whose results are compared. */
   readonly waiting: readonly number[];
   readonly counted: number;
@@ -143,7 +130,7 @@ export function handle(state: State, event: Event): Step {
       return chain(state, (now) => release(now, event.lease, event.cause), advance);
     case "pulse": {
       const { lease, steps } = event;
-      return find(state, lease) ? say(state, { type: "beat", lease, steps }) : step(state);
+      return inHand.find(state.held, lease) ? say(state, { type: "beat", lease, steps }) : step(state);
     }
     case "give_back":
       return giveBack({ ...state, cause: event.cause }, event.cause);
@@ -163,18 +150,16 @@ function loaded(state: State, ready: Ready): Step {
 }
 
 function fetched(state: State, lease: number): Step {
-  const held = find(state, lease);
-  if (held?.stage !== "fetching" || state.enlist === null) return step(state);
-  const mine = held.unit.shard.sha256;
+  const held = inHand.fetched(state.held, lease);
+  const mine = inHand.find(state.held, lease)?.unit.shard.sha256;
+  if (held === null || mine === undefined || state.enlist === null) return step(state);
   const shards = [...state.enlist.shards.filter((one) => one !== mine), mine].slice(-MOST_HELD);
-  const queued = put({ ...state, enlist: { ...state.enlist, shards } }, { ...held, stage: "queued" });
-  return advance(queued);
+  return advance({ ...state, held, enlist: { ...state.enlist, shards } });
 }
 
 function trained(state: State, result: Result): Step {
-  const held = find(state, result.lease);
-  if (held?.stage !== "training") return step(state);
-  return chain(put(state, { ...held, stage: "sending", result }), (now) => say(now, result), advance);
+  const held = inHand.trained(state.held, result);
+  return held ? chain({ ...state, held }, (now) => say(now, result), advance) : step(state);
 }
 
 function windDown(state: State, cause: Cause): Step {
@@ -197,11 +182,11 @@ function frame(state: State, message: ServerToUnits): Step {
     case "unit":
       return unit(state, message);
     case "drop":
-      return hasNoResult(state, message.lease)
+      return inHand.lacksResult(state.held, message.lease)
         ? chain(state, (now) => forget(now, message.lease), advance)
         : step(state);
     case "credit":
-      return credit(state, message.round, message.until);
+      return hold(state, inHand.send(state.held, message.round, message.until));
     case "taken":
       return taken(state, message);
     case "counted": {
@@ -233,7 +218,7 @@ function enlisted(state: State, { bundle }: UnitsFrameOf<"enlisted">): Step {
   }
   const { ready } = open;
   if (ready === null) return step(open);
-  const again = { ...open, held: open.held.map((one) => (one.result ? { ...one, sent: 0 } : one)) };
+  const again = { ...open, held: inHand.sendAnew(open.held) };
   const results = again.held.map(({ result }) => result).filter((result) => result !== null);
   return chain(
     again,
@@ -245,9 +230,8 @@ function enlisted(state: State, { bundle }: UnitsFrameOf<"enlisted">): Step {
 
 function unit(state: State, given: Unit): Step {
   if (state.ready === null) return step(state);
-  const mine = find(state, given.lease);
   // The server repeats it after a reconnection; the work in hand is the one it asks for.
-  if (mine && isSame(mine.unit, given)) return step(state);
+  if (inHand.has(state.held, given)) return step(state);
   return chain(
     { ...state, idle: null },
     (now) => forget(now, given.lease),
@@ -261,28 +245,11 @@ function take(state: State, unit: Unit): Step {
   if (state.slots === 0 || state.held.length >= MOST_SLOTS) {
     return say(state, { type: "release", lease, cause: state.cause });
   }
-  const held: Held = { unit, stage: "fetching", result: null, sent: 0 };
-  return step({ ...state, held: [...state.held, held] }, { type: "fetch", unit });
-}
-
-/** Whether both ask for the same work; the time that is left for it may differ. */
-function isSame(one: Unit, other: Unit): boolean {
-  const { shard, ...rest } = { ...one, seconds: other.seconds };
-  if (shard.sha256 !== other.shard.sha256 || shard.examples !== other.shard.examples) return false;
-  return (Object.keys(rest) as (keyof typeof rest)[]).every((key) => rest[key] === other[key]);
-}
-
-function credit(state: State, lease: number, granted: number): Step {
-  const held = find(state, lease);
-  if (!held?.result) return step(state);
-  const until = Math.min(granted, held.result.size);
-  if (until <= held.sent) return step(state);
-  const next = put(state, { ...held, sent: until });
-  return step(next, { type: "send_chunks", lease, from: held.sent, until });
+  return hold(state, inHand.take(state.held, unit));
 }
 
 function taken(state: State, { lease, waits }: UnitsFrameOf<"taken">): Step {
-  if (!find(state, lease)?.result) return step(state);
+  if (!inHand.find(state.held, lease)?.result) return step(state);
   const others = state.waiting.filter((one) => one !== lease);
   return forget({ ...state, waiting: waits ? [...others, lease] : state.waiting }, lease);
 }
@@ -293,30 +260,8 @@ function decided(state: State, lease: number): Step {
   return chain(next, (now) => forget(now, lease), advance);
 }
 
-/** Begins to train what was fetched first, where there is a place. */
 function advance(state: State): Step {
-  const training = state.held.filter(({ stage }) => stage === "training").length;
-  const free = Math.max(0, state.atOnce - training);
-  const begun = state.held.filter(({ stage }) => stage === "queued").slice(0, free);
-  return chain(
-    state,
-    ...begun.map((one) => (now: State) => {
-      return step(put(now, { ...one, stage: "training" }), { type: "train", unit: one.unit });
-    }),
-  );
-}
-
-function find(state: State, lease: number): Held | undefined {
-  return state.held.find(({ unit }) => unit.lease === lease);
-}
-
-function put(state: State, held: Held): State {
-  const { lease } = held.unit;
-  return { ...state, held: state.held.map((one) => (one.unit.lease === lease ? held : one)) };
-}
-
-function hasNoResult(state: State, lease: number): boolean {
-  return find(state, lease)?.result === null;
+  return hold(state, inHand.begin(state.held, state.atOnce));
 }
 
 function giveBack(state: State, cause: Cause): Step {
@@ -332,7 +277,7 @@ function giveBack(state: State, cause: Cause): Step {
 
 /** Gives back what has no result. While the connection is lost, the server hears of it later. */
 function release(state: State, lease: number, cause: Cause): Step {
-  if (!hasNoResult(state, lease)) return step(state);
+  if (!inHand.lacksResult(state.held, lease)) return step(state);
   return chain(
     state,
     (now) => say(now, { type: "release", lease, cause }),
@@ -341,20 +286,16 @@ function release(state: State, lease: number, cause: Cause): Step {
 }
 
 function forget(state: State, lease: number): Step {
-  if (!find(state, lease)) return step(state);
-  const held = state.held.filter(({ unit }) => unit.lease !== lease);
-  return step({ ...state, held }, { type: "forget", lease });
+  return hold(state, inHand.forget(state.held, lease));
 }
 
 function forgetAll(state: State): Step {
-  return chain(
-    state,
-    ...state.held.map(
-      ({ unit }) =>
-        (now: State) =>
-          forget(now, unit.lease),
-    ),
-  );
+  return hold(state, inHand.forgetAll(state.held));
+}
+
+/** What became of the units in hand is a step of the machine. */
+function hold(state: State, { state: held, effects }: StepOf<inHand.Hand, Effect>): Step {
+  return step({ ...state, held }, ...effects);
 }
 
 function sayWant(state: State): Step {
