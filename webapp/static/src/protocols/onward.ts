@@ -121,7 +121,7 @@ export class Onward {
 
   #linkedWith(client: string): Effects {
     this.survivors.up(client);
-    if (this.#called === null || this.#calls() === null || !this.survivors.believes(client)) return [];
+    if (this.#called === null || this.#calls() === null || !this.survivors.has(client)) return [];
     return this.#say(this.#call(), [client]);
   }
 
