@@ -2,20 +2,22 @@
 
 It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
 server is away. docs/decisions/0025-mesh.md has the protocol, allreduce.py what happens within a group;
-tests/vectors/mesh_member.json holds conversations that both languages replay.
+tests/vectors/mesh_member.json holds conversations that both languages replay. Its parts: contact.py has the
+connection, mesh_member_in_hand.py a round's work, exam.py what is measured, mesh_member_entry.py what a peer
+says of itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from msgspec.structs import replace
+from msgspec import structs
 
+from backend.protocols import mesh_member_entry as entry
 from backend.protocols.contact import Contact, Link
 from backend.protocols.exam import Exam
 from backend.protocols.mesh_member_events import (
-    AbortAveraging,
     Agreed,
     Average,
     Averaged,
@@ -29,8 +31,8 @@ from backend.protocols.mesh_member_events import (
     Start,
     Trained,
 )
+from backend.protocols.mesh_member_in_hand import InHand
 from backend.protocols.participant_events import (
-    AbortTraining,
     Close,
     Connected,
     Disconnected,
@@ -71,11 +73,7 @@ class Phase(StrEnum):
 
 @dataclass
 class MeshMember:
-    """One peer of one task's mesh: owns what it trains, averages and reports.
-
-    `plan` is in hand until its round is over, `group` from its order to its result, and `report` is that
-    result until the server needs no repetition of it.
-    """
+    """One peer of one task's mesh: owns what it trains, averages and reports."""
 
     contact: Contact = field(default_factory=Contact)
     enter: say.Enter | None = None
@@ -83,10 +81,7 @@ class MeshMember:
     ready: Ready | None = None
     # Whether this connection's server knows that: in a group it waits until that has ended.
     said_ready: bool = False
-    plan: Train | None = None
-    trained: say.Trained | None = None
-    group: say.Group | None = None
-    report: say.Averaged | say.Failed | None = None
+    in_hand: InHand = field(default_factory=InHand)
     exam: Exam = field(default_factory=Exam)
     # Whether that is what the peers agreed on without the server: then it is nothing to the server.
     by_peers: bool = False
@@ -103,25 +98,16 @@ class MeshMember:
             return Phase.LOADING
         if self.finished:
             return Phase.FINISHED
-        if self.group is not None:
+        if self.in_hand.group is not None:
             return Phase.AVERAGING
-        if self._is_at_work:
-            return Phase.TRAINED if self.trained else Phase.TRAINING
+        if self.in_hand.is_work:
+            return Phase.TRAINED if self.in_hand.trained else Phase.TRAINING
         return Phase.EVALUATING if self.exam.is_measuring else Phase.WAITING
 
     @property
     def _goes_on(self) -> bool:
         """Whether it works at what the peers agreed on."""
-        return self.by_peers and (self._is_at_work or self.exam.is_measuring)
-
-    @property
-    def _is_at_work(self) -> bool:
-        return self.group is not None or (self.plan is not None and self.report is None)
-
-    @property
-    def busy(self) -> bool:
-        """Whether it trains or averages now."""
-        return self._is_at_work and (self.trained is None or self.group is not None)
+        return self.by_peers and (self.in_hand.is_work or self.exam.is_measuring)
 
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
@@ -163,7 +149,7 @@ class MeshMember:
             return []
         self.contact = self.contact.greeted()
         if self.ready:
-            self.enter = replace(self.enter, backend=self.ready.backend)
+            self.enter = structs.replace(self.enter, backend=self.ready.backend)
         return [Send(self.enter)]
 
     def _disconnected(self, random: float) -> list[Effect]:
@@ -186,30 +172,20 @@ class MeshMember:
         return self._say_ready()
 
     def _trained(self, event: Trained) -> list[Effect]:
-        plan = self.plan
-        if plan is None or self.trained is not None or event.round != plan.round:
+        report = self.in_hand.told_of(event)
+        if report is None:
             return []
-        self.trained = say.Trained(
-            round=event.round,
-            base=plan.weights,
-            examples=event.examples,
-            steps=event.steps,
-            loss=event.loss,
-            sums=event.sums,
-        )
-        if self.enter and self.enter.holds != plan.weights:
-            # A newcomer's, fetched for this plan: it can hand them on.
-            self.enter = replace(
-                self.enter, round=max(0, plan.round - 1), holds=plan.weights, certificate=None
-            )
-        return self._say(self.trained)
+        self.in_hand = replace(self.in_hand, trained=report)
+        if self.enter:
+            self.enter = entry.fetched(self.enter, report)
+        return self._say(report)
 
     def _averaged(self, event: Averaged) -> list[Effect]:
-        if not self._in_hand(event.round, event.group):
+        if not self.in_hand.is_of(event):
             return []
         self.averaged += 1
         if self.enter:
-            self.enter = replace(self.enter, round=event.round, holds=event.weights, certificate=None)
+            self.enter = entry.averaged(self.enter, event)
         return self._reported(
             say.Averaged(
                 round=event.round,
@@ -223,24 +199,21 @@ class MeshMember:
         )
 
     def _failed(self, event: Failed) -> list[Effect]:
-        if not self._in_hand(event.round, event.group):
+        if not self.in_hand.is_of(event):
             return []
         self.failed += 1
         self.reason = event.reason
         return self._reported(say.Failed(round=event.round, group=event.group, reason=event.reason))
 
-    def _in_hand(self, number: int, group: int) -> bool:
-        return self.group is not None and (self.group.round, self.group.group) == (number, group)
-
     def _reported(self, report: say.Averaged | say.Failed) -> list[Effect]:
-        self.group, self.report = None, report
+        self.in_hand = replace(self.in_hand, group=None, report=report)
         self.by_peers = self.by_peers and not self.contact.is_open
         # In this order: with the report the server knows what this peer holds before it makes new plans.
         return [*self._say(report), *self._greet()]
 
     def _certified(self, certificate: say.Certificate) -> list[Effect]:
-        if self.enter and self.enter.holds == certificate.weights:
-            self.enter = replace(self.enter, certificate=certificate)
+        if self.enter:
+            self.enter = entry.certified(self.enter, certificate)
         return []
 
     def _measured(self, event: Measured) -> list[Effect]:
@@ -306,15 +279,16 @@ class MeshMember:
         self.contact = self.contact.welcomed()
         if known is None or known.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
-            self.ready = None
-            self._forget_foreign(frame.bundle)
-            self.by_peers = False
+            self.ready, self.by_peers = None, False
+            if self.enter:
+                self.enter = entry.without_foreign(self.enter, frame.bundle)
             return [*self._forget_all(), Load(frame.bundle)]
-        if self.ready is None or self.group is not None:
+        if self.ready is None or self.in_hand.group is not None:
             return []
         aborted = self._forget_agreed()
-        reported: list[Effect] = [Send(self.report)] if self.report else []
-        waiting = self.trained if self.report is None else None
+        report = self.in_hand.report
+        reported: list[Effect] = [Send(report)] if report else []
+        waiting = None if report else self.in_hand.trained
         said = (Send(one) for one in (waiting, self.exam.evaluation) if one)
         return [*aborted, *reported, *self._say_ready(), *said]
 
@@ -323,39 +297,32 @@ class MeshMember:
         if not self.by_peers:
             return []
         self.by_peers = False
-        return [*([] if self.report else self._forget_round()), *self._forget_exam()]
-
-    def _forget_foreign(self, bundle: str) -> None:
-        """Weights of another bundle are of no use; without a certificate nobody knows whose they are."""
-        certificate = self.enter.certificate if self.enter else None
-        if self.enter and (certificate is None or certificate.bundle != bundle):
-            self.enter = replace(self.enter, round=0, holds=None, certificate=None)
+        return [*([] if self.in_hand.report else self._forget_round()), *self._forget_exam()]
 
     def _train(self, plan: Train) -> list[Effect]:
         if self.ready is None:
             return []
-        mine = self.plan
-        same = mine and (mine.round, mine.weights, mine.seed) == (plan.round, plan.weights, plan.seed)
-        if same and self.report is None:
+        if self.in_hand.repeats(plan):
             # The server repeats the plan after a reconnection; the work in hand is the one it asks for. One
             # that was restarted opens the round only now, and has passed over what was said on entering.
-            return self._say(self.trained) if self.trained and self.group is None else []
+            waiting = self.in_hand.trained if self.in_hand.group is None else None
+            return self._say(waiting) if waiting else []
         aborted = self._forget_all()
-        self.plan, self.finished = plan, False
+        self.in_hand, self.finished = InHand(plan), False
         return [*aborted, StartTraining(plan)]
 
     def _group(self, order: say.Group) -> list[Effect]:
         """An order counts once, for what was trained, and only for a group that this peer is in."""
-        if self.trained is None or self.trained.round != order.round or self.report is not None:
+        if self.entered is None or self.entered.client not in order.members:
             return []
-        if self.group is not None or self.entered is None or self.entered.client not in order.members:
+        if not self.in_hand.awaits(order):
             return []
-        self.group = order
+        self.in_hand = replace(self.in_hand, group=order)
         return [Average(order)]
 
     def _evaluate(self, exam: Evaluate) -> list[Effect]:
         """Training and averaging come first: who does either says nothing."""
-        if self.ready is None or (self.plan and self.report is None):
+        if self.ready is None or (self.in_hand.plan and self.in_hand.report is None):
             return []
         if self.exam.is_of(exam):
             # Repeated after a reconnection, like a plan.
@@ -368,19 +335,16 @@ class MeshMember:
 
         A group goes on to its own end. Who had not come to one must say that it is ready for the next round.
         """
-        if self.plan is None or self.plan.round > number or self.group is not None:
+        plan = self.in_hand.plan
+        if plan is None or plan.round > number or self.in_hand.group is not None:
             return []
-        late = self.report is None
+        late = self.in_hand.report is None
         aborted = self._forget_round()
         return [*aborted, *self._say_ready()] if late else aborted
 
     def _forget_round(self) -> list[Effect]:
-        training = self.plan is not None and self.trained is None
-        averaging = self.group is not None
-        self.plan = self.trained = self.group = self.report = None
-        if training:
-            return [AbortTraining()]
-        return [AbortAveraging()] if averaging else []
+        left, self.in_hand = self.in_hand, InHand()
+        return [*left.aborted()]
 
     def _forget_exam(self, until: int | None = None) -> list[Effect]:
         self.exam, aborted = self.exam.forgotten(until)

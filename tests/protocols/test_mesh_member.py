@@ -88,11 +88,11 @@ def test_training_and_averaging_never_go_on_beside_each_other(events: list[Event
     at_work: list[str] = []
     machine = MeshMember()
     for one in events:
-        trained, group = machine.trained, machine.group
+        trained, group = machine.in_hand.trained, machine.in_hand.group
         effects = machine.handle(one)
-        if machine.trained is not None and machine.trained is not trained:
+        if machine.in_hand.trained is not None and machine.in_hand.trained is not trained:
             at_work.remove("training")  # It ended by itself.
-        if group is not None and machine.group is None and machine.report is not None:
+        if group is not None and machine.in_hand.group is None and machine.in_hand.report is not None:
             at_work.remove("averaging")
         for effect in effects:
             match effect:
@@ -120,7 +120,7 @@ def test_a_server_hears_reports_and_readiness_before_all_else_and_neither_within
             if isinstance(effect, Send) and not isinstance(effect.frame, say.Enter | Leave):
                 assert "ready" in heard or isinstance(effect.frame, Ready | say.Averaged | say.Failed)
                 heard.append(effect.frame.__struct_config__.tag)  # type: ignore[arg-type] # a word
-                assert machine.group is None
+                assert machine.in_hand.group is None
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))
@@ -129,7 +129,7 @@ def test_a_group_is_averaged_in_only_by_a_member_that_trained_for_its_round(even
     for one in events:
         for effect in machine.handle(one):
             if isinstance(effect, Average):
-                assert machine.trained
-                assert machine.trained.round == effect.group.round
+                assert machine.in_hand.trained
+                assert machine.in_hand.trained.round == effect.group.round
                 assert machine.entered
                 assert machine.entered.client in effect.group.members

@@ -49,9 +49,9 @@ class GoingOn:
             case to.Frame(frame):
                 self.happened(onward.Told(frame))
             case Disconnected():
-                self.happened(onward.Deserted(member.busy))
-            case to.Trained() if member.trained is not None:
-                self.happened(onward.Trained(member.trained))
+                self.happened(onward.Deserted(member.in_hand.is_busy))
+            case to.Trained() if member.in_hand.trained is not None:
+                self.happened(onward.Trained(member.in_hand.trained))
             case to.Averaged(weights=weights) if group is not None:
                 self.happened(onward.Averaged(group, weights))
             case to.Failed():

@@ -157,7 +157,7 @@ class MeshSession:
 
     def handle(self, event: to.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
-        group = self.machine.group
+        group = self.machine.in_hand.group
         for effect in self.machine.handle(event):
             self._perform(effect)
         self._going_on.noticed(event, self.machine, group)
@@ -169,7 +169,8 @@ class MeshSession:
             case to.Certified(certificate):
                 if content := self._holdings.find(certificate.weights):
                     self._stay.spawn(asyncio.to_thread(self._visit.write, Visit(certificate, content)))
-        self._stay.rests(self.machine.plan is None or self.machine.report is not None)
+        in_hand = self.machine.in_hand
+        self._stay.rests(in_hand.plan is None or in_hand.report is not None)
 
     def _perform(self, effect: to.Effect) -> None:
         match effect:

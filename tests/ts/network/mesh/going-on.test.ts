@@ -61,8 +61,8 @@ test("two pages follow a Python peer, one measures, and who reaches the server t
   expect(led).toMatchObject({ survivors: [0, 1, 2], fraction: 1 });
   const found = { type: "evaluation", round: 1, version: 1, examples: 40, loss: 0.75, sums: [] };
   for (const { state, goingOn } of pages) {
-    expect(state.plan?.round).toBe(2);
-    expect(state.report?.group).toBeGreaterThanOrEqual(2 ** 40);
+    expect(state.inHand.plan?.round).toBe(2);
+    expect(state.inHand.report?.group).toBeGreaterThanOrEqual(2 ** 40);
     expect(state.enter).toMatchObject({ round: 2, holds: led.sha256 });
     expect(goingOn.view.finding).toEqual({ client: ONE, found });
   }

@@ -105,7 +105,7 @@ export class OnwardPage {
   }
 
   dispatch(event: Event): void {
-    const { group } = this.state;
+    const { group } = this.state.inHand;
     const { state, effects } = handle(this.state, event);
     this.state = state;
     // What the server asked for is over.

@@ -4,6 +4,7 @@ import { meshStatus } from "../../../../webapp/static/src/page/mesh/status";
 import { dotsOf, linesOf, rowsOf, speedOf, summaryOf } from "../../../../webapp/static/src/page/mesh/view";
 import { type Link, NO_CONTACT } from "../../../../webapp/static/src/protocols/contact";
 import { INITIAL, type State } from "../../../../webapp/static/src/protocols/mesh-member";
+import { type InHand, NOTHING } from "../../../../webapp/static/src/protocols/mesh-member-in-hand";
 import type { GroupOrder } from "../../../../webapp/static/src/shared/wire-mesh";
 
 const ME = "00000000000000aa";
@@ -48,6 +49,7 @@ const member = (client: string) => ({
   holds: null,
 });
 const at = (link: Link) => ({ contact: { ...NO_CONTACT, link } });
+const inHand = (parts: Partial<InHand>) => ({ inHand: { ...NOTHING, ...parts } });
 const link = (client: string, way: "webrtc" | "relay" | null) => ({
   client,
   way,
@@ -86,15 +88,18 @@ describe("What happens, in words", () => {
   });
 
   test("while averaging it says through whom the bytes go", () => {
-    const relayed = meshStatus(view({ group: order }), 0);
+    const relayed = meshStatus(view(inHand({ group: order })), 0);
     expect(relayed.line).toBe("Averaging with 2 others");
     expect(relayed.hint).toContain("With 1 other through the server, sealed");
-    const direct = meshStatus(view({ group: order }, { links: [link(BO, "webrtc"), link(CY, "webrtc")] }), 0);
+    const direct = meshStatus(
+      view(inHand({ group: order }), { links: [link(BO, "webrtc"), link(CY, "webrtc")] }),
+      0,
+    );
     expect(direct.hint).toContain("from device to device");
   });
 
   test("a group goes on while the server is away", () => {
-    const away = meshStatus(view({ ...at("lost"), group: order }, { retryAt: 2000 }), 0);
+    const away = meshStatus(view({ ...at("lost"), ...inHand({ group: order }) }, { retryAt: 2000 }), 0);
     expect(away.line).toBe("Server away: trying again in 2 s");
     expect(away.hint).toBe("Your group goes on without it: 1 direct link to others stands.");
   });
@@ -113,18 +118,19 @@ describe("What happens, in words", () => {
   test("a round of the peers says that it is one, and who measured the last", () => {
     const found = { type: "evaluation" as const, round: 4, version: 3, examples: 40, loss: 0.75, sums: [] };
     const onward = { company: [BO, CY], finding: { client: BO, found } };
-    const machine = { ...at("lost"), byPeers: true, plan: { round: 5 } as State["plan"] };
+    const plan = { round: 5 } as InHand["plan"];
+    const machine = { ...at("lost"), byPeers: true, ...inHand({ plan }) };
     const measured = "Participant 0000 measured the weights of round 4: loss 0.75 on 40 examples.";
     const training = meshStatus(view(machine, { onward }), 0);
     expect([training.line, training.hint]).toEqual([
       "Training: fetching weights and examples",
       `Round 5, without the server. ${measured}`,
     ]);
-    const trained = { ...machine, trained: {} as State["trained"] };
-    expect(meshStatus(view(trained), 0).hint).toBe(
+    const done = { plan, trained: {} as InHand["trained"] };
+    expect(meshStatus(view({ ...machine, ...inHand(done) }), 0).hint).toBe(
       "Round 5, without the server. The peer that leads it says soon with whom you average.",
     );
-    expect(meshStatus(view({ ...trained, group: order }), 0)).toMatchObject({
+    expect(meshStatus(view({ ...machine, ...inHand({ ...done, group: order }) }), 0)).toMatchObject({
       line: "Averaging with 2 others",
       hint: "Round 5, without the server.",
     });
@@ -179,7 +185,7 @@ describe("What is drawn", () => {
   });
 
   test("members of the group are marked, and so is this device", () => {
-    const dots = dotsOf(view({ group: { ...order, members: [ME, BO] } }));
+    const dots = dotsOf(view(inHand({ group: { ...order, members: [ME, BO] } })));
     expect(dots.map(({ mine, grouped }) => [mine, grouped])).toEqual([
       [true, true],
       [false, true],

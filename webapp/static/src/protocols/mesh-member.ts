@@ -3,7 +3,8 @@
  *
  * It trains by the server's plans, averages in the groups that the server names, and goes on with both while the server is
  * away. The host (network/mesh/session.ts) performs the effects in order and reports events; tests/vectors/mesh_member.json
- * holds conversations that both languages replay.
+ * holds conversations that both languages replay. Its parts: contact.ts has the connection, mesh-member-in-hand.ts a round's
+ * work, exam.ts what is measured, mesh-member-entry.ts what a peer says of itself.
  */
 
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../shared/wire-mesh";
@@ -21,16 +22,9 @@ import {
   welcomed,
 } from "./contact";
 import { type Exam, examine, forgetExam, isMeasuring, measured, NO_EXAM } from "./exam";
-import type {
-  Agreement,
-  Averaged,
-  Effect,
-  Enter,
-  Entered,
-  Event,
-  Failed,
-  Trained,
-} from "./mesh-member-events";
+import * as entry from "./mesh-member-entry";
+import type { Agreement, Averaged, Effect, Enter, Entered, Event, Failed } from "./mesh-member-events";
+import { aborted, awaits, type InHand, isOf, isWork, NOTHING, repeats, toldOf } from "./mesh-member-in-hand";
 import type { Evaluate, Ready, Train } from "./participant-events";
 import { reducer, type Step as StepOf } from "./reducer";
 
@@ -54,13 +48,7 @@ export interface State extends Contacting {
   readonly ready: Ready | null;
   /** Whether this connection's server knows that: in a group it waits until that has ended. */
   readonly saidReady: boolean;
-  /** In hand until its round is over. */
-  readonly plan: Train | null;
-  readonly trained: Trained | null;
-  /** From its order to its result. */
-  readonly group: GroupOrder | null;
-  /** That result, until the server needs no repetition of it. */
-  readonly report: Averaged | Failed | null;
+  readonly inHand: InHand;
   readonly exam: Exam;
   /** Whether that is what the peers agreed on without the server: then it is nothing to the server. */
   readonly byPeers: boolean;
@@ -76,10 +64,7 @@ export const INITIAL: State = {
   entered: null,
   ready: null,
   saidReady: false,
-  plan: null,
-  trained: null,
-  group: null,
-  report: null,
+  inHand: NOTHING,
   exam: NO_EXAM,
   byPeers: false,
   finished: false,
@@ -94,7 +79,7 @@ const { step, chain } = reducer<State, Effect>();
 export function phase(state: State): Phase {
   const without = away(state.contact);
   // What the peers agreed on goes on without the server.
-  const goesOn = state.byPeers && (isAtWork(state) || isMeasuring(state.exam));
+  const goesOn = state.byPeers && (isWork(state.inHand) || isMeasuring(state.exam));
   return without === null || (without !== "stopped" && goesOn) ? work(state) : without;
 }
 
@@ -102,18 +87,9 @@ export function phase(state: State): Phase {
 export function work(state: State): Phase {
   if (state.ready === null) return "loading";
   if (state.finished) return "finished";
-  if (state.group !== null) return "averaging";
-  if (isAtWork(state)) return state.trained ? "trained" : "training";
+  if (state.inHand.group !== null) return "averaging";
+  if (isWork(state.inHand)) return state.inHand.trained ? "trained" : "training";
   return isMeasuring(state.exam) ? "evaluating" : "waiting";
-}
-
-function isAtWork({ group, plan, report }: State): boolean {
-  return group !== null || (plan !== null && report === null);
-}
-
-/** Whether it trains or averages now. */
-export function isBusy(state: State): boolean {
-  return isAtWork(state) && (state.trained === null || state.group !== null);
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
@@ -157,36 +133,28 @@ function loaded(state: State, ready: Ready): Step {
   return sayReady({ ...state, ready });
 }
 
-function trained(state: State, event: Omit<Trained, "base">): Step {
-  const { plan, enter } = state;
-  if (plan === null || state.trained !== null || event.round !== plan.round) return step(state);
-  const report: Trained = { ...event, base: plan.weights };
-  // What a newcomer fetched for its plan it can hand on.
-  const fetched = { round: Math.max(0, plan.round - 1), holds: plan.weights, certificate: null };
-  const next = enter && enter.holds !== plan.weights ? { ...enter, ...fetched } : enter;
-  return say({ ...state, trained: report, enter: next }, report);
+function trained(state: State, event: Extract<Event, { type: "trained" }>): Step {
+  const report = toldOf(state.inHand, event);
+  if (report === null) return step(state);
+  const enter = state.enter && entry.fetched(state.enter, report);
+  return say({ ...state, inHand: { ...state.inHand, trained: report }, enter }, report);
 }
 
 function averaged(state: State, event: Averaged): Step {
-  if (!inHand(state, event)) return step(state);
-  const holding = { round: event.round, holds: event.weights, certificate: null };
-  const enter = state.enter && { ...state.enter, ...holding };
+  if (!isOf(state.inHand, event)) return step(state);
+  const enter = state.enter && entry.averaged(state.enter, event);
   return reported({ ...state, averaged: state.averaged + 1, enter }, event);
 }
 
 function failed(state: State, event: Failed): Step {
-  if (!inHand(state, event)) return step(state);
+  if (!isOf(state.inHand, event)) return step(state);
   return reported({ ...state, failed: state.failed + 1, reason: event.reason }, event);
-}
-
-function inHand({ group }: State, { round, group: number }: Averaged | Failed): boolean {
-  return group !== null && group.round === round && group.group === number;
 }
 
 function reported(state: State, report: Averaged | Failed): Step {
   const byPeers = state.byPeers && state.contact.link !== "open";
   return chain(
-    { ...state, group: null, report, byPeers },
+    { ...state, inHand: { ...state.inHand, group: null, report }, byPeers },
     // In this order: with the report the server knows what this peer holds before it makes new plans.
     (now) => say(now, report),
     (now) => (now.saidReady ? step(now) : sayReady(now)),
@@ -194,8 +162,7 @@ function reported(state: State, report: Averaged | Failed): Step {
 }
 
 function certified(state: State, certificate: Certificate): Step {
-  const { enter } = state;
-  return step(enter?.holds === certificate.weights ? { ...state, enter: { ...enter, certificate } } : state);
+  return step(state.enter ? { ...state, enter: entry.certified(state.enter, certificate) } : state);
 }
 
 function sayReady(state: State): Step {
@@ -267,7 +234,7 @@ function forgetAgreed(state: State): Step {
   const next = { ...state, byPeers: false };
   return chain(
     next,
-    (now) => (now.report === null ? forgetRound(now) : step(now)),
+    (now) => (now.inHand.report === null ? forgetRound(now) : step(now)),
     (now) => forgetExam(now),
   );
 }
@@ -276,49 +243,44 @@ function entered(state: State, message: Entered): Step {
   const open = welcomed({ ...state, entered: message });
   if (state.entered?.bundle !== message.bundle) {
     // The first visit, or the task's model was converted again while we were away.
-    const forgotten = forgetAll(withoutForeign({ ...open, ready: null, byPeers: false }, message.bundle));
+    const enter = open.enter && entry.withoutForeign(open.enter, message.bundle);
+    const forgotten = forgetAll({ ...open, enter, ready: null, byPeers: false });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle: message.bundle });
   }
-  if (open.ready === null || open.group !== null) return step(open);
+  if (open.ready === null || open.inHand.group !== null) return step(open);
   const saying = (...frames: (PeerToServer | null)[]) =>
     frames.filter((one) => one !== null).map((one) => (now: State) => say(now, one));
   const { state: known, effects } = forgetAgreed(open);
-  const waiting = known.report === null ? known.trained : null;
-  const said = chain(known, ...saying(known.report), sayReady, ...saying(waiting, known.exam.evaluation));
+  const { report, trained } = known.inHand;
+  const waiting = report === null ? trained : null;
+  const said = chain(known, ...saying(report), sayReady, ...saying(waiting, known.exam.evaluation));
   return step(said.state, ...effects, ...said.effects);
-}
-
-/** Weights of another bundle are of no use; without a certificate nobody knows whose they are. */
-function withoutForeign(state: State, bundle: string): State {
-  const { enter } = state;
-  if (enter === null || enter.certificate?.bundle === bundle) return state;
-  return { ...state, enter: { ...enter, round: 0, holds: null, certificate: null } };
 }
 
 function train(state: State, plan: Train): Step {
   if (state.ready === null) return step(state);
-  const mine = state.plan;
-  const same = mine?.round === plan.round && mine.weights === plan.weights && mine.seed === plan.seed;
-  if (same && state.report === null) {
+  const { trained, group } = state.inHand;
+  if (repeats(state.inHand, plan)) {
     // The server repeats the plan after a reconnection; the work in hand is the one it asks for. A server that was
     // restarted opens the round only now, and has passed over what was said on entering.
-    return state.trained && state.group === null ? say(state, state.trained) : step(state);
+    return trained && group === null ? say(state, trained) : step(state);
   }
-  return chain(state, forgetAll, (now) => step({ ...now, plan, finished: false }, { type: "train", plan }));
+  const begun = { inHand: { ...NOTHING, plan }, finished: false };
+  return chain(state, forgetAll, (now) => step({ ...now, ...begun }, { type: "train", plan }));
 }
 
 /** An order counts once, for what was trained, and only for a group that this peer is in. */
 function group(state: State, order: GroupOrder): Step {
   const { entered } = state;
-  if (state.trained?.round !== order.round || state.report !== null || state.group !== null)
-    return step(state);
+  if (!awaits(state.inHand, order)) return step(state);
   if (entered === null || !order.members.includes(entered.client)) return step(state);
-  return step({ ...state, group: order }, { type: "average", group: order });
+  return step({ ...state, inHand: { ...state.inHand, group: order } }, { type: "average", group: order });
 }
 
 /** Training and averaging come first: who does either says nothing. */
 function evaluate(state: State, order: Evaluate): Step {
-  if (state.ready === null || (state.plan !== null && state.report === null)) return step(state);
+  if (state.ready === null || (state.inHand.plan !== null && state.inHand.report === null))
+    return step(state);
   return examine(state, order);
 }
 
@@ -327,17 +289,14 @@ function evaluate(state: State, order: Evaluate): Step {
  * that it is ready for the next round.
  */
 function over(state: State, round: number): Step {
-  if (state.plan === null || state.plan.round > round || state.group !== null) return step(state);
-  const late = state.report === null;
+  const { plan, group, report } = state.inHand;
+  if (plan === null || plan.round > round || group !== null) return step(state);
+  const late = report === null;
   return chain(state, forgetRound, (now) => (late ? sayReady(now) : step(now)));
 }
 
 function forgetRound(state: State): Step {
-  const training = state.plan !== null && state.trained === null;
-  const averaging = state.group !== null;
-  const next = { ...state, plan: null, trained: null, group: null, report: null };
-  if (training) return step(next, { type: "abort_training" });
-  return averaging ? step(next, { type: "abort_averaging" }) : step(next);
+  return step({ ...state, inHand: NOTHING }, ...aborted(state.inHand));
 }
 
 function forgetAll(state: State): Step {

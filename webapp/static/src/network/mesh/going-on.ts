@@ -1,7 +1,8 @@
 /** Rounds without the server: performs what the machine of them decides, over links. Owns that machine. */
 
-import { isBusy, type State } from "../../protocols/mesh-member";
+import type { State } from "../../protocols/mesh-member";
 import type { Event as MemberEvent } from "../../protocols/mesh-member-events";
+import { isBusy } from "../../protocols/mesh-member-in-hand";
 import { Onward } from "../../protocols/onward";
 import type { Effect, Event } from "../../protocols/onward-events";
 import type { Evaluation } from "../../protocols/participant-events";
@@ -56,7 +57,7 @@ export class GoingOn {
 
   /** Another peer said something of such rounds. */
   heard(client: string, frame: OnwardFrame): void {
-    if (frame.type === "evaluation" && this.#machine.survivors.believes(client)) this.#found(client, frame);
+    if (frame.type === "evaluation" && this.#machine.survivors.has(client)) this.#found(client, frame);
     this.happened({ type: "heard", client, frame });
   }
 
@@ -103,9 +104,9 @@ function meaning(event: MemberEvent, member: State, group: GroupOrder | null): E
       if (event.frame.type === "entered" && member.contact.link === "open") return { type: "reached" };
       return { type: "told", frame: event.frame };
     case "disconnected":
-      return { type: "deserted", busy: isBusy(member) };
+      return { type: "deserted", busy: isBusy(member.inHand) };
     case "trained":
-      return member.trained && { type: "trained", report: member.trained };
+      return member.inHand.trained && { type: "trained", report: member.inHand.trained };
     case "averaged":
       return group && { type: "averaged", order: group, weights: event.weights };
     case "failed":

@@ -66,7 +66,7 @@ export class MeshSession {
       decode: decodeToPeer,
       perform: (effect) => this.#perform(effect),
       received: (frame) => this.#receive(frame),
-      handled: (event, { group }) => this.#company?.goingOn.noticed(event, this.#stay.machine, group),
+      handled: (event, { inHand }) => this.#company?.goingOn.noticed(event, this.#stay.machine, inHand.group),
     });
   }
 
@@ -177,7 +177,7 @@ export class MeshSession {
       holdings: this.#weights.holdings,
       transport: this.#options.transport,
       connected: () => this.#stay.isOpen,
-      group: () => this.#stay.machine.group,
+      group: () => this.#stay.machine.inHand.group,
       ended: (report) => this.#averaged(report),
       certified: (certificate) => this.#certified(certificate),
       tell: (event) => this.#stay.dispatch(event),
@@ -208,7 +208,7 @@ export class MeshSession {
   }
 
   async #train(plan: Train): Promise<void> {
-    const wanted = () => this.#stay.machine.plan === plan;
+    const wanted = () => this.#stay.machine.inHand.plan === plan;
     const until = clock() + 1000 * trainingSeconds(null, plan.seconds, 0);
     let base: Bytes | null = null;
     const train = async (trainer: Trainer): Promise<Trained> => {

@@ -25,7 +25,7 @@ const { card, mesh } = say;
 export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {
   const { machine, progress } = view;
   const current = phase(machine);
-  const busy = machine.plan !== null && machine.trained === null;
+  const busy = machine.inHand.plan !== null && machine.inHand.trained === null;
   const [line, hint, spoken = line] = words(current, view, now, own);
   const sentences = [hint, measured(view)].filter(Boolean).join(" ");
   return statusIn(current, [line, sentences, spoken], busy ? progress : null);
@@ -113,7 +113,8 @@ function outcome({ group }: MeshView): string | null {
 }
 
 function round({ machine }: MeshView): string {
-  const name = machine.plan ? card.round(machine.plan.round) : card.noRound;
+  const { plan } = machine.inHand;
+  const name = plan ? card.round(plan.round) : card.noRound;
   return machine.byPeers ? mesh.withoutServer(name) : name;
 }
 
@@ -126,7 +127,7 @@ function training(view: MeshView): Words {
 
 function averaging(view: MeshView): Words {
   const { machine, links } = view;
-  const { members = [] } = machine.group ?? {};
+  const { members = [] } = machine.inHand.group ?? {};
   const line = mesh.averaging(members.length - 1);
   if (machine.byPeers) return [line, `${round(view)}.`];
   const relayed = links.filter(({ client, way }) => members.includes(client) && way === "relay").length;

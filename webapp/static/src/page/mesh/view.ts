@@ -34,7 +34,7 @@ export function speedOf(bytesPerSecond: number): string {
 /** Peers of the mesh; none before the server named them. */
 export function dotsOf(view: MeshView): readonly Dot[] {
   const me = view.machine.entered?.client ?? null;
-  const grouped = new Set(view.machine.group?.members ?? []);
+  const grouped = new Set(view.machine.inHand.group?.members ?? []);
   const doing = new Map(view.task?.participants.map(({ client, status }) => [client, status]));
   return view.members.map(({ client, kind, backend }) => ({
     client,
