@@ -32,6 +32,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Makes a module's fixtures anew for a second try: the first one may have changed what they hold."""
+    if getattr(item, "execution_count", 1) == 1 or not isinstance(item, pytest.Function):
+        return
+    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
+        # Loops of asyncio, whose names begin so, stay: other fixtures live in them.
+        if definitions[-1].scope == "module" and not name.startswith("_"):
+            definitions[-1].finish(item._request)  # type: ignore[arg-type]  # It only asks it for the test.
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     failed = terminalreporter.stats.get("rerun", [])
     if not failed:

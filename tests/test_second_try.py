@@ -23,14 +23,27 @@ TRIES = {}
 def browser():
     yield "open"
 
+@pytest.fixture(scope="session")
+def machine():
+    return {"servers": 0}
+
 @pytest.fixture(scope="module")
-def server(browser):
-    state = {"open": True}
+def server(browser, machine):
+    state = {"open": True, "used": set()}
+    machine["servers"] += 1
     yield state
     state["open"] = False
+    machine["servers"] -= 1
+
+@pytest.fixture(autouse=True)
+def alone(machine):
+    yield
+    assert machine["servers"] <= 1
 
 def tried(name, server):
     assert server["open"]
+    assert name not in server["used"], "the first try was here"
+    server["used"].add(name)
     TRIES[name] = TRIES.get(name, 0) + 1
     return TRIES[name]
 
@@ -81,7 +94,7 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2", "--dist", "loadfile")], ids=["alone", "side by side"])
-def test_a_second_try_passes_with_the_same_fixtures_and_is_told_at_the_end(
+def test_a_second_try_has_fixtures_of_its_own_and_is_told_at_the_end(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     (tmp_path / "test_shaky.py").write_text(SOURCE, "utf-8")
