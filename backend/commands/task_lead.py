@@ -19,10 +19,10 @@ from backend.web.words import number
 
 ORDERS = {
     Order.LAUNCH: "a tested task goes live",
-    Order.PAUSE: "no round opens; participants wait",
-    Order.RESUME: "rounds open again after a pause, a finish or a stop",
-    Order.FINISH: "the open round is the last",
-    Order.STOP: "ends it at once; the open round does not count",
+    Order.PAUSE: "no round opens and no work unit goes out; participants wait",
+    Order.RESUME: "training goes on after a pause, a finish or a stop",
+    Order.FINISH: "the open round or epoch is the last",
+    Order.STOP: "ends it at once; what is being trained does not count",
     Order.ARCHIVE: "puts an ended task away: nobody takes part, its versions stay",
     Order.RESTORE: "takes an archive back, or an earlier version of the model",
 }
@@ -42,7 +42,9 @@ def add_actions(actions: Any, everywhere: argparse.ArgumentParser) -> None:
         )
         if order is Order.PAUSE:
             parser.add_argument(
-                "--now", action="store_true", help="the open round is abandoned; else it ends in its own time"
+                "--now",
+                action="store_true",
+                help="open rounds and work units end at once, for nothing; else they end in their own time",
             )
         if order is Order.RESTORE:
             parser.add_argument(

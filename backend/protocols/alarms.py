@@ -112,10 +112,11 @@ class Alarms:
         minutes = f"{self.patience / 60:g} minutes"
         if self._few_since is not None and now >= self._few_since + self.patience:
             more = f"{self._needed} more {'is' if self._needed == 1 else 'are'}"
-            text = f"For {minutes} too few participants were here: {more} needed for a round."
+            text = f"For {minutes} too few participants were here: {more} needed."
             effects += self._raise(Trouble.FEW, text)
         if self._idle_since is not None and now >= self._idle_since + self.patience:
-            text = f"Enough participants are here, but no version was made in {minutes}. Look at the rounds."
+            text = f"Enough participants are here, but no version was made in {minutes}."
+            text += " See what was refused or late."
             effects += self._raise(Trouble.STUCK, text)
         return effects
 
@@ -138,7 +139,7 @@ class Alarms:
         mainly = f", mainly as {most}" if most else ""
         return self._raise(
             Trouble.REFUSALS,
-            f"{refused} of {accepted + refused} updates of the last rounds were refused{mainly}.",
+            f"{refused} of the {accepted + refused} newest updates were refused{mainly}.",
         )
 
     def _raise(self, trouble: Trouble, text: str) -> list[Effect]:

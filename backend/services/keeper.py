@@ -19,7 +19,7 @@ log = structlog.stdlib.get_logger("minga.keeper")
 ARCHIVED = "This task is archived: its training is over, and its versions can be had from its page."
 # What is told where the owner gives no reason.
 REASONS = {
-    Order.PAUSE: "The owner paused this training: the open round does not count.",
+    Order.PAUSE: "The owner paused this training: what was being trained does not count.",
     Order.FINISH: "The owner finished this training.",
     Order.STOP: "The owner stopped this training.",
     Order.ARCHIVE: ARCHIVED,

@@ -73,8 +73,8 @@ def payload(traffic: Traffic) -> str:
     """What moves over a volunteer's connection."""
     examples = "" if traffic.data is None else f" and {size(traffic.data)} of examples"
     return (
-        f"A browser fetches the step once ({size(traffic.browser_bundle)}). Each round it fetches "
-        f"{size(traffic.version_down)} of weights{examples}, and sends {size(traffic.update_up)}."
+        f"A browser fetches the step once ({size(traffic.browser_bundle)}). For each round or work unit "
+        f"it fetches {size(traffic.version_down)} of weights{examples}, and sends {size(traffic.update_up)}."
     )
 
 

@@ -50,9 +50,7 @@ def test_too_few_participants_are_told_after_a_while_and_only_while_rounds_may_o
     alarms.looked(running=True, needed=2, now=0.0)
     alarms.looked(running=True, needed=1, now=300.0)
     (raised,) = alarms.time_passed(600.0)
-    assert raised == Raised(
-        Trouble.FEW, "For 10 minutes too few participants were here: 1 more is needed for a round."
-    )
+    assert raised == Raised(Trouble.FEW, "For 10 minutes too few participants were here: 1 more is needed.")
     assert alarms.looked(running=False, needed=1, now=700.0) == [Cleared(Trouble.FEW)]
     assert alarms.timer() is None
 
@@ -82,7 +80,7 @@ def test_a_spike_of_refusals_is_one_of_the_last_rounds_together() -> None:
     assert over(alarms, 2.0, 1, {"norm-too-large": 5}) == []  # 9 of 19.
     (raised,) = over(alarms, 3.0, 1, {"norm-too-large": 3, "stale-round": 1})
     assert raised == Raised(
-        Trouble.REFUSALS, "13 of 24 updates of the last rounds were refused, mainly as norm-too-large."
+        Trouble.REFUSALS, "13 of the 24 newest updates were refused, mainly as norm-too-large."
     )
     assert over(alarms, 4.0, 9) == [Cleared(Trouble.REFUSALS)]  # 9 of 20.
 

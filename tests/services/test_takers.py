@@ -34,7 +34,9 @@ def test_a_small_model_trains_everywhere_in_words(tmp_path: Path) -> None:
         "Browsers train it on all devices with WebGPU, WebGL, WebAssembly and JavaScript. "
         "Peers train it with TensorFlow."
     )
-    assert payload(found.traffic).endswith("Each round it fetches 40 bytes of weights, and sends 40 bytes.")
+    assert payload(found.traffic).endswith(
+        "For each round or work unit it fetches 40 bytes of weights, and sends 40 bytes."
+    )
 
 
 def test_what_is_too_big_for_phones_is_said_with_what_to_change(tmp_path: Path) -> None:
