@@ -26,8 +26,12 @@ def keep_short(socket: sockets.socket) -> None:
     if not hasattr(sockets, "TCP_NOTSENT_LOWAT"):
         return
     socket.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_NOTSENT_LOWAT, NOT_SENT)
-    if socket.getsockname()[0] == socket.getpeername()[0]:
-        return  # On one machine there is no line.
+    try:
+        on_one_machine = socket.getsockname()[0] == socket.getpeername()[0]
+    except OSError:
+        return  # It ended meanwhile, as whoever uses it will hear.
+    if on_one_machine:
+        return  # There is no line.
     ahead = bytes_ahead(_least_seconds(socket))
     if ahead is not None:
         socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF, ahead)

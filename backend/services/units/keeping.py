@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 import msgspec
 from msgspec import Struct
 
 from backend.errors import StoreError
 from backend.protocols.workunits.effects import UnitId
+from backend.protocols.workunits.scheduler import Scheduler
 from backend.protocols.workunits.snapshots import Snapshot
+from backend.protocols.workunits.states import LeaseState
 from backend.services.tally import Refusals
 from backend.services.units.dealing import data_of
 from backend.services.units.epoch import Epoch, Given
@@ -70,7 +72,7 @@ def content_of(hosted: Hosted, unblended: Collection[UnitId], now: float) -> byt
         loss=epoch.loss,
         sums=epoch.sums,
         losses=epoch.losses,
-        given=epoch.given,
+        given=given_without(epoch.given, hosted.machine, unblended),
         kinds=dict(epoch.kinds),
         refused=dict(epoch.refused.clients),
         codes=dict(epoch.refused.codes),
@@ -78,6 +80,19 @@ def content_of(hosted: Hosted, unblended: Collection[UnitId], now: float) -> byt
     scheduler = hosted.machine.snapshot(unblended)
     data = data_of(hosted.task)
     return msgspec.msgpack.encode(Content(scheduler, kept, hosted.number, hosted.means, data))
+
+
+def given_without(
+    given: Mapping[str, Given], machine: Scheduler, units: Collection[UnitId]
+) -> dict[str, Given]:
+    """What clients gave in an epoch without `units`, which count when they are done again."""
+    found = {client: replace(one) for client, one in given.items()}
+    for unit in map(machine.unit, units):
+        for lease in unit.leases:
+            if lease.state is LeaseState.VALID:
+                found[lease.client].accepted -= 1
+                found[lease.client].examples -= unit.examples
+    return found
 
 
 def resumed(content: bytes) -> Resumed:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import socket as sockets
+import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -41,3 +42,17 @@ def test_little_is_sent_ahead_to_another_machine_nearby_and_within_one_the_syste
         # Linux doubles what it is told, for its own bookkeeping.
         limited = far.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
         assert 2 * LEAST_BYTES <= limited < usual
+
+
+def test_a_connection_that_was_broken_off_meanwhile_is_left_as_it_is() -> None:
+    with connected("127.0.0.1") as (one, other):
+        # Closed so, it is not ended but broken off.
+        other.setsockopt(sockets.SOL_SOCKET, sockets.SO_LINGER, struct.pack("ii", 1, 0))
+        other.close()
+        with suppress(ConnectionError):
+            one.recv(1)
+        with pytest.raises(OSError, match="not connected"):
+            one.getpeername()
+        usual = one.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
+        keep_short(one)
+        assert one.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF) == usual
