@@ -108,8 +108,10 @@ async def test_who_brings_what_cannot_be_averaged_is_gone_on_without(tmp_path: P
 
 
 async def test_a_member_that_leaves_in_the_middle_is_gone_on_without(tmp_path: Path) -> None:
-    order = order_of(named(4), VALUES)
-    vectors = vectors_of(4, VALUES)
+    # So many that nobody is done when it leaves.
+    values = 20 * VALUES
+    order = order_of(named(4), values)
+    vectors = vectors_of(4, values)
     async with averagers(tmp_path, 4) as members:
         joined = [member.join(order, vector, 1.0) for member, vector in zip(members, vectors, strict=True)]
         await asyncio.sleep(0.02)

@@ -40,9 +40,9 @@ class Curious(Averager):
         super().received(client, frame)
 
 
-def ordered(members: list[Averager], subject: Subject = "changes") -> Group:
+def ordered(members: list[Averager], subject: Subject = "changes", values: int = VALUES) -> Group:
     clients = [member.own.client for member in members]
-    return replace(order_of(clients, VALUES, precision="masked"), subject=subject)
+    return replace(order_of(clients, values, precision="masked"), subject=subject)
 
 
 def agreed(ended: list[Outcome | GroupError]) -> Outcome:
@@ -94,9 +94,11 @@ def looks_like_noise(data: bytes, words: Words) -> bool:
 
 
 async def test_those_left_mask_anew_when_one_leaves_among_the_pieces(tmp_path: Path) -> None:
-    vectors = vectors_of(4, VALUES)
+    # So many that nobody is done when it leaves.
+    values = 20 * VALUES
+    vectors = vectors_of(4, values)
     async with averagers(tmp_path, 4) as members:
-        order = ordered(members)
+        order = ordered(members, values=values)
         joined = [
             member.join(order, vector, weight)
             for member, vector, weight in zip(members, vectors, WEIGHTS, strict=True)
