@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.browser.chromium import FLAGS, executable, patient
 from tests.waiting import PATIENCE
+from tests.web.owners import Visitor
 from tests.web.running import Server, running
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -66,3 +67,9 @@ def listen(page: Page) -> list[str]:
         lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
     )
     return complaints
+
+
+async def sign_in(context: BrowserContext, visitor: Visitor) -> None:
+    """Has the tabs of a browser signed in as `visitor` is."""
+    for name, value in visitor.cookies.items():
+        await context.add_cookies([{"name": name, "value": value, "url": f"http://{visitor.host}"}])

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Route, expect
+from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
+from tests.pages.conftest import sign_in
 from tests.pages.history import write_history
 from tests.tiny import write_task
 from tests.web.drafting import Drafter
-from tests.web.owners import Visitor, operator, program
+from tests.web.owners import operator, program
 from tests.web.running import Server, running
 
 # A form with an address or a method of its own works without a script.
@@ -21,6 +22,7 @@ PRESSABLE = """() => [...document.querySelectorAll("button:enabled, [type=submit
   .filter((one) => !one.form?.hasAttribute("action") && !one.form?.hasAttribute("method"))
   .map((one) => one.outerHTML)"""
 ROUNDS = 9
+PHONE: ViewportSize = {"width": 360, "height": 740}
 
 
 @pytest.fixture
@@ -34,14 +36,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     write_history(data, bundle, ROUNDS)
     with running(tasks, data) as server:
         yield server
-
-
-async def context_of(browser: Browser, owner: Visitor | None, server: Server) -> BrowserContext:
-    context = await browser.new_context(viewport={"width": 360, "height": 740})
-    cookies = {} if owner is None else owner.cookies
-    for name, value in cookies.items():
-        await context.add_cookies([{"name": name, "value": value, "url": server.url}])
-    return context
 
 
 async def look(page: Page, address: str) -> list[str]:
@@ -70,11 +64,12 @@ async def test_what_needs_a_script_waits_for_it(browser: Browser, server: Server
     addresses = ["/account", "/drafts", "/tasks/tiny", "/tasks/tiny/train", "/tasks/tiny/rounds"]
     addresses += ["/tasks/tiny/manage", "/tasks/tiny/access", f"/tasks/tiny/versions/{ROUNDS - 2}"]
     addresses += [f"/drafts/{draft}/{step}" for step in ("model", "data", "plan", "about", "review")]
-    page = await (await context_of(browser, ann, server)).new_page()
+    page = await browser.new_page(viewport=PHONE)
+    await sign_in(page.context, ann)
     for address in addresses:
         assert await look(page, server.url + address) == [], address
 
-    stranger = await (await context_of(browser, None, server)).new_page()
+    stranger = await browser.new_page(viewport=PHONE)
     assert await look(stranger, f"{server.url}/sign-in") == []
 
 
@@ -82,7 +77,7 @@ async def test_a_password_typed_before_the_script_came_goes_nowhere_but_into_its
     browser: Browser, server: Server
 ) -> None:
     operator(server)
-    page = await (await context_of(browser, None, server)).new_page()
+    page = await browser.new_page(viewport=PHONE)
     await page.route("**/*.js", lambda _: None)
     await page.goto(f"{server.url}/sign-in", wait_until="commit")
     form = page.locator("[data-password-form]")

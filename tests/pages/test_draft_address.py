@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, expect
 
 from tests.elsewhere import elsewhere
 from tests.pages.axe import findings
+from tests.pages.conftest import sign_in
 from tests.tiny import write_task
 from tests.web.owners import operator
 from tests.web.running import Server, running
@@ -30,10 +30,7 @@ def server(models: Path, tmp_path: Path) -> Iterator[Server]:
 async def test_an_address_is_tried_before_anybody_depends_on_it(browser: Browser, server: Server) -> None:
     ann = operator(server)
     page = await browser.new_page(viewport={"width": 360, "height": 740})
-    domain = urlsplit(f"//{ann.host}").hostname or ""
-    await page.context.add_cookies(
-        [{"name": name, "value": value, "domain": domain, "path": "/"} for name, value in ann.cookies.items()]
-    )
+    await sign_in(page.context, ann)
     await page.goto(f"{server.url}/drafts")
     await page.get_by_label("Title").fill("Far")
     await page.get_by_role("button", name="Begin").click()

@@ -14,7 +14,7 @@ from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
 from tests.browser.chromium import FLAGS, executable, patient
 from tests.pages.axe import findings
-from tests.pages.conftest import listen
+from tests.pages.conftest import listen, sign_in
 from tests.pages.rehearsed import Rehearsal, falsify, tried_before
 from tests.tiny import write_task
 from tests.web.drafting import Drafter
@@ -67,17 +67,7 @@ async def context(wizard: Wizard) -> AsyncIterator[BrowserContext]:
     async with async_playwright() as playwright:
         browser = patient(await playwright.chromium.launch(executable_path=executable(), args=FLAGS))
         context = await browser.new_context(viewport={"width": 1280, "height": 900})
-        await context.add_cookies(
-            [
-                {
-                    "name": name,
-                    "value": value,
-                    "domain": urlsplit(wizard.server.url).hostname or "",
-                    "path": "/",
-                }
-                for name, value in wizard.owner.cookies.items()
-            ]
-        )
+        await sign_in(context, wizard.owner)
         yield context
         await browser.close()
 

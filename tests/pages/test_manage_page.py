@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from backend.wire.messages import Closing, Refused
 from tests.pages.axe import findings
-from tests.pages.conftest import listen
+from tests.pages.conftest import listen, sign_in
 from tests.tiny import SIZE, write_task
 from tests.web.client import Client
 from tests.web.owners import Visitor, operator
@@ -30,12 +29,7 @@ def server(models: Path, tmp_path: Path) -> Iterator[Server]:
 
 async def dashboard(browser: Browser, owner: Visitor, width: int = 1280) -> Page:
     context = await browser.new_context(viewport={"width": width, "height": 800})
-    await context.add_cookies(
-        [
-            {"name": name, "value": value, "domain": urlsplit(f"//{owner.host}").hostname or "", "path": "/"}
-            for name, value in owner.cookies.items()
-        ]
-    )
+    await sign_in(context, owner)
     page = await context.new_page()
     await page.goto(f"http://{owner.host}/tasks/tiny/manage")
     return page

@@ -7,14 +7,13 @@ import tomllib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from backend.services.taskfile import parse_task
 from tests.pages.axe import findings
-from tests.pages.conftest import listen
+from tests.pages.conftest import listen, sign_in
 from tests.waiting import PATIENCE
 from tests.web.drafting import Drafter
 from tests.web.owners import Visitor, operator
@@ -39,10 +38,7 @@ def ann(server: Server) -> Visitor:
 async def page(browser: Browser, ann: Visitor) -> AsyncIterator[Page]:
     """Ann's tab, which must stay quiet."""
     context = await browser.new_context(viewport={"width": 1280, "height": 900})
-    domain = urlsplit(f"//{ann.host}").hostname or ""
-    await context.add_cookies(
-        [{"name": name, "value": value, "domain": domain, "path": "/"} for name, value in ann.cookies.items()]
-    )
+    await sign_in(context, ann)
     page = await context.new_page()
     complaints = listen(page)
     yield page

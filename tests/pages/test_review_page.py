@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.pages.axe import findings
-from tests.pages.conftest import listen
+from tests.pages.conftest import listen, sign_in
 from tests.tiny import write_task
 from tests.web.drafting import Drafter
 from tests.web.owners import Visitor, operator, program
@@ -37,11 +37,7 @@ class Place:
 
     async def sign_in(self, browser: Browser) -> BrowserContext:
         context = await browser.new_context(viewport={"width": 360, "height": 740})
-        cookies = [
-            {"name": name, "value": value, "url": self.server.url}
-            for name, value in self.visitor.cookies.items()
-        ]
-        await context.add_cookies(cookies)  # type: ignore[arg-type]  # Its own TypedDict.
+        await sign_in(context, self.visitor)
         return context
 
 

@@ -6,13 +6,12 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Page, Route, expect
 
 from tests.pages.axe import findings
-from tests.pages.conftest import listen
+from tests.pages.conftest import listen, sign_in
 from tests.services.looking.files import pictures
 from tests.tiny import write_task
 from tests.waiting import PATIENCE
@@ -46,10 +45,7 @@ def ann(server: Server) -> Visitor:
 async def context(browser: Browser, ann: Visitor) -> AsyncIterator[BrowserContext]:
     """Ann's browser."""
     made = await browser.new_context(viewport={"width": 1280, "height": 900})
-    domain = urlsplit(f"//{ann.host}").hostname or ""
-    await made.add_cookies(
-        [{"name": name, "value": value, "domain": domain, "path": "/"} for name, value in ann.cookies.items()]
-    )
+    await sign_in(made, ann)
     yield made
     await made.close()
 
