@@ -15,12 +15,15 @@ export function bindAddress(frame: Frame): void {
   const field = part<HTMLInputElement>(section, "address");
   const button = part<HTMLButtonElement>(section, "address-try");
   const line = part(section, "address-line");
+  // What was last written into the field from the draft; anything else in it was typed and is not saved.
+  let written = field.value;
 
   function show(draft: DraftRecord): void {
     const address = addressOf(draft);
-    if (document.activeElement !== field) field.value = address;
     const stored = draft.files.data;
     button.disabled = address === "" || stored === undefined;
+    if (document.activeElement === field || (field.value !== written && field.value !== address)) return;
+    field.value = written = address;
     if (line.dataset.tried === `${address} ${stored?.sha256}`) return;
     tell(stored === undefined ? say.bring : address === "" ? "" : say.untried);
   }
