@@ -22,11 +22,20 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     { label: say.most, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
   ]);
   let waiting = false;
+  let looks = 0;
   let asked = Number.NEGATIVE_INFINITY;
+
+  function lookSoon(): void {
+    if (waiting || looks === 0) return;
+    waiting = true;
+    looks -= 1;
+    setTimeout(() => void look(), Math.max(0, asked + EVERY - performance.now()));
+  }
 
   async function look(): Promise<void> {
     waiting = false;
     asked = performance.now();
+    lookSoon();
     // What fails now is asked for again with the next change.
     const units = await ask("GET", `/api/tasks/${task}/units`).catch(() => null);
     if (units !== null) show(units as Units);
@@ -53,9 +62,9 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
   }
 
   return () => {
-    if (waiting) return;
-    waiting = true;
-    setTimeout(() => void look(), Math.max(0, asked + EVERY - performance.now()));
+    // The server makes its answer anew only now and then: the first may be older than the change.
+    looks = 2;
+    lookSoon();
   };
 }
 
