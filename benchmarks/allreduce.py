@@ -30,7 +30,7 @@ from backend.protocols.grouping import choose_exchange, part_bounds
 from backend.wire.mesh_fields import Plain
 from benchmarks.dense import ROOT
 from benchmarks.rounds import copying_seconds
-from tests.mesh.namespaces import Network
+from tests.support.namespaces import Network
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import uvloop
+from playwright.async_api import async_playwright
 
 from backend.numerics.precision import encoded_size
 from backend.wire.mesh_fields import Precision
 from benchmarks.rounds import copying_seconds
-from tests.browser.averaging_peers import average_together, linked_members, order_of
-from tests.browser.references import build_harness
-from tests.browser.site import serve
+from tests.support.browser.averaging_peers import average_together, linked_members, order_of
+from tests.support.browser.chromium import launch
+from tests.support.browser.site import serve
+from tests.support.references import build_harness
 
 COMPANIES = [("page", "page"), ("page", "peer"), ("page", "page", "page", "page")]
 PARAMETERS = (1_000_000, 5_000_000)
@@ -51,7 +53,11 @@ async def run(sizes: Sequence[int], precision: Precision, repetitions: int) -> A
     """All companies with all sizes."""
     with serve({"/harness/": build_harness()}) as origin, tempfile.TemporaryDirectory() as folder:
         for kinds in COMPANIES:
-            async with linked_members(origin, Path(folder), kinds, "webrtc") as members:
+            async with (
+                async_playwright() as playwright,
+                await launch(playwright) as browser,
+                linked_members(browser, origin, Path(folder), kinds, "webrtc") as members,
+            ):
                 number = 0
                 for values in sizes:
                     seconds, stalled = [], []

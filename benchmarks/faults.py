@@ -29,7 +29,7 @@ from typing import Any
 
 from backend.protocols.grouping import part_bounds
 from benchmarks.dense import ROOT
-from tests.mesh.namespaces import Network
+from tests.support.namespaces import Network
 
 FAULTS = ("kill", "cut", "pause")
 PHASES = ("begin", "pieces", "means", "decision")

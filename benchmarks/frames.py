@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
-from tests.browser.chromium import FLAGS, executable, patient
-from tests.browser.references import ROOT
-from tests.web.running import running
+from tests.support.browser.chromium import FLAGS, executable, patient
+from tests.support.references import ROOT
+from tests.support.web.server_process import running
 
 # How Chromium draws, and on what the page trains.
 WAYS = (("software", ("wasm", "cpu")), ("emulated", ("wasm", "webgl")))

@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.dense import ROOT
 from benchmarks.server import serving
-from tests.tiny import write_mesh
+from tests.support.tiny import write_mesh
 
 MB = 1_000_000
 # The server carries 4 MB a second for each peer unless told otherwise.

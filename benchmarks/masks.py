@@ -15,9 +15,9 @@ import json
 import sys
 from typing import Any
 
-from tests.browser.chromium import chromium
-from tests.browser.references import build_harness
-from tests.browser.site import serve
+from tests.support.browser.chromium import chromium
+from tests.support.browser.site import serve
+from tests.support.references import build_harness
 
 CLIENTS = (8, 32, 100)
 PARAMETERS = 1_000_000

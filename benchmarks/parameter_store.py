@@ -34,7 +34,7 @@ from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.workunits.pool import PoolRules
 from backend.services.units.servers import ParameterServers
 from backend.stores.parameters.place import MEMORY, Place
-from tests.databases import serving_postgres, serving_redis
+from tests.support.databases import serving_postgres, serving_redis
 
 PAPER = {"redis": 0.87, "postgresql": 1.29}
 SHARDS = 16

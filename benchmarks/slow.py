@@ -23,8 +23,8 @@ from playwright.async_api import Browser, async_playwright
 
 from benchmarks.dense import ROOT
 from benchmarks.server import serving
-from tests.browser.chromium import FLAGS, executable
-from tests.waiting import LONG
+from tests.support.browser.chromium import FLAGS, executable
+from tests.support.waiting import LONG
 
 PAGES = {"floor": "/healthz", "gallery": "/", "task": "/tasks/digits", "train": "/tasks/digits/train"}
 PAINTED = """() => new Promise((told) => new PerformanceObserver((list) => {

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bundles import architecture
-from tests.browser.chromium import Tab, chromium
-from tests.browser.references import CACHE, ROOT, build_harness
-from tests.browser.site import serve
+from tests.support.browser.chromium import Tab, chromium
+from tests.support.browser.site import serve
+from tests.support.references import CACHE, ROOT, build_harness
 
 MODELS = ("mlp", "cnn", "resnet", "gpt")
 BACKENDS = ("wasm", "webgl", "webgpu")

@@ -21,7 +21,7 @@ from backend.protocols.workunits.pace import PaceRules
 from backend.protocols.workunits.rules import Rules
 from backend.protocols.workunits.sizes import SizeRules
 from backend.protocols.workunits.trust import TrustRules
-from tests.protocols.workunits.world import BATCH, Crowd, World
+from tests.support.protocols.unit_world import BATCH, Crowd, World
 
 CHEATS, PATIENCE, LIES = 0.05, 12, 0.3
 

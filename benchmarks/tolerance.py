@@ -36,9 +36,9 @@ from backend.numerics.agreement import Likeness, likeness
 from backend.numerics.vectors import Vector
 from backend.services.units.tolerances import TABLE
 from benchmarks.walk import DATA
-from tests.browser.chromium import Tab, chromium
-from tests.browser.references import ROOT, build_harness
-from tests.browser.site import serve
+from tests.support.browser.chromium import Tab, chromium
+from tests.support.browser.site import serve
+from tests.support.references import ROOT, build_harness
 
 NATIVE = "tensorflow-cpu"
 BACKENDS = ("wasm", "webgl", "webgpu", "cpu")

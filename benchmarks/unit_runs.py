@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from benchmarks.cohort import POLL_SECONDS, joining, serving
 from benchmarks.server import seconds
-from tests.databases import serving_postgres, serving_redis
-from tests.web.owners import Visitor
+from tests.support.databases import serving_postgres, serving_redis
+from tests.support.web.visitors import Visitor
 
 Store = Literal["memory", "redis", "postgresql"]
 # A slowed volunteer runs and rests in turns this long together, seconds.

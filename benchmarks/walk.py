@@ -27,10 +27,10 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
-from tests.browser.chromium import FLAGS, executable, patient
-from tests.browser.references import ROOT
-from tests.waiting import PATIENCE
-from tests.web.running import Server, running
+from tests.support.browser.chromium import launch
+from tests.support.references import ROOT
+from tests.support.waiting import PATIENCE
+from tests.support.web.server_process import Server, running
 
 DATA = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared/data"))
 PICTURES_OF_A_CLASS = 50
@@ -275,7 +275,7 @@ async def measure(save: Path | None) -> Walk:
         folder = Path(name)
         with running(ROOT / "models/digits", folder / "data") as server:
             async with async_playwright() as playwright:
-                browser = patient(await playwright.chromium.launch(executable_path=executable(), args=FLAGS))
+                browser = await launch(playwright)
                 result = await walk(browser, server, folder, picture)
                 await browser.close()
     return result

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import second_try
-from tests.browser.references import references as made_references
+from tests.support import evidence, page_evidence, requirements, second_try, shared_browser
+from tests.support.references import SHORT
+from tests.support.references import references as made_references
+from tests.support.waiting import LONG
 
 # The same examples every time, however long a busy machine takes for one. `make explore` and `make fuzz` look
 # for new ones.
@@ -19,14 +21,25 @@ settings.load_profile("minga")
 
 
 @pytest.fixture(scope="session")
-def references() -> Path:
-    """Folder with a bundle and Keras' own results for each case of tests/conformance/zoo."""
-    return made_references()
+def references(request: pytest.FixtureRequest) -> Path:
+    """Folder with a bundle and Keras' own results for each case of the zoo that the run needs."""
+    long = any(item.get_closest_marker("long") for item in request.session.items)
+    return made_references() if long else made_references(*SHORT)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(second_try)
+    for plugin in (second_try, evidence, page_evidence, requirements, shared_browser):
+        config.pluginmanager.register(plugin)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes part in the long lane may take longer than what hangs elsewhere."""
+    for item in items:
+        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONG))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", default=16, type=int, help="how often tests/crash kills its servers")
+    parser.addoption(
+        "--kills", default=16, type=int, help="how often tests/integration/crash kills its servers"
+    )

@@ -2,8 +2,8 @@
 
 Pieces are decoded to float32 and added up in the order of places; the mean is encoded as they were, and
 everybody takes the decoded mean. The TypeScript twin is webapp/static/src/shared/averaging/;
-tests/vectors/averaging.json holds both to the same bits. docs/decisions/0025-mesh.md has the rules under
-"What is averaged".
+tests/contract/vectors/averaging.json holds both to the same bits. docs/decisions/0025-mesh.md has the rules
+under "What is averaged".
 """
 
 from __future__ import annotations

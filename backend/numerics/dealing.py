@@ -2,7 +2,7 @@
 
 Clients that fetch the same files number the same examples. A part is an equal share of a shuffle of them, so
 a server that never saw the files can deal parts out by name. webapp/static/src/shared/dealing.ts is the
-TypeScript twin; both are held to tests/vectors/dealing.json.
+TypeScript twin; both are held to tests/contract/vectors/dealing.json.
 """
 
 from __future__ import annotations

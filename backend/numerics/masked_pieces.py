@@ -1,8 +1,8 @@
 """Pieces of a group that hides them, as whole numbers: 32-bit words whose sum modulo 2**32 is the mean.
 
-docs/decisions/0032-masks-in-a-group.md has the rules under "Numbers"; tests/vectors/masked_pieces.json holds
-Python and TypeScript to the same words. Masks are added elsewhere (backend/crypto/pads.py): to a word they
-are whole numbers like any other.
+docs/decisions/0032-masks-in-a-group.md has the rules under "Numbers";
+tests/contract/vectors/masked_pieces.json holds Python and TypeScript to the same words. Masks are added
+elsewhere (backend/crypto/pads.py): to a word they are whole numbers like any other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words of which only the lowest bits count, without the others, as bytes.
 
-The TypeScript twin is webapp/static/src/shared/packing.ts; tests/vectors/encoding.json holds both to the
-same bytes.
+The TypeScript twin is webapp/static/src/shared/packing.ts; tests/contract/vectors/encoding.json holds both to
+the same bytes.
 """
 
 from __future__ import annotations

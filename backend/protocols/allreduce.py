@@ -2,7 +2,7 @@
 
 It knows digests of means, not vectors: its host has the bytes (allreduce_events.py).
 docs/decisions/0025-mesh.md has the protocol, 0026 why it is safe and what its parts do; both languages replay
-the conversations in tests/vectors/allreduce.json.
+the conversations in tests/contract/vectors/allreduce.json.
 
 What is to be said follows from the state alone: after every event the machine says to each member what that
 was not told yet over its present link. So nothing is lost when a link comes back.

@@ -2,9 +2,9 @@
 
 It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
 server is away. docs/decisions/0025-mesh.md has the protocol, allreduce.py what happens within a group;
-tests/vectors/mesh_member.json holds conversations that both languages replay. Its parts: contact.py has the
-connection, mesh_member_in_hand.py a round's work, exam.py what is measured, mesh_member_entry.py what a peer
-says of itself.
+tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts: contact.py
+has the connection, mesh_member_in_hand.py a round's work, exam.py what is measured, mesh_member_entry.py what
+a peer says of itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How long a client may train so that its update arrives in time.
 
-`pace.ts` is the twin; tests/vectors/pace.json binds both. No clock is read here: times are arguments.
+`pace.ts` is the twin; tests/contract/vectors/pace.json binds both. No clock is read here: times are
+arguments.
 """
 
 from __future__ import annotations

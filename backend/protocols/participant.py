@@ -1,7 +1,7 @@
 """The client side of a task's socket as a machine without I/O; `participant.ts` is its mirror in the browser.
 
-The host performs the effects and reports events; tests/vectors/participant.json holds conversations that both
-languages replay.
+The host performs the effects and reports events; tests/contract/vectors/participant.json holds conversations
+that both languages replay.
 """
 
 from __future__ import annotations

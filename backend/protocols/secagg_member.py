@@ -5,8 +5,8 @@
     and from each of them REFUSED, where nothing but that is said in the round, or IDLE when it is over.
 
 The host performs the effects and reports events (secagg_events.py). secagg_part.py has what the member knows
-of one round, secagg_refusals.py what it refuses; tests/vectors/secagg.json holds conversations that both
-languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+of one round, secagg_refusals.py what it refuses; tests/contract/vectors/secagg.json holds conversations that
+both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a store of accounts promises. Every implementation passes the same tests (tests/stores/).
+"""What a store of accounts promises. Every implementation passes the same tests (tests/integration/stores/).
 
 As in contracts.py, all methods raise StoreError when the medium fails. Secrets are never given to a store: it
 knows them by their SHA-256 (64 hexadecimal digits). Times are seconds (Unix).

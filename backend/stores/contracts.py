@@ -1,4 +1,4 @@
-"""What a store promises. Every implementation passes the same tests (tests/stores/).
+"""What a store promises. Every implementation passes the same tests (tests/integration/stores/).
 
 All methods raise StoreError, in a sentence for the operator, when the medium fails. Nothing that returned is
 lost by a crash of the process.

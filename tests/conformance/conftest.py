@@ -1,14 +1,5 @@
-"""Import TensorFlow before warnings become errors: its own modules warn about themselves."""
+"""The browser, its site and a page for each backend: tests/support/browser/fixtures.py."""
 
-from __future__ import annotations
+from tests.support.browser.fixtures import bare_tab_for, blobs, bundles, harness, origin, tab_for
 
-import warnings
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from converter.limits import quiet_tensorflow
-
-    quiet_tensorflow()
-    import tensorflow as tf
-
-__all__ = ["tf"]
+__all__ = ["bare_tab_for", "blobs", "bundles", "harness", "origin", "tab_for"]

@@ -1,7 +1,7 @@
 """The client side of work units as a machine without I/O; `worker.ts` is its mirror in the browser.
 
 It holds several units at once: one is fetched and another sent while one is trained. The host performs the
-effects and reports events; tests/vectors/worker.json holds conversations that both languages replay.
+effects and reports events; tests/contract/vectors/worker.json holds conversations that both languages replay.
 """
 
 from __future__ import annotations

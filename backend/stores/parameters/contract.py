@@ -1,4 +1,5 @@
-"""What a parameter store promises. Every implementation passes the same tests (tests/stores/parameters/)."""
+"""What a parameter store promises. Every implementation passes the same tests
+(tests/integration/stores/parameters/)."""
 
 from __future__ import annotations
 

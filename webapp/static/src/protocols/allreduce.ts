@@ -1,7 +1,8 @@
 /**
  * A member of a group that averages, as a machine without I/O. It knows digests of means, not vectors: its host has the bytes
  * (allreduce-events.ts). `backend/protocols/allreduce.py` is the twin, docs/decisions/0025-mesh.md has the protocol, 0026 why it
- * is safe and what its parts do, and tests/vectors/allreduce.json conversations that both languages replay.
+ * is safe and what its parts do, and tests/contract/vectors/allreduce.json conversations that both languages
+ * replay.
  *
  * What is to be said follows from the state alone: after every event the machine says to each member what that was not told
  * yet over its present link. So nothing is lost when a link comes back.

@@ -1,6 +1,7 @@
 /**
  * Who holds whose shares in a masked round: each member's neighbours, and how many shares recover a secret. The mirror of
- * backend/protocols/degrees.py, which says where the table comes from; tests/vectors/secagg.json holds both to the same.
+ * backend/protocols/degrees.py, which says where the table comes from; tests/contract/vectors/secagg.json
+ * holds both to the same.
  */
 
 export type Server = "honest" | "active";

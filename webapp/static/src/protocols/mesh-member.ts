@@ -2,9 +2,10 @@
  * What a peer of a mesh does, without I/O: a pure reducer. `backend/protocols/mesh_member.py` is its mirror.
  *
  * It trains by the server's plans, averages in the groups that the server names, and goes on with both while the server is
- * away. The host (network/mesh/session.ts) performs the effects in order and reports events; tests/vectors/mesh_member.json
- * holds conversations that both languages replay. Its parts: contact.ts has the connection, mesh-member-in-hand.ts a round's
- * work, exam.ts what is measured, mesh-member-entry.ts what a peer says of itself.
+ * away. The host (network/mesh/session.ts) performs the effects in order and reports events;
+ * tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
+ * contact.ts has the connection, mesh-member-in-hand.ts a round's work, exam.ts what is measured,
+ * mesh-member-entry.ts what a peer says of itself.
  */
 
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../shared/wire-mesh";

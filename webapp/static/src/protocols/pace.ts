@@ -1,6 +1,6 @@
 /**
  * How long a client may train so that its update arrives in time. `backend/protocols/pace.py` is the twin;
- * tests/vectors/pace.json binds both. No clock is read here: times are arguments, in seconds.
+ * tests/contract/vectors/pace.json binds both. No clock is read here: times are arguments, in seconds.
  */
 
 /** What a home's uplink carries at least (4 Mbit/s), until an upload was measured, in bytes a second. */

@@ -2,7 +2,7 @@
  * The browser's session on a task's socket, without I/O: a pure reducer. `backend/protocols/participant.py` is its mirror.
  *
  * The host (network/session.ts) performs the effects in order and reports events;
- * tests/vectors/participant.json holds conversations that both languages replay.
+ * tests/contract/vectors/participant.json holds conversations that both languages replay.
  */
 
 import type { FrameOf, ServerFrame } from "../shared/wire";

@@ -3,8 +3,8 @@
  * its stages.
  *
  * The host (network/masker.ts) performs the effects in order and reports events. secagg-part.ts has what the member knows
- * of one round, secagg-refusals.ts what it refuses; tests/vectors/secagg.json holds conversations that both languages
- * replay. docs/decisions/0017-masked-rounds.md has the protocol.
+ * of one round, secagg-refusals.ts what it refuses; tests/contract/vectors/secagg.json holds conversations
+ * that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
  */
 
 import { same } from "../shared/same";

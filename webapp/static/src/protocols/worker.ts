@@ -2,7 +2,8 @@
  * The client side of work units, without I/O: a pure reducer. `backend/protocols/workunits/worker.py` is its mirror.
  *
  * It holds several units at once: one is fetched and another sent while one is trained. The host performs the effects in
- * order and reports events; tests/vectors/worker.json holds conversations that both languages replay.
+ * order and reports events; tests/contract/vectors/worker.json holds conversations that both languages
+ * replay.
  */
 
 import {

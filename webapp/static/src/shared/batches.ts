@@ -1,6 +1,6 @@
 /**
  * The order in which a participant walks through its examples: the same on every kind of participant.
- * backend/numerics/philox.py is the Python twin; both are held to tests/vectors/batches.json.
+ * backend/numerics/philox.py is the Python twin; both are held to tests/contract/vectors/batches.json.
  *
  * The examples of the plan's shards are numbered in the order of the shards. Each epoch (counted from 1) visits a
  * permutation of these numbers, cut into consecutive batches; the last one may be short.
@@ -30,7 +30,8 @@ export function permutation(seed: number, epoch: number, n: number): Uint32Array
   return order;
 }
 
-/** A plan's way through a client's examples. `backend/numerics/walk.py` is the twin; tests/vectors/walks.json binds both. */
+/** A plan's way through a client's examples. `backend/numerics/walk.py` is the twin;
+ * tests/contract/vectors/walks.json binds both. */
 export interface Walk {
   readonly seed: number;
   readonly epochs: number;

@@ -1,6 +1,6 @@
 /**
  * Parts of data that every client has as a whole, and how the server calls them. backend/numerics/dealing.py is the
- * Python twin; both are held to tests/vectors/dealing.json.
+ * Python twin; both are held to tests/contract/vectors/dealing.json.
  */
 
 import { permutation } from "./batches";

@@ -1,6 +1,7 @@
 /**
  * What a client of a masked round adds to the sum, as whole numbers (docs/decisions/0017-masked-rounds.md, "Values").
- * `backend/numerics/encoding.py` is the twin and says how; tests/vectors/encoding.json holds both to the same words.
+ * `backend/numerics/encoding.py` is the twin and says how; tests/contract/vectors/encoding.json holds both to
+ * the same words.
  */
 
 import { FULL_BITS, maskedWords } from "./packing";

@@ -1,6 +1,6 @@
 /**
  * Words of which only the lowest bits count, without the others, as bytes. `backend/numerics/packing.py` is the twin;
- * tests/vectors/encoding.json holds both to the same bytes.
+ * tests/contract/vectors/encoding.json holds both to the same bytes.
  */
 
 export const FULL_BITS = 32;

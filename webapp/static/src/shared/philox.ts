@@ -1,7 +1,7 @@
 /**
  * Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed the way
  * TensorFlow keys its stateless random ops. backend/numerics/philox.py is the Python twin; both are held to
- * tests/vectors/philox.json.
+ * tests/contract/vectors/philox.json.
  *
  * One draw is named by three integers: `seed` (the plan's, below 2**53), `step` and `stream`.
  * It equals `tf.random.stateless_uniform(shape, seed=[seed, step + 2**32 * stream], alg="philox")`.

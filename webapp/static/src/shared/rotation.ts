@@ -1,6 +1,7 @@
 /**
  * A random rotation that everybody in a round knows: it spreads an update's norm evenly over its values.
- * `backend/numerics/rotation.py` is the twin and says how; tests/vectors/encoding.json holds both to the same bits.
+ * `backend/numerics/rotation.py` is the twin and says how; tests/contract/vectors/encoding.json holds both to
+ * the same bits.
  */
 
 import { FULL_BITS } from "./packing";

@@ -1,6 +1,6 @@
 /**
  * What two peers tell each other to make a link, signed so that whoever carries it can read but not change it.
- * `backend/wire/signals.py` is the twin; tests/vectors/sealed_link.json binds both.
+ * `backend/wire/signals.py` is the twin; tests/contract/vectors/sealed_link.json binds both.
  */
 
 import { encode } from "@msgpack/msgpack";

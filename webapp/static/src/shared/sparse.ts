@@ -1,6 +1,7 @@
 /**
  * The share of an update that everybody in a masked round sends, and what a client still owes of the others.
- * `backend/numerics/sparse.py` is the twin and says how; tests/vectors/sparse.json holds both to the same places.
+ * `backend/numerics/sparse.py` is the twin and says how; tests/contract/vectors/sparse.json holds both to the
+ * same places.
  */
 
 /** Values that are sent or left together. */

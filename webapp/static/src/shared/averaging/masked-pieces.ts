@@ -1,7 +1,8 @@
 /**
  * Pieces of a group that hides them, as whole numbers: 32-bit words whose sum modulo 2^32 is the mean. Masks are words like
  * any others, and added elsewhere (crypto/pads.ts). `backend/numerics/masked_pieces.py` is the twin; "Numbers" in
- * docs/decisions/0032-masks-in-a-group.md has the rules, tests/vectors/masked_pieces.json holds both to the same words.
+ * docs/decisions/0032-masks-in-a-group.md has the rules, tests/contract/vectors/masked_pieces.json holds both
+ * to the same words.
  */
 
 import type { Bytes } from "../crypto/bytes";

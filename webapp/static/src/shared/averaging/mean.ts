@@ -1,7 +1,8 @@
 /**
  * The mean of what members of a group sent of one part of the vector: the same bits, whoever makes it. Pieces are decoded to
  * float32 and added up in the order of places; the mean is encoded as they were, and everybody takes the decoded mean.
- * `backend/numerics/averaging.py` is the twin; tests/vectors/averaging.json holds both to the same bits.
+ * `backend/numerics/averaging.py` is the twin; tests/contract/vectors/averaging.json holds both to the same
+ * bits.
  */
 
 import type { Bytes } from "../crypto/bytes";

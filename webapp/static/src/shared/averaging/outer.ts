@@ -1,7 +1,7 @@
 /**
  * The outer step of DiLoCo (Douillard et al. 2023), by each peer for itself, before the mean is made: linear in the change, so
  * that the mean of the peers' ways is the step of the mean change. `backend/numerics/outer.py` is the twin;
- * tests/vectors/outer.json binds both within rounding, as each peer goes its own way.
+ * tests/contract/vectors/outer.json binds both within rounding, as each peer goes its own way.
  */
 
 import type { Outer } from "../wire-mesh";

@@ -1,7 +1,7 @@
 /**
  * How a stretch of a vector is told on its way between peers: float32, float16 or int8, little-endian, as every machine that
- * runs browsers is. `backend/numerics/precision.py` is the twin; tests/vectors/averaging.json holds both to the same bits.
- * "What is averaged" in docs/decisions/0025-mesh.md has the rules.
+ * runs browsers is. `backend/numerics/precision.py` is the twin; tests/contract/vectors/averaging.json holds
+ * both to the same bits. "What is averaged" in docs/decisions/0025-mesh.md has the rules.
  */
 
 import type { Bytes } from "../crypto/bytes";

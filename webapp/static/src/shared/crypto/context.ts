@@ -1,6 +1,6 @@
 /**
  * What a masked round's keys are bound to; docs/decisions/0017-masked-rounds.md has every field.
- * `backend/crypto/context.py` is the twin; tests/vectors/masked.json binds both.
+ * `backend/crypto/context.py` is the twin; tests/contract/vectors/masked.json binds both.
  */
 
 import type { masking } from "../wire-masked";

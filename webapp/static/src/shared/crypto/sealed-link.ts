@@ -1,6 +1,7 @@
 /**
  * Links whose frames somebody else carries: AES-256-GCM (NIST SP 800-38D) under keys that both ends agreed on by X25519, one
- * for each direction. `backend/crypto/sealed_link.py` is the twin; tests/vectors/sealed_link.json binds both.
+ * for each direction. `backend/crypto/sealed_link.py` is the twin; tests/contract/vectors/sealed_link.json
+ * binds both.
  */
 
 import { type Bytes, concat, utf8 } from "./bytes";

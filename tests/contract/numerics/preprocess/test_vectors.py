@@ -1,0 +1,118 @@
+"""Preprocessing gives the golden values, to the bit."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from backend.errors import DataError
+from backend.numerics.preprocess.fitted import Fitted, Image, Table, Text, encode_fitted, parse_fitted
+from backend.numerics.preprocess.image import image_values
+from backend.numerics.preprocess.loading import load_values
+from backend.numerics.preprocess.ordering import most_frequent, ordered
+from backend.numerics.preprocess.rows import csv_rows
+from backend.numerics.preprocess.table import needed_columns, table_arrays
+from backend.numerics.preprocess.text import class_arrays, lower_case, window_arrays
+
+VECTORS = Path(__file__).parents[3] / "contract" / "vectors" / "preprocess"
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+def fitted(case: dict[str, Any]) -> Any:
+    one: Fitted = msgspec.convert(case["fitted"], Fitted)
+    return one
+
+
+def as_json(arrays: list[NDArray[Any]]) -> list[dict[str, Any]]:
+    return [{"shape": list(a.shape), "dtype": a.dtype.name, "values": a.reshape(-1).tolist()} for a in arrays]
+
+
+@pytest.mark.parametrize("case", cases("image"))
+def test_images_become_the_golden_pixels(case: dict[str, Any]) -> None:
+    pixels, one = case["pixels"], fitted(case)
+    assert isinstance(one, Image)
+    rgba = np.array(pixels["rgba"], np.uint8).reshape(pixels["height"], pixels["width"], 4)
+    values = image_values(one, rgba, case["orientation"])
+    assert list(values.shape) == one.inputs[0].shape
+    assert values.reshape(-1).tolist() == case["values"]
+
+
+def read_table(case: dict[str, Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    one = fitted(case)
+    assert isinstance(one, Table)
+    lines = io.StringIO(case["csv"], newline="")
+    return table_arrays(one, csv_rows(lines, one.delimiter, needed_columns(one)))
+
+
+@pytest.mark.parametrize("case", [case for case in cases("table") if "x" in case])
+def test_tables_become_the_golden_values(case: dict[str, Any]) -> None:
+    x, y = read_table(case)
+    assert (as_json(x), as_json(y)) == (case["x"], case["y"])
+
+
+@pytest.mark.parametrize("case", [case for case in cases("table") if "error" in case])
+def test_a_bad_table_is_refused_with_row_and_column(case: dict[str, Any]) -> None:
+    with pytest.raises(DataError) as told:
+        read_table(case)
+    row, column = case["error"]["row"], case["error"]["column"]
+    assert row is None or f"row {row}" in str(told.value)
+    assert column is None or f"'{column}'" in str(told.value)
+
+
+def read_text(case: dict[str, Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    one = fitted(case)
+    assert isinstance(one, Text)
+    if one.label is None:
+        return window_arrays(one, case["text"])
+    return class_arrays(one, [(case["text"], case["name"])])
+
+
+@pytest.mark.parametrize("case", [case for case in cases("text") if "x" in case])
+def test_texts_become_the_golden_ids(case: dict[str, Any]) -> None:
+    x, y = read_text(case)
+    assert (as_json(x), as_json(y)) == (case["x"], case["y"])
+
+
+@pytest.mark.parametrize("case", [case for case in cases("text") if "error" in case])
+def test_an_unknown_token_or_an_empty_text_is_refused(case: dict[str, Any]) -> None:
+    with pytest.raises(DataError):
+        read_text(case)
+
+
+@pytest.mark.parametrize("case", cases("loading"))
+def test_stored_values_are_loaded_to_the_golden_values(case: dict[str, Any]) -> None:
+    stored = np.array(case["stored"]["values"], case["stored"]["dtype"]).reshape(case["stored"]["shape"])
+    loaded = load_values(stored, case["preprocess"]["scale"], case["preprocess"]["offset"])
+    assert loaded.dtype == np.float32
+    assert loaded.reshape(-1).tolist() == case["values"]
+
+
+def test_names_and_tokens_come_in_the_golden_order() -> None:
+    *names, counts = cases("order")
+    assert [ordered(case["names"]) for case in names] == [case["ordered"] for case in names]
+    assert most_frequent(counts["counts"], 4) == counts["most_frequent"]
+
+
+def test_lower_case_is_the_golden_table() -> None:
+    (table,) = cases("lower")
+    assert sorted(lower_case().items()) == [tuple(pair) for pair in table["pairs"]]
+
+
+@pytest.mark.parametrize("case", [cases("image")[0], cases("table")[0], cases("text")[0]])
+def test_a_fitted_preprocessing_survives_its_json(case: dict[str, Any]) -> None:
+    one = fitted(case)
+    assert parse_fitted(encode_fitted(one)) == one
+    assert json.loads(encode_fitted(one)) == case["fitted"]
+    with pytest.raises(DataError, match="minga shard"):
+        parse_fitted(b'{"kind": "sound"}')

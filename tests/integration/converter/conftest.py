@@ -1,0 +1,51 @@
+"""Fixtures of the converter's tests; TensorFlow is imported once, before warnings become errors."""
+
+from __future__ import annotations
+
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from converter.limits import quiet_tensorflow
+
+    quiet_tensorflow()
+    import keras
+    import tensorflow as tf
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converter.bundle import write_bundle
+from converter.limits import Limits
+from converter.task import ConversionTask
+from tests.support.keras.native import NativeBundle
+
+__all__ = ["keras", "tf"]
+
+Convert = Callable[..., NativeBundle]
+LIMITS = Limits()
+
+
+@pytest.fixture
+def convert(tmp_path: Path) -> Convert:
+    """Convert a model in this process: `convert(model, loss="mse", ...)` gives the bundle, loaded."""
+
+    def run(
+        model: Any,
+        batch_size: int = 4,
+        limits: Limits = LIMITS,
+        custom: Path | None = None,
+        **settings: Any,
+    ) -> NativeBundle:
+        settings = {"loss": "mse", "optimizer": {"name": "sgd"}} | settings
+        model.save(tmp_path / "model.keras")
+        directory = tmp_path / "bundle"
+        directory.mkdir()
+        task = ConversionTask("test", batch_size, **settings)
+        write_bundle(tmp_path / "model.keras", task, directory, limits, custom)
+        return NativeBundle(directory)
+
+    return run

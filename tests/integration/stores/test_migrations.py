@@ -1,0 +1,146 @@
+"""Data folders of every age open."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import event
+
+from backend.errors import StoreError
+from backend.stores import schema, tables
+from backend.stores.sqlite import sqlite_engine, sqlite_records
+from tests.integration.stores import old_schema
+
+KILLS = 20
+
+
+async def assert_upgraded(path: Path) -> None:
+    records = sqlite_records(path)
+    try:
+        run = await records.open_run("digits", "x" * 64)
+        assert await records.versions(run) == old_schema.versions()
+        assert await records.rounds(run) == old_schema.rounds()
+        assert await records.evaluations(run) == old_schema.evaluations()
+        assert await records.contributions(run) == old_schema.CONTRIBUTIONS
+    finally:
+        await records.close()
+
+
+async def test_records_from_before_there_were_migrations_are_brought_up_to_date(tmp_path: Path) -> None:
+    old_schema.write_old_records(tmp_path / "records.sqlite")
+    for _ in range(2):
+        await assert_upgraded(tmp_path / "records.sqlite")
+
+
+@pytest.mark.parametrize("made", range(5))
+async def test_a_server_killed_while_it_made_its_first_tables_is_no_matter(tmp_path: Path, made: int) -> None:
+    old_schema.write_old_records(tmp_path / "records.sqlite", made)
+    records = sqlite_records(tmp_path / "records.sqlite")
+    assert await records.open_run("digits", "x" * 64) == 1
+    await records.close()
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_the_migrations_lead_to_the_tables_that_the_code_uses(tmp_path: Path, old: bool) -> None:
+    if old:
+        old_schema.write_old_records(tmp_path / "records.sqlite")
+    engine = sqlite_engine(tmp_path / "records.sqlite")
+    schema.upgrade(engine, "here")
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+    engine.dispose()
+
+
+def test_the_head_is_the_newest_migration() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(schema.MIGRATIONS))
+    scripts = ScriptDirectory.from_config(config)
+    assert [script.revision for script in scripts.walk_revisions()] == list(reversed(schema.KNOWN))
+    assert scripts.get_heads() == [schema.HEAD]
+
+
+def test_records_of_a_newer_program_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "records.sqlite"
+    asyncio.run(sqlite_records(path).close())
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(StoreError, match=r"written by a newer Minga \(schema 9999.*Install that version"):
+        sqlite_records(path)
+
+
+def upgrade_in_a_process(path: str, begun: Connection, statements: int | None) -> None:
+    """Upgrades; dies before it would execute one more than so many `statements`."""
+    engine = sqlite_engine(Path(path))
+    if statements is not None:
+        left = iter(range(statements))
+
+        def count(*_: object) -> None:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        event.listen(engine, "before_cursor_execute", count)
+    begun.send("begun")
+    schema.upgrade(engine, path)
+
+
+class Upgrade:
+    """One upgrade of old records in a process of its own, from the moment when it begins."""
+
+    def __init__(self, path: Path, statements: int | None = None) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.integration.stores.test_migrations", "alembic.command"])
+        old_schema.write_old_records(path)
+        heard, begun = context.Pipe(duplex=False)
+        self.process = context.Process(target=upgrade_in_a_process, args=(str(path), begun, statements))
+        self.process.start()
+        assert heard.recv() == "begun"
+        self._since = time.monotonic()
+
+    def end(self, within: float = 60.0) -> int | None:
+        """Its exit code; it is killed when it takes longer."""
+        self.process.join(within)
+        self.process.kill()
+        self.process.join()
+        return self.process.exitcode
+
+    def seconds(self) -> float:
+        """How long it took."""
+        assert self.end() == 0
+        return time.monotonic() - self._since
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_an_upgrade_killed_before_any_of_its_statements_goes_on(tmp_path: Path) -> None:
+    for statements in range(1000):
+        path = tmp_path / f"records-{statements}.sqlite"
+        code = Upgrade(path, statements).end()
+        await assert_upgraded(path)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert statements > 3 * len(schema.KNOWN)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_an_upgrade_killed_at_any_instant_goes_on(tmp_path: Path) -> None:
+    whole = min(Upgrade(tmp_path / f"whole-{number}.sqlite").seconds() for number in range(3))
+    chance = random.Random(4)
+    for number in range(KILLS):
+        path = tmp_path / f"records-{number}.sqlite"
+        Upgrade(path).end(within=chance.uniform(0, whole))
+        await assert_upgraded(path)

@@ -1,0 +1,1 @@
+"""What holds whatever happens: seeded schedules, machines that Hypothesis drives, and bad input."""

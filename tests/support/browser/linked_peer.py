@@ -1,0 +1,141 @@
+"""A Python peer beside pages of Chromium, with links of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backend.crypto.keys import identity_key
+from backend.peer.acquaintances import Acquaintances
+from backend.peer.links.links import Links
+from backend.peer.links.shape import Own
+from backend.wire.mesh import Neighbour
+from backend.wire.mesh_fields import Way
+from backend.wire.peering import Fetch, PeerFrame, Weights
+from tests.support.browser.linked_pages import TASK, Switch
+from tests.support.peer.linked_peers import until
+from tests.support.waiting import PATIENCE
+
+MOST_WAITING = 1 << 20
+
+
+def pattern(size: int) -> bytes:
+    """Bytes that both ends can make."""
+    return (np.arange((size + 3) // 4, dtype=np.uint32) * np.uint32(2654435761)).tobytes()[:size]
+
+
+class PythonPeer:
+    """Hands out and fetches the pattern; `told` is what its links reported."""
+
+    def __init__(self, folder: Path, switch: Switch, client: str, ways: tuple[Way, ...]) -> None:
+        self.client = client
+        self.told: list[str] = []
+        self._switch = switch
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._got = bytearray()
+        self._whole = asyncio.Event()
+        self._wanted = 0
+        known = Acquaintances(folder / client)
+        known.enter(TASK)
+        key = hashlib.sha256(client.encode()).digest()
+        self.links = Links(Own(task=TASK, client=client, key=key, ways=ways), self, self, known)
+        switch.enter(client, identity_key(key).hex(), list(ways), self._deliver)
+
+    def introduce(self) -> None:
+        """Tell its links who is in the mesh."""
+        members = [
+            Neighbour(**{**member, "identity": bytes.fromhex(member["identity"])})
+            for member in self._switch.members
+        ]
+        self.links.know(members)
+        self.links.want([member.client for member in members])
+
+    async def linked(self, other: str, way: Way, seconds: float = PATIENCE) -> None:
+        """Wait until the link to `other` goes this way."""
+        await until(lambda: self.links.way(other) == way, seconds)
+
+    async def fetch(self, other: str, size: int) -> float:
+        """Seconds until the pattern of `size` bytes is here from `other`."""
+        begun = time.perf_counter()
+        self._got.clear()
+        self._whole.clear()
+        self._wanted = size
+        self.links.send(other, Fetch(weights=f"{size:08x}".ljust(64, "0"), offset=0))
+        await asyncio.wait_for(self._whole.wait(), PATIENCE)
+        seconds = time.perf_counter() - begun
+        assert bytes(self._got) == pattern(size)
+        return seconds
+
+    # What links ask of the connection to the server.
+
+    def signal(self, client: str, data: bytes) -> bool:
+        self._begin(self._switch.carry(self.client, client, "signal", data))
+        return True
+
+    async def relay(self, client: str, data: bytes) -> bool:
+        await self._switch.carry(self.client, client, "relay", data)
+        return True
+
+    async def _deliver(self, sender: str, what: str, data: bytes) -> None:
+        if what == "signal":
+            self.links.signalled(sender, data)
+        else:
+            self.links.relayed(sender, data)
+
+    # What links tell.
+
+    def up(self, client: str, way: Way) -> None:
+        self.told.append(f"up {client} {way}")
+
+    def down(self, client: str, reason: str) -> None:
+        self.told.append(f"down {client} {reason}")
+
+    def silent(self, client: str) -> None:
+        self.told.append(f"silent {client}")
+
+    def refused(self, client: str, reason: str) -> None:
+        self.told.append(f"refused {client} {reason}")
+
+    def received(self, client: str, frame: PeerFrame) -> None:
+        if isinstance(frame, Fetch):
+            self._begin(self._give(client, frame.weights))
+        elif isinstance(frame, Weights):
+            assert frame.offset == len(self._got)
+            self._got += frame.data
+            if len(self._got) == self._wanted:
+                self._whole.set()
+
+    async def _give(self, client: str, weights: str) -> None:
+        content = pattern(int(weights[:8], 16))
+        view, at = memoryview(content), 0
+        while at < len(content) and (room := self.links.room(client)):
+            data = view[at : at + room]
+            chunk = Weights(weights=weights, size=len(content), offset=at, data=data)
+            self.links.send(client, chunk, bulk=True)
+            at += len(data)
+            await self.links.drained(client, MOST_WAITING)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+@asynccontextmanager
+async def python_peer(
+    folder: Path, switch: Switch, client: str, ways: tuple[Way, ...]
+) -> AsyncIterator[PythonPeer]:
+    """A Python peer whose links end with the block."""
+    peer = PythonPeer(folder, switch, client, ways)
+    await peer.links.open()
+    try:
+        yield peer
+    finally:
+        await peer.links.close()

@@ -1,0 +1,119 @@
+"""The steps of each lane of the tests: which commands, on how many cores, after which others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support import references
+
+ROOT = Path(__file__).parents[2]
+# Below the repository: how the last run of a lane went.
+RUN = Path(".make") / "lane"
+PURE = ("tests/unit", "tests/contract")
+# In this order: what waits first, so that what computes fills the end.
+DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Commands that run one after the other; the step fails with the first that does."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    cores: int = 1
+    after: tuple[str, ...] = ()
+    is_python_test: bool = False
+
+
+def python(*words: str) -> tuple[str, ...]:
+    """`python -m words` with the interpreter of this environment."""
+    return (sys.executable, "-m", *words)
+
+
+def program(name: str, *words: str) -> tuple[str, ...]:
+    """A program that is installed beside this interpreter."""
+    return (str(Path(sys.executable).with_name(name)), *words)
+
+
+def pytest(step: str, *words: str, workers: int) -> tuple[str, ...]:
+    """One run of pytest, which writes down how each test ended."""
+    record = ("-p", "tests.support.records", "--record", str(RUN / f"{step}.jsonl"))
+    cache = ("-o", f"cache_dir=.make/pytest-{step}", "--last-failed-no-failures", "none")
+    spread = ("-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder")
+    return ("pytest", "-q", "--no-header", "--tb=short", *record, *cache, *spread, *words)
+
+
+STYLE = Step(
+    "style",
+    (
+        program("ruff", "check", "."),
+        program("ruff", "format", "--check", "."),
+        ("npm", "run", "--silent", "lint"),
+        program("lint-imports", "--no-logo"),
+    ),
+)
+TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))
+TYPESCRIPT = Step("typescript", (("npm", "run", "--silent", "test", "--", "--reporter=dot"),))
+GALLERY = Step("gallery", (python("backend", "build"), python("tests.support.shapes")))
+OPS = python("tests.conformance.ops.expected")
+ZOO = Step("zoo", (python("tests.support.references", *references.SHORT), OPS))
+WHOLE_ZOO = Step("zoo", (python("tests.support.references"), OPS))
+
+
+def pure(words: tuple[str, ...]) -> Step:
+    """Tests without servers, with the coverage of the pure floors, which all of them together must reach."""
+    tests = pytest("pure", *PURE, "-m", "not long", *words, workers=2)
+    if words:
+        return Step("pure", (python(*tests),), cores=2, is_python_test=True)
+    measured = (
+        program("coverage", "erase"),
+        program("coverage", "run", "-m", *tests),
+        program("coverage", "combine", "--quiet"),
+        program("coverage", "report", "--skip-covered"),
+    )
+    return Step("pure", measured, cores=2, is_python_test=True)
+
+
+def driven(mark: str, words: tuple[str, ...], *folders: str, name: str = "driven") -> Step:
+    """Tests that drive servers, peers and browsers: they wait more than they compute, so four at a time."""
+    tests = pytest(name, *folders, "-m", mark, *words, workers=4)
+    return Step(name, (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
+
+
+def fast(words: tuple[str, ...]) -> list[Step]:
+    """For every save: units, contracts and TypeScript, in less than three minutes."""
+    tests = pytest("fast", *PURE, "-m", "not long and not tensorflow", *words, workers=2)
+    return [Step("fast", (python(*tests),), is_python_test=True), TYPESCRIPT]
+
+
+def short(words: tuple[str, ...]) -> list[Step]:
+    """All that must hold for a landing. With `words` for pytest, Python's tests only."""
+    tests = [pure(words), driven("not long", words, *DRIVEN)]
+    return [GALLERY, ZOO, *tests] if words else [GALLERY, TYPES, STYLE, ZOO, TYPESCRIPT, *tests]
+
+
+def long(words: tuple[str, ...]) -> list[Step]:
+    """What takes longer: whole trainings, full conformance, schedules, fuzzing, benchmarks."""
+    return [GALLERY, WHOLE_ZOO, driven("long", words, *DRIVEN, *PURE, name="long")]
+
+
+def style(words: tuple[str, ...]) -> list[Step]:
+    """Style of both languages, and the floors of the architecture."""
+    return [STYLE]
+
+
+def types(words: tuple[str, ...]) -> list[Step]:
+    """Strict types of both languages."""
+    return [TYPES]
+
+
+LANES: dict[str, Callable[[tuple[str, ...]], list[Step]]] = {
+    "fast": fast,
+    "short": short,
+    "long": long,
+    "style": style,
+    "types": types,
+}

@@ -1,0 +1,1 @@
+"""Peers in processes of their own or on real links, and what writes down what they do."""

@@ -1,0 +1,180 @@
+"""Peers whose links are real ones on loopback, and what carries their signals in place of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backend.crypto.keys import identity_key
+from backend.peer.acquaintances import Acquaintances
+from backend.peer.links.links import Links
+from backend.peer.links.shape import Own
+from backend.wire.mesh import Neighbour
+from backend.wire.mesh_fields import Way
+from backend.wire.peering import PeerFrame
+from tests.contract.vectors.make_masked import made
+from tests.support.waiting import PATIENCE
+
+TASK = "digits"
+
+
+class Carrier:
+    """What the server does for links: carries in order, or is away, or cannot reach somebody.
+
+    `losing` parcels are lost; no signal with `blocked` in it is carried. `seen` and `notes` are what passed.
+    """
+
+    def __init__(self) -> None:
+        self.company: dict[str, Member] = {}
+        self.is_away = False
+        self.unreachable: set[str] = set()
+        self.signals = 0
+        self.relayed = 0
+        self.losing = 0
+        self.blocked: bytes | None = None
+        self.seen: list[bytes] = []
+        self.notes: list[tuple[str, str, bytes]] = []
+
+    def meddle(self, data: bytes) -> bytes:
+        """What is carried in place of a signal."""
+        return data
+
+    def for_client(self, sender: str) -> Door:
+        """The connection of one peer."""
+        return Door(self, sender)
+
+
+@dataclass
+class Door:
+    """One peer's connection to the server."""
+
+    carrier: Carrier
+    sender: str
+
+    def signal(self, client: str, data: bytes) -> bool:
+        carrier = self.carrier
+        if carrier.blocked is not None and carrier.blocked in data:
+            return not carrier.is_away
+        carrier.notes.append((self.sender, client, data))
+        return self._carry(client, lambda member: member.links.signalled(self.sender, carrier.meddle(data)))
+
+    async def relay(self, client: str, data: bytes) -> bool:
+        self.carrier.relayed += len(data)
+        self.carrier.seen.append(data)
+        if self.carrier.losing:
+            self.carrier.losing -= 1
+            return True
+        carried = self._carry(client, lambda member: member.links.relayed(self.sender, data))
+        await asyncio.sleep(0)
+        return carried
+
+    def _carry(self, client: str, say: Callable[[Member], None]) -> bool:
+        carrier, loop = self.carrier, asyncio.get_running_loop()
+        if carrier.is_away:
+            return False
+        carrier.signals += 1
+        if client in carrier.unreachable:
+            loop.call_soon(carrier.company[self.sender].links.unreachable, client)
+        else:
+            loop.call_soon(say, carrier.company[client])
+        return True
+
+
+@dataclass
+class Member:
+    """One peer, and what it heard."""
+
+    known: Acquaintances
+    links: Links = field(init=False)
+    log: list[tuple[str, ...]] = field(default_factory=list)
+    frames: list[tuple[str, PeerFrame]] = field(default_factory=list)
+
+    @property
+    def own(self) -> Own:
+        return self.links.own
+
+    def up(self, client: str, way: Way) -> None:
+        self.log.append(("up", client, way))
+
+    def down(self, client: str, reason: str) -> None:
+        self.log.append(("down", client, reason))
+
+    def received(self, client: str, frame: PeerFrame) -> None:
+        self.frames.append((client, frame))
+
+    def silent(self, client: str) -> None:
+        self.log.append(("silent", client))
+
+    def refused(self, client: str, reason: str) -> None:
+        self.log.append(("refused", client, reason))
+
+    @property
+    def neighbour(self) -> Neighbour:
+        """As others see it."""
+        return Neighbour(
+            client=self.own.client,
+            identity=identity_key(self.own.key),
+            kind="peer",
+            backend="tensorflow",
+            ways=list(self.own.ways),
+            address=self.own.address,
+            round=0,
+            holds=None,
+        )
+
+
+@asynccontextmanager
+async def company(
+    folder: Path, ways: Sequence[tuple[Way, ...]], listening: Sequence[bool], carrier: Carrier | None = None
+) -> AsyncIterator[list[Member]]:
+    """A peer for each entry of `ways`, which all know and want each other; ids ascend."""
+    carrier = carrier or Carrier()
+    members = []
+    for place, (own_ways, listens) in enumerate(zip(ways, listening, strict=True)):
+        member = await make_member(folder, place, own_ways, listens, carrier)
+        members.append(member)
+    for member in members:
+        introduce(member, members)
+    try:
+        yield members
+    finally:
+        for member in members:
+            await member.links.close()
+
+
+async def make_member(
+    folder: Path,
+    place: int,
+    ways: tuple[Way, ...],
+    listens: bool,
+    carrier: Carrier,
+    kind: type[Member] = Member,
+) -> Member:
+    """The peer number `place`, which has not heard of others yet."""
+    client = f"{place:02x}" * 8
+    known = Acquaintances(folder / client)
+    known.enter(TASK)
+    own = Own(task=TASK, client=client, key=made(f"key {place}"), ways=ways)
+    member = kind(known)
+    member.links = Links(own, carrier.for_client(client), member, known)
+    await member.links.open("127.0.0.1" if listens else None)
+    carrier.company[client] = member
+    return member
+
+
+def introduce(member: Member, members: Sequence[Member]) -> None:
+    """Tells `member` of all."""
+    member.links.know([other.neighbour for other in members])
+    member.links.want([other.own.client for other in members])
+
+
+async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Waits until something is so."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "This did not come about."
+        await asyncio.sleep(0.01)

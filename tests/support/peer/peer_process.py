@@ -1,0 +1,79 @@
+"""A real peer process."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support import evidence
+from tests.support.processes import Preload, Process
+from tests.support.waiting import PATIENCE
+
+
+class Peer:
+    """`minga peer join` with a home of its own; its reports are read while it runs.
+
+    Its updates are written to `witness`, if there is one (tests/support/peer/witness.py).
+    """
+
+    def __init__(self, home: Path, *words: str, witness: Path | None = None) -> None:
+        module, first, preload = "backend", [], Preload.PEER
+        if witness is not None:
+            module, first, preload = "tests.support.peer.witness", [str(witness)], Preload.TENSORFLOW
+        words_after = ["--json", "--cache-dir", str(home / "cache"), "--device", "cpu"]
+        self._log = evidence.log_file("peer")
+        environment = {**os.environ, "HOME": str(home)}
+        arguments = [*first, "peer", "join", *words, *words_after]
+        self.process = Process(preload, module, *arguments, log=self._log, environment=environment)
+        self.seen: list[dict[str, Any]] = []
+        self._news: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._news.put(json.loads(line))
+
+    def expect(self, event: str, seconds: float = PATIENCE) -> dict[str, Any]:
+        """The next report of `event`."""
+        end = time.monotonic() + seconds
+        while True:
+            news = self._news.get(timeout=max(0.0, end - time.monotonic()))
+            self.seen.append(news)
+            if news["event"] == event:
+                return news
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and standard error, once it ended by itself or was killed."""
+        code = self.process.wait(PATIENCE)
+        self._reader.join()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code, self._log.read_text()
+
+
+@contextmanager
+def joined(home: Path, *words: str, witness: Path | None = None) -> Iterator[Peer]:
+    """A peer that is killed at the end if it still runs."""
+    home.mkdir(exist_ok=True)
+    peer = Peer(home, *words, witness=witness)
+    try:
+        yield peer
+    finally:
+        if peer.process.poll() is None:
+            peer.process.kill()
+        peer.end()

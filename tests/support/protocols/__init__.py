@@ -1,0 +1,1 @@
+"""Conversations with machines of protocols, and the simulated worlds that play schedules with them."""

@@ -1,0 +1,130 @@
+"""Conversations with the convener of a mesh, and what they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from backend.protocols import convener_effects as do
+from backend.protocols.convener import Convener
+from backend.protocols.mesh_groups import Averages
+from backend.protocols.phases import Phase
+from backend.wire.mesh import Averaged, Group, Trained
+from tests.support.protocols.rounds import PLAN
+
+AVERAGES = Averages(
+    groups="random",
+    group_size=8,
+    exchange="auto",
+    precision="float16",
+    reducer="mean",
+    patience=0.5,
+    seconds=60.0,
+    quorum=1,
+    fewest=2,
+    values=1000,
+)
+ZERO, ONE, TWO = "0" * 64, "1" * 64, "2" * 64
+Kind = TypeVar("Kind", bound=do.Effect)
+
+
+def client(number: int) -> str:
+    """A peer's id."""
+    return f"{number:016x}"
+
+
+ANN, BOB, CAT = client(0), client(1), client(2)
+
+
+def only(kind: type[Kind], effects: list[do.Effect]) -> list[Kind]:
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> Convener:
+    """A convener of so many peers that are ready; `plan` changes that of rounds, `changes` the averages."""
+    chosen = replace(PLAN, min_available_clients=count, **(plan or {}))
+    machine = Convener(chosen, replace(AVERAGES, **changes), ZERO)
+    for number in range(count):
+        machine.peer_entered(client(number))
+        machine.client_ready(client(number), 0.0)
+    return machine
+
+
+def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> Convener:
+    """The same, in its first round, which was opened at second 1."""
+    machine = waiting(count, plan, **changes)
+    machine.time_passed(1.0)
+    assert machine.phase is Phase.TRAINING
+    return machine
+
+
+def said(machine: Convener, name: str, **changes: Any) -> Trained:
+    """What a member says that it trained."""
+    assert machine.open is not None
+    member = machine.open.members[name]
+    told: dict[str, Any] = {
+        "round": machine.round,
+        "base": member.base,
+        "examples": member.work.examples,
+        "steps": 1,
+        "loss": 0.5,
+        "sums": [(1.0, 4.0)],
+    }
+    return Trained(**(told | changes))
+
+
+def averaging(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> tuple[Convener, list[Group]]:
+    """The same, when all have trained at second 2, and the groups that were made."""
+    machine = training(count, plan, **changes)
+    return machine, train_all(machine, 2.0)
+
+
+def train_all(machine: Convener, now: float) -> list[Group]:
+    """All members train; the groups that are made."""
+    assert machine.open is not None
+    effects: list[do.Effect] = []
+    for name in list(machine.open.members):
+        effects += machine.peer_trained(name, said(machine, name), now)
+    orders = only(do.SendGroup, effects)
+    return list({one.group.group: one.group for one in orders}.values())
+
+
+def report(group: Group, weights: str = ONE, survivors: list[int] | None = None) -> Averaged:
+    """What a member says that its group ended with."""
+    places = list(range(len(group.members))) if survivors is None else survivors
+    return Averaged(
+        round=group.round,
+        group=group.group,
+        weights=weights,
+        survivors=places,
+        fraction=1.0,
+        seconds=0.5,
+        signature=bytes(64),
+    )
+
+
+def taken_up(machine: Convener, now: float, weights: str = ONE) -> list[do.Effect]:
+    """What peers made without the server is brought and recorded; what follows that."""
+    taken, asked = machine.time_passed(now)
+    assert isinstance(taken, do.TakeUp)
+    assert isinstance(asked, do.AskDeposit)
+    assert (asked.weights, asked.round) == (weights, taken.round)
+    assert asked.client in taken.holders
+    assert machine.deposited(weights) == [do.Record(machine.depositing.outcome)] if machine.depositing else []
+    return machine.recorded(machine.version + 1, now)
+
+
+def average_all(machine: Convener, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
+    """All members of a group report."""
+    effects: list[do.Effect] = []
+    for name in group.members:
+        effects += machine.peer_averaged(name, report(group, weights), now)
+    return effects
+
+
+def recorded(machine: Convener, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
+    """A round ends well: its group reports, and one brings the weights."""
+    average_all(machine, group, now, weights)
+    [record] = machine.deposited(weights)
+    assert isinstance(record, do.Record)
+    return machine.recorded(machine.version + 1, now)

@@ -1,0 +1,91 @@
+"""A masked round whose clients leave in chosen numbers, phase by phase.
+
+Of N clients, `before_keys` never send keys, `after_keys` send no shares, `after_shares` send no update, and
+`after_input` and `unmasking` reveal nothing, the latter though they were asked to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from backend.protocols.secagg_stages import Stage
+from tests.support.protocols.secagg.world import World
+
+LEAST = 3
+
+
+@dataclass(frozen=True)
+class Losses:
+    """How many clients leave in which phase."""
+
+    before_keys: int = 0
+    after_keys: int = 0
+    after_shares: int = 0
+    after_input: int = 0
+    unmasking: int = 0
+
+
+PHASES = [field.name for field in fields(Losses)]
+
+
+def predicted(count: int, lost: Losses) -> int | None:
+    """How many updates the sum has; None where the round must fail closed.
+
+    The threshold is that of the roster, for it is fixed with it, and each later phase needs as many.
+    """
+    members = count - lost.before_keys
+    needed = max(LEAST, 2 * members // 3 + 1)
+    dealt = members - lost.after_keys
+    updates = dealt - lost.after_shares
+    revealed = updates - lost.after_input - lost.unmasking
+    return updates if members >= LEAST and revealed >= needed else None
+
+
+def play(world: World, lost: Losses) -> None:
+    """A round in which clients leave as they are said to; the last ones leave first."""
+    leaving = list(world.holders)
+
+    def leave(number: int) -> None:
+        for _ in range(number):
+            world.hang_up(leaving.pop())
+
+    leave(lost.before_keys)
+    for client in leaving:
+        world.work(client)
+        world.arrive(client)
+    leave(lost.after_keys)
+    pass_time(world, Stage.KEYS)
+    hear_and_speak(world, leaving)
+    leave(lost.after_shares)
+    pass_time(world, Stage.SHARES)
+    hear_and_speak(world, leaving)
+    world.end_inputs()
+    leave(lost.after_input)
+    if world.masks.stage is Stage.SURVIVORS:
+        hear_and_speak(world, leaving)
+        pass_time(world, Stage.SURVIVORS)
+    for client in leaving[len(leaving) - lost.unmasking :]:
+        while world.lines[client].down:
+            world.tell(client)
+    leave(lost.unmasking)
+    world.settle()
+    world.wait()
+
+
+def pass_time(world: World, stage: Stage) -> None:
+    """Time passes where the server still waits for those who left."""
+    timer = world.masks.timer()
+    if world.masks.stage is stage and timer is not None:
+        world.now = timer
+        world.perform(world.masks.time_passed(world.now))
+
+
+def hear_and_speak(world: World, clients: list[str]) -> None:
+    """Each client hears what was said to it, and what it says arrives."""
+    for client in clients:
+        while world.lines[client].down:
+            world.tell(client)
+        world.work(client)
+    for client in clients:
+        while world.lines[client].up:
+            world.arrive(client)

@@ -1,0 +1,87 @@
+"""Masked rounds of real clients, brought to each stage."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_stages import Stage
+from backend.wire.masked import Server
+from tests.support.protocols.secagg.world import SECONDS, World, masking
+
+FIVE = ["0000", "0001", "0002", "0003", "0004"]
+
+
+FIRST, *OTHERS = FIVE
+
+
+def at_keys(count: int = 5, server: Server = "honest", minima: tuple[int, ...] = ()) -> World:
+    return World(count, masking(server), minima=minima)
+
+
+def at_shares(server: Server = "honest") -> World:
+    world = at_keys(server=server)
+    for client in world.holders:
+        world.work(client)
+        world.arrive(client)
+    assert world.masks.stage is Stage.SHARES
+    return world
+
+
+def at_input(server: Server = "honest", uploaded: int = 5) -> World:
+    world = at_shares(server)
+    for client in world.holders:
+        world.tell(client)
+        world.work(client)
+        world.arrive(client)
+    for client in list(world.holders)[:uploaded]:
+        world.tell(client)
+        world.work(client)
+        world.arrive(client)
+    assert world.masks.stage is Stage.INPUT
+    return world
+
+
+def at_survivors(uploaded: int = 5) -> World:
+    world = at_input("active", uploaded)
+    world.end_inputs()
+    assert world.masks.stage is Stage.SURVIVORS
+    return world
+
+
+def at_unmask(server: Server = "honest", uploaded: int = 5) -> World:
+    world = at_input(server, uploaded)
+    world.end_inputs()
+    while world.masks.stage is Stage.SURVIVORS:
+        client = next(client for client, line in world.lines.items() if line.down)
+        world.tell(client)
+        world.work(client)
+        world.arrive(client)
+    assert world.masks.stage is Stage.UNMASK
+    return world
+
+
+def done() -> World:
+    world = at_unmask()
+    world.settle()
+    assert world.masks.stage is Stage.DONE
+    return world
+
+
+def failed() -> World:
+    world = at_keys()
+    world.perform(world.masks.time_passed(SECONDS))
+    assert world.masks.stage is Stage.FAILED
+    return world
+
+
+STAGES: dict[Stage, Callable[[], World]] = {
+    Stage.KEYS: at_keys, Stage.SHARES: at_shares, Stage.INPUT: at_input, Stage.SURVIVORS: at_survivors,
+    Stage.UNMASK: at_unmask, Stage.DONE: done, Stage.FAILED: failed,
+}  # fmt: skip
+
+
+def state(masks: MaskedRound) -> dict[str, Any]:
+    return copy.deepcopy(vars(masks))

@@ -1,0 +1,317 @@
+"""A server and the members of one masked round, and the lines between them, which keep order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from backend.crypto.keystream import Words
+from backend.crypto.unmasking import Job, unmask
+from backend.errors import ShareMismatchError, UpdateRefusedError
+from backend.protocols import secagg_effects as do
+from backend.protocols import secagg_events as ev
+from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_stages import Stage
+from backend.wire.masked import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
+from backend.wire.messages import ClientFrame, ServerFrame, Train
+from tests.support.protocols.secagg.holder import Holder, plan, terms_of, updates
+
+VALUES = 5
+SECONDS = 60.0
+
+
+def masking(server: Server = "honest", least: int = 3) -> Masking:
+    """A round's terms."""
+    return Masking(bits=32, clip=1.0, examples=64, noise=0.0, share=1.0, min_clients=least, server=server)
+
+
+@dataclass(frozen=True)
+class Update:
+    """A masked update under way to the server."""
+
+    round: int
+    words: Words
+
+
+@dataclass
+class Line:
+    """One client's connection: what is under way in both directions."""
+
+    up: deque[ClientFrame | Update] = field(default_factory=deque)
+    down: deque[ServerFrame] = field(default_factory=deque)
+    open: bool = True
+    # The round whose masked update was offered on this connection.
+    offered: int = 0
+
+
+class World:
+    """Rounds of `count` clients, one after the other, at a server that counts what it may and adds it up."""
+
+    def __init__(
+        self,
+        count: int,
+        terms: Masking,
+        seed: int = 0,
+        minima: tuple[int, ...] = (),
+        values: int = VALUES,
+    ) -> None:
+        random = Random(seed)
+        self.values = values
+        self.now = 0.0
+        self.terms = terms
+        wishes = [*minima, *[0] * count][:count]
+        self.holders = {
+            client: Holder(client, update, random, least)
+            for client, update, least in zip(
+                (f"{place:04x}" for place in range(count)),
+                updates(count, values, random),
+                wishes,
+                strict=True,
+            )
+        }
+        self.lines = {client: Line() for client in self.holders}
+        self._open(1)
+        for client, holder in self.holders.items():
+            holder.planned(self.told(client))
+
+    def _open(self, number: int) -> None:
+        """A round begins, with all who are connected."""
+        self.train = plan(number, self.terms)
+        self.cohort = [client for client, line in self.lines.items() if line.open]
+        self.masks = MaskedRound(
+            terms_of(self.train, self.values),
+            self.cohort,
+            SECONDS,
+            self.now,
+            {holder.client: holder.minimum for holder in self.holders.values()},
+        )
+        self.taken: dict[str, Words] = {}
+        self.excluded: dict[str, UpdateRefusedError] = {}
+        self.distrusted: dict[str, UpdateRefusedError] = {}
+        self.failed: str | None = None
+        self.sum: Words | None = None
+        self.recoveries = 0
+        # Whose reveals reached the server before it gave the round up, used or not.
+        self.revealed: set[str] = set()
+
+    def next_round(self) -> None:
+        """Another round begins; what belongs to older ones may still be under way."""
+        self._open(self.train.round + 1)
+        for client in self.holders:
+            self.put(client, self.told(client))
+
+    def told(self, _client: str) -> Train:
+        """The plan that the server sends to a client."""
+        return self.train
+
+    # Clients.
+
+    def work(self, client: str) -> None:
+        """A client does all it was asked to, says what it has to say, and uploads what it may."""
+        holder = self.holders[client]
+        while holder.outcomes:
+            holder.work()
+        self.flush(client)
+
+    def flush(self, client: str) -> None:
+        """What a client said goes onto its line, the masked update behind it."""
+        holder, line = self.holders[client], self.lines[client]
+        if line.open:
+            line.up.extend(holder.said)
+            part = holder.machine.part
+            if holder.masked is not None and part is not None and line.offered != part.round:
+                line.offered = part.round
+                line.up.append(Update(part.round, holder.masked.copy()))
+        holder.said.clear()
+
+    def hang_up(self, client: str, lost: bool = True) -> None:
+        """A connection breaks, and what is under way is lost; or its client stops for good."""
+        self.lines[client] = Line(open=False)
+        self.perform(self.masks.client_left(client, self.now, lost))
+
+    def come_back(self, client: str) -> None:
+        """A client connects again and says that it is ready. While it owes an update it is told its plan."""
+        self.lines[client] = Line()
+        self.perform(self.masks.client_ready(client))
+        holder = self.holders[client]
+        if client in self.cohort and client not in self.taken and client not in self.excluded:
+            holder.planned(self.told(client))
+        holder.handle(ev.Welcomed())
+        self.flush(client)
+
+    # The server.
+
+    def arrive(self, client: str) -> None:
+        """The next thing that a client sent reaches the server."""
+        frame = self.lines[client].up.popleft()
+        match frame:
+            case Keys():
+                self.perform(self.masks.keys_arrived(client, frame, self.now))
+            case Shares():
+                self.perform(self.masks.shares_arrived(client, frame, self.now))
+            case Vouch():
+                self.perform(self.masks.vouch_arrived(client, frame, self.now))
+            case Reveal():
+                if frame.round == self.train.round and self.masks.stage is not Stage.FAILED:
+                    self.revealed.add(client)
+                self.perform(self.masks.reveal_arrived(client, frame, self.now))
+            case Decline():
+                self.perform(self.masks.declined(client, frame, self.now))
+            case Update(number, words):
+                self.take(client, number, words)
+
+    def take(self, client: str, number: int, words: Words) -> None:
+        """The server counts a masked update, if the machine lets it."""
+        if number != self.train.round or self.masks.may_offer(client) is not None:
+            return
+        if client in self.taken:
+            assert np.array_equal(self.taken[client], words)
+        else:
+            self.masks.input_accepted(client)
+            self.taken[client] = words
+
+    def tell(self, client: str) -> None:
+        """The next thing that the server said reaches a client."""
+        frame, holder = self.lines[client].down.popleft(), self.holders[client]
+        if isinstance(frame, Train):
+            holder.planned(frame)
+        else:
+            holder.hears(frame)
+
+    def perform(self, effects: list[do.Effect]) -> None:
+        """Does what the server's machine asks."""
+        for effect in effects:
+            match effect:
+                case do.Tell(client, frame):
+                    self.put(client, frame)
+                case do.TellAll(clients, frame):
+                    for client in clients:
+                        self.put(client, frame)
+                case do.Exclude(client, error):
+                    assert client not in self.excluded
+                    self.excluded[client] = error
+                case do.Distrust(client, error):
+                    self.distrusted[client] = error
+                case do.Recover():
+                    self.recoveries += 1
+                    self._recover(effect)
+                case do.Fail(reason=reason):
+                    assert self.failed is None
+                    self.failed = reason
+
+    def put(self, client: str, frame: ServerFrame) -> None:
+        """What the server says goes onto a client's line."""
+        if self.lines[client].open:
+            self.lines[client].down.append(frame)
+
+    def _recover(self, found: do.Recover) -> None:
+        words = np.zeros(self.values, np.uint32)
+        for place in found.alive:
+            words += self.taken[found.members[place].client]
+        try:
+            unmask(words, found, 1, _one_by_one)
+        except ShareMismatchError:
+            self.perform(self.masks.mismatched(self.now))
+        else:
+            self.masks.unmasked()
+            self.sum = words
+
+    # All together.
+
+    def settle(self) -> None:
+        """Everybody does and hears everything, until nothing is under way."""
+        busy = True
+        while busy:
+            busy = False
+            for client, line in self.lines.items():
+                while line.down:
+                    self.tell(client)
+                    busy = True
+                if self.holders[client].outcomes or self.holders[client].said:
+                    busy = True
+                self.work(client)
+                while line.up:
+                    self.arrive(client)
+                    busy = True
+
+    def wait(self) -> None:
+        """Time passes until the server stops waiting, and what follows happens."""
+        timer = self.masks.timer()
+        if timer is not None:
+            self.now = max(self.now, timer)
+            self.perform(self.masks.time_passed(self.now))
+        self.settle()
+
+    def end_inputs(self) -> None:
+        """The Round says that it has what it waited for."""
+        if self.masks.stage is Stage.INPUT:
+            self.perform(self.masks.inputs_over(self.now))
+
+    # What must be.
+
+    @property
+    def outcome(self) -> str:
+        """`done`, `failed` or `open`."""
+        if self.masks.stage is Stage.DONE:
+            return "done"
+        return "failed" if self.masks.stage is Stage.FAILED else "open"
+
+    def plain_sum(self) -> Words:
+        """The sum that the server should have found: of the updates that were taken."""
+        words = np.zeros(self.values, np.uint32)
+        for client in self.taken:
+            words += self.holders[client].update
+        return words
+
+    def given(self, clients: Iterable[str]) -> dict[str, tuple[set[str], set[str]]]:
+        """By owner: which of these `clients` gave a share of its seed, and which one of its mask key."""
+        found: dict[str, tuple[set[str], set[str]]] = {client: (set(), set()) for client in self.holders}
+        for client in clients:
+            for kind, owners in enumerate(self.holders[client].gave.get(self.train.round, ())):
+                for owner in owners:
+                    found[owner][kind].add(client)
+        return found
+
+    def check(self) -> None:
+        """The sum is right where there is one; of nobody both secrets can be recovered, whatever happened."""
+        self.check_secrets()
+        if self.outcome == "done":
+            assert self.sum is not None
+            assert np.array_equal(self.sum, self.plain_sum())
+            assert self.failed is None
+        else:
+            assert self.sum is None
+        if self.outcome == "failed":
+            assert self.failed
+            self.check_closed()
+
+    def check_secrets(self) -> None:
+        """Of nobody both secrets can be recovered, were all said to the server that clients would say."""
+        threshold = self.masks.graph.degree.threshold
+        if not threshold:
+            return
+        for seeds, mask_keys in self.given(self.holders).values():
+            assert seeds.isdisjoint(mask_keys)
+            assert len(seeds) < threshold or len(mask_keys) < threshold
+
+    def check_closed(self) -> None:
+        """Of a failed round the server lacks a secret without which the sum says nothing.
+
+        What a client says that it distrusts for something else is not used.
+        """
+        if not self.taken:
+            return
+        given, threshold = self.given(self.revealed - set(self.distrusted)), self.masks.graph.degree.threshold
+        dealt = {self.masks.graph.members[place].client for place in self.masks.graph.pairs}
+        lacking = [client for client in self.taken if len(given[client][0]) < threshold]
+        lacking += [client for client in dealt - set(self.taken) if len(given[client][1]) < threshold]
+        assert lacking
+
+
+def _one_by_one(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        job()

@@ -1,0 +1,7 @@
+"""Set what TensorFlow reads when it is imported, as each conversion does."""
+
+from __future__ import annotations
+
+from converter.limits import quiet_tensorflow
+
+quiet_tensorflow()

@@ -1,0 +1,10 @@
+"""How long tests wait for what must come before they give up."""
+
+from __future__ import annotations
+
+# Seconds. Far more than anything takes on a slow machine that does other things as well: a test that passes
+# waits for the event, never for this. Below the limit of a test that hangs, so that a wait in vain is what it
+# reports.
+PATIENCE = 100.0
+# For what is long by itself: several clients that train many rounds.
+LONG = 900.0

@@ -1,0 +1,1 @@
+"""A server in a process of its own, and those who speak to it."""

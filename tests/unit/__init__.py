@@ -1,0 +1,1 @@
+"""One part alone: no server, no browser, no process beside it, and virtual time."""

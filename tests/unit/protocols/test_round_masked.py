@@ -1,0 +1,144 @@
+"""What the machine of the rounds does where updates are masked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from backend.errors import UpdateRefusedError
+from backend.protocols import effects as do
+from backend.protocols.phases import Phase
+from backend.protocols.round import Round
+from backend.wire.messages import Aggregation, Offer
+from tests.support.protocols.rounds import OFFER, PLAN, deliver, only
+
+MASKED = replace(
+    PLAN, aggregation=("masked",), masked_bytes=60, most_masked=100, min_available_clients=3, gather=0.0
+)
+BOTH = replace(MASKED, aggregation=("masked", "open"))
+SILENT = Offer(round=1, version=0, examples=0, steps=0, loss=0.0, sums=[], size=60)
+LATE = UpdateRefusedError("Your keys did not come in time.")
+
+
+def round_of(plan: Any, **clients: Aggregation) -> tuple[Round, list[do.Effect]]:
+    machine, effects = Round(plan), list[do.Effect]()
+    for client, aggregation in clients.items():
+        machine.client_joined(client, aggregation)
+        effects += machine.client_ready(client, 0.0)
+    return machine, effects
+
+
+def masked() -> Round:
+    machine, _ = round_of(MASKED, a="masked", b="masked", c="masked")
+    assert machine.phase is Phase.TRAINING
+    return machine
+
+
+def test_a_masked_round_says_so_and_how_much_its_members_may_count() -> None:
+    _, effects = round_of(MASKED, a="masked", b="masked", c="masked")
+    (opened,) = only(do.Opened, effects)
+    assert (opened.aggregation, opened.most_examples) == ("masked", 20)
+
+
+def test_so_many_updates_are_awaited_that_their_sum_can_be_unmasked() -> None:
+    """Of ten clients in the complete graph seven recover a secret."""
+    clients: dict[str, Aggregation] = dict.fromkeys("abcdefghij", "masked")
+    plan = replace(MASKED, fraction_train=0.1, min_train_clients=3, over_selection=10.0)
+    (opened,) = only(do.Opened, round_of(replace(plan, min_available_clients=10), **clients)[1])
+    assert (len(opened.cohort), opened.wanted) == (10, 7)
+
+
+def test_a_masked_round_has_no_more_clients_than_it_may() -> None:
+    clients: dict[str, Aggregation] = dict.fromkeys("abcdefghij", "masked")
+    plan = replace(MASKED, most_masked=4, min_available_clients=10)
+    (opened,) = only(do.Opened, round_of(plan, **clients)[1])
+    assert (len(opened.cohort), opened.wanted) == (4, 4)
+
+
+def test_a_masked_offer_says_nothing_of_its_update() -> None:
+    machine = masked()
+    assert machine.update_offered("a", SILENT, 1.0) == [do.Grant("a", SILENT)]
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"examples": 20}, "bad-examples"),
+        ({"steps": 1}, "bad-examples"),
+        ({"loss": 0.5}, "bad-examples"),
+        ({"sums": [(5.0, 10.0)]}, "bad-examples"),
+        ({"size": 40}, "wrong-length"),
+        ({"version": 1}, "stale-round"),
+    ],
+)
+def test_an_offer_that_tells_more_or_has_another_length_is_refused(said: dict[str, Any], code: str) -> None:
+    offer = {field: getattr(SILENT, field) for field in SILENT.__struct_fields__} | said
+    effects = masked().update_offered("a", Offer(**offer), 1.0)
+    assert [effect.error.code for effect in only(do.Refuse, effects)] == [code]
+
+
+def test_masked_updates_make_a_version_as_others_do() -> None:
+    machine = masked()
+    for client in "ab":
+        assert deliver(machine, client, 2.0, SILENT) == [do.Accept(client, SILENT)]
+    assert deliver(machine, "c", 3.0, SILENT) == [do.Accept("c", SILENT), do.Aggregate(1, 0)]
+
+
+def test_the_next_deadline_is_made_of_the_work_that_was_asked_for() -> None:
+    """Offers do not say how much was done: everybody did 20 examples in 2 s here."""
+    plan = replace(MASKED, adaptive_deadline=True)
+    machine, _ = round_of(plan, a="masked", b="masked", c="masked")
+    for client in "abc":
+        deliver(machine, client, 2.0, SILENT)
+    (opened,) = only(do.Opened, machine.aggregated(1, 3.0))
+    assert opened.seconds == pytest.approx(4.0)
+
+
+def test_an_excluded_member_is_told_and_not_waited_for() -> None:
+    machine = masked()
+    assert machine.member_excluded("a", 1, LATE, 1.0) == [do.Refuse("a", 1, LATE)]
+    assert machine.status("a") == "refused"
+    deliver(machine, "b", 2.0, SILENT)
+    assert do.Aggregate(1, 0) in deliver(machine, "c", 2.0, SILENT)
+
+
+@pytest.mark.parametrize("client", ["a", "stranger"])
+def test_who_was_accepted_or_is_no_member_cannot_be_excluded(client: str) -> None:
+    machine = masked()
+    deliver(machine, "a", 2.0, SILENT)
+    assert machine.member_excluded(client, 1, LATE, 3.0) == []
+    assert machine.member_excluded("b", 2, LATE, 3.0) == []
+
+
+def test_a_round_that_can_never_be_unmasked_ends_at_once() -> None:
+    machine = masked()
+    machine.update_offered("a", SILENT, 1.0)
+    effects = machine.training_failed(1, "Two of at least three clients sent keys.", 2.0)
+    assert [refusal.client for refusal in only(do.Refuse, effects)] == ["a"]
+    assert only(do.Abandon, effects) == [do.Abandon(1, "Two of at least three clients sent keys.")]
+    assert machine.phase is Phase.GATHERING
+    assert machine.training_failed(1, "Again.", 3.0) == []
+
+
+def test_a_round_opens_once_enough_of_one_kind_are_there() -> None:
+    machine, effects = round_of(BOTH, a="masked", b="masked", x="open", y="open")
+    assert (machine.phase, machine.needed(), effects) == (Phase.WAITING, 1, [])
+    machine.client_joined("c", "masked")
+    (opened,) = only(do.Opened, machine.client_ready("c", 1.0))
+    assert (opened.cohort, opened.aggregation) == (("a", "b", "c"), "masked")
+
+
+def test_open_and_masked_clients_take_turns() -> None:
+    machine, _ = round_of(BOTH, a="masked", b="masked", c="masked", x="open", y="open", z="open")
+    kinds = []
+    for number, offer, clients in ((1, SILENT, "abc"), (2, OFFER, "xyz")):
+        assert machine.open is not None
+        kinds.append(machine.open.aggregation)
+        said = {field: getattr(offer, field) for field in offer.__struct_fields__}
+        for client in clients:
+            deliver(machine, client, 2.0, Offer(**(said | {"round": number, "version": number - 1})))
+        machine.aggregated(number, 3.0)
+    assert machine.open is not None
+    assert [*kinds, machine.open.aggregation] == ["masked", "open", "masked"]

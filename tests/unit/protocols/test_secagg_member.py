@@ -1,0 +1,175 @@
+"""The member of masked rounds: the golden conversations, and rules that hold in all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.protocols.secagg_events import (
+    Effect,
+    Event,
+    Failed,
+    Forget,
+    GiveUp,
+    MakeKeys,
+    MakeReveal,
+    Mask,
+    Send,
+    SignSurvivors,
+    Welcomed,
+)
+from backend.protocols.secagg_member import MaskedMember, Stage
+from backend.wire.masked import Decline, Keys, Reveal, Shares, Vouch
+from tests.contract.vectors import make_secagg as stories
+
+GOLDEN = msgspec.json.decode(stories.FILE.read_bytes(), type=stories.File)
+TOLD = {story.name: story for story in GOLDEN.conversations}
+
+
+def steps(story: stories.Conversation) -> list[stories.Step]:
+    """All of a story, with what it goes on from."""
+    return [*(steps(TOLD[story.after]) if story.after else ()), *story.steps]
+
+
+EVENTS: list[Event] = [step.event for story in GOLDEN.conversations for step in story.steps]
+
+
+@pytest.mark.parametrize("story", GOLDEN.conversations, ids=lambda story: story.name)
+def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
+    machine = MaskedMember()
+    for step in steps(story):
+        assert machine.handle(step.event) == step.effects
+        assert (machine.stage, machine.latest) == (step.stage, step.latest)
+        assert (machine.members, machine.reason) == (step.members, step.reason)
+
+
+@pytest.mark.parametrize(
+    "story", [one for one in GOLDEN.conversations if one.name.startswith("refused")], ids=lambda one: one.name
+)
+def test_a_refusal_is_declined_and_ends_the_round_for_good(story: stories.Conversation) -> None:
+    effects = [effect for step in steps(story) for effect in step.effects]
+    given_up = [effect for effect in effects if isinstance(effect, GiveUp)]
+    assert given_up
+    assert len({effect.round for effect in given_up}) == len(given_up)
+    refused = [step for step in steps(story) if step.stage is Stage.REFUSED]
+    declined = [Send(Decline(round=effect.round)) for effect in given_up]
+    assert [effect for effect in effects if effect in declined][: len(declined)] == declined
+    # It is said again on every connection, and nothing else is.
+    for step in refused[1:]:
+        assert step.effects == (declined[-1:] if isinstance(step.event, Welcomed) else [])
+
+
+def replies(machine: MaskedMember, events: list[Event]) -> Iterator[list[Effect]]:
+    for event in events:
+        yield machine.handle(event)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(EVENTS), max_size=60), st.sampled_from(list(stories.STORIES.values())))
+def test_whatever_comes_nothing_is_said_otherwise_a_second_time(
+    events: list[Event], beginning: list[Event]
+) -> None:
+    machine = MaskedMember()
+    said: dict[tuple[type, int], object] = {}
+    work: set[tuple[type, int]] = set()
+    over: set[int] = set()
+    for effects in replies(machine, [*beginning, *events]):
+        for effect in effects:
+            match effect:
+                case Send(Keys() | Shares() | Vouch() | Reveal() as frame):
+                    assert frame.round not in over
+                    assert said.setdefault((type(frame), frame.round), frame) == frame
+                case MakeKeys():
+                    key = (MakeKeys, effect.plan.round)
+                    assert key not in work
+                    work.add(key)
+                case Mask() | SignSurvivors() | MakeReveal():
+                    assert effect.round not in over
+                    assert (type(effect), effect.round) not in work
+                    work.add((type(effect), effect.round))
+                case GiveUp() | Forget():
+                    over.add(effect.round)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from(EVENTS), max_size=60))
+def test_an_event_without_effects_that_moves_nothing_changes_nothing(events: list[Event]) -> None:
+    machine = MaskedMember()
+    for event in events:
+        before = copy.deepcopy(machine)
+        effects = machine.handle(event)
+        if not effects and machine.stage is before.stage:
+            assert machine == before
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from(EVENTS), max_size=80))
+def test_no_share_of_both_kinds_is_asked_for_one_place(events: list[Event]) -> None:
+    machine = MaskedMember()
+    asked: dict[tuple[int, int], str] = {}
+    for effects in replies(machine, [*stories.MASKED, *events]):
+        for effect in effects:
+            if isinstance(effect, MakeReveal):
+                for place in effect.seeds:
+                    assert asked.setdefault((effect.round, place), "seed") == "seed"
+                for place in effect.mask_keys:
+                    assert asked.setdefault((effect.round, place), "mask key") == "mask key"
+
+
+# What each stage answers to what it waits for; every other event of a round changes nothing there.
+EXPECTED = {
+    Stage.IDLE: {"planned"},
+    Stage.KEYS: {"keys_made", "failed"},
+    Stage.ROSTER: {"roster"},
+    Stage.CHECKING: {"roster_checked", "failed"},
+    Stage.SEALING: {"shares_sealed", "failed"},
+    Stage.DEALING: {"dealt"},
+    Stage.OPENING: {"shares_opened", "failed"},
+    Stage.MASKED: {"survivors", "unmask", "failed"},
+    Stage.SIGNING: {"survivors_signed", "failed", "unmask"},
+    Stage.VOUCHED: {"unmask"},
+    Stage.WEIGHING: {"vouchers_checked", "failed"},
+    Stage.REVEALING: {"revealed", "failed"},
+    Stage.REVEALED: set(),
+    Stage.REFUSED: set(),
+}
+ROUND_ONE: dict[str, Event] = {
+    "planned": stories.planned(server="active"), "keys_made": stories.MADE, "roster": stories.roster(),
+    "roster_checked": stories.checked(), "shares_sealed": stories.sealed(), "dealt": stories.dealt(),
+    "shares_opened": stories.opened(), "survivors": stories.survivors(), "survivors_signed": stories.SIGNED,
+    "unmask": stories.unmask(vouchers=stories.VOUCHERS), "vouchers_checked": stories.WEIGHED,
+    "revealed": stories.revealed(), "failed": Failed(1, "No memory."),
+}  # fmt: skip
+
+
+def reach(stage: Stage) -> MaskedMember:
+    """A machine in `stage` of a round whose server may lie."""
+    machine = MaskedMember()
+    if stage is Stage.REFUSED:
+        for event in (ROUND_ONE["planned"], ROUND_ONE["failed"]):
+            machine.handle(event)
+    for name, event in ROUND_ONE.items():
+        if machine.stage is stage:
+            break
+        if name != "failed":
+            machine.handle(event)
+    assert machine.stage is stage
+    return machine
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("name", list(ROUND_ONE))
+def test_in_each_stage_only_what_it_waits_for_moves_on(stage: Stage, name: str) -> None:
+    machine = reach(stage)
+    before = copy.deepcopy(machine)
+    effects = machine.handle(ROUND_ONE[name])
+    if name in EXPECTED[stage]:
+        assert machine.stage is not stage
+    else:
+        assert machine == before
+        assert all(isinstance(effect, Send) for effect in effects)

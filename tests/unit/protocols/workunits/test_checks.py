@@ -1,0 +1,228 @@
+"""Conversations in which trusted peers check, kinds are compared apart, and work is left half done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend.protocols.workunits.effects import Abort, Assimilate, Credit, Distrust, Judge, Refuse, Wait
+from backend.protocols.workunits.records import Part
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.workunits.trust import TrustRules
+from tests.unit.protocols.workunits.talks import INVALID, UNDECIDED, VALID, begun, lease, only, proven
+
+HALF = Part(steps=7, examples=60)
+
+
+def checked(units: int = 4, **rules: Any) -> Scheduler:
+    """Ann and bob are trusted, and two units are left; peer is there to check every second of theirs."""
+    one = begun(units, "ann", "bob", trust=TrustRules(proven=1, spot_checks=0.5), **rules)
+    proven(one, "ann", "bob")
+    one.came("peer", slots=1, trusted=True)
+    return one
+
+
+def test_a_trusted_peer_checks_what_was_returned_and_nobody_else_does() -> None:
+    one = checked()
+    first = lease(one, "ann", chance=0.9)
+    assert one.returned("ann", first.lease, 2.0) == []
+    assert lease(one, "bob", chance=0.7).unit != first.unit
+    check = lease(one, "peer", 3.0)
+    assert (check.unit, check.base, check.seed) == (first.unit, first.base, first.seed)
+    assert one.returned("peer", check.lease, 4.0) == [
+        Judge(first.unit, (first.lease, check.lease), valid=check.lease)
+    ]
+    effects = one.judged(first.unit, {first.lease: VALID, check.lease: VALID})
+    assert [credit.client for credit in only(effects, Credit)] == ["ann", "peer"]
+    assert only(effects, Assimilate) == [Assimilate(first.unit, first.lease, "ann", 5)]
+
+
+def test_a_peer_that_finds_a_cheat_gives_the_result_that_counts() -> None:
+    one = checked()
+    lie = lease(one, "ann", chance=0.9)
+    one.returned("ann", lie.lease, 2.0)
+    check = lease(one, "peer", 3.0)
+    one.returned("peer", check.lease, 4.0)
+    effects = one.judged(lie.unit, {lie.lease: INVALID, check.lease: VALID})
+    assert only(effects, Distrust) == [Distrust("ann", lie.lease)]
+    assert only(effects, Assimilate) == [Assimilate(lie.unit, check.lease, "peer", 5)]
+    assert one.client("ann").trust.held == 0
+
+
+def test_what_a_peer_does_by_itself_is_taken_as_true() -> None:
+    one = begun(1)
+    one.came("peer", slots=1, trusted=True)
+    grant = lease(one, "peer", chance=0.0)
+    assert one.returned("peer", grant.lease, 1.0) == [Judge(0, (grant.lease,), valid=grant.lease)]
+
+
+@pytest.mark.parametrize("how", ["leaves", "rests", "is slow"])
+def test_a_check_that_no_peer_makes_is_made_by_others(how: str) -> None:
+    one = checked(3)
+    first = lease(one, "ann", chance=0.9)
+    one.returned("ann", first.lease, 2.0)
+    assert one.ask("bob", 5, 0.9, 3.0) == [Wait("bob", "nothing")]
+    if how == "is slow":
+        assert one.timer() == 100.0
+        one.time_passed(101.0)
+        assert one.ask("bob", 5, 0.9, 101.0) == [Wait("bob", "nothing")]
+        assert one.timer() == 102.0
+        one.time_passed(102.0)
+    elif how == "leaves":
+        one.went("peer")
+    else:
+        one.wants("peer", 0)
+    second = lease(one, "bob", 102.0, chance=0.9)
+    assert one.returned("bob", second.lease, 103.0) == [Judge(first.unit, (first.lease, second.lease), None)]
+
+
+def test_nothing_waits_for_a_check_where_no_peer_is_here() -> None:
+    one = checked()
+    one.went("peer")
+    grant = lease(one, "ann", chance=0.9)
+    assert one.returned("ann", grant.lease, 2.0) == [Judge(grant.unit, (grant.lease,), None)]
+
+
+def test_a_peer_decides_where_results_disagree() -> None:
+    one = begun(2, "ann", "eve")
+    one.came("peer", slots=1, trusted=True)
+    grants = [lease(one, "ann"), lease(one, "eve")]
+    one.returned("ann", grants[0].lease, 1.0)
+    one.returned("eve", grants[1].lease, 1.0)
+    assert one.judged(0, {grant.lease: UNDECIDED for grant in grants}) == []
+    one.came("bob", slots=1)
+    assert lease(one, "bob").unit == 1
+    check = lease(one, "peer")
+    assert check.unit == 0
+    (judge,) = one.returned("peer", check.lease, 2.0)
+    assert judge == Judge(0, (*(grant.lease for grant in grants), check.lease), valid=check.lease)
+
+
+def test_kinds_are_compared_apart_as_long_as_there_are_some() -> None:
+    one = begun(2, homogeneous=True)
+    for name, kind in (("ann", "browser webgl"), ("bob", "peer native"), ("cat", "browser webgl")):
+        one.came(name, slots=1, kind=kind)
+    first, alone, second = lease(one, "ann"), lease(one, "bob"), lease(one, "cat")
+    assert first.unit == second.unit != alone.unit
+    one.came("dan", slots=1, kind="browser wasm")
+    assert one.ask("dan", 5, 0.5, 1.0) == [Wait("dan", "nothing")]
+    one.returned("bob", alone.lease, 2.0)
+    # No second native peer came.
+    one.returned("ann", first.lease, 3.0)
+    one.returned("cat", second.lease, 3.0)
+    one.time_passed(100.0)
+    assert lease(one, "dan", 100.0).unit == alone.unit
+
+
+def test_trust_is_in_a_client_with_what_it_computes_but_the_quota_is_its_own() -> None:
+    one = begun(4, "bob", trust=TrustRules(proven=1, quota=8))
+    one.came("ann", 4, kind="browser webgl")
+    proven(one, "ann", "bob")
+    one.came("ann", 4, kind="browser wasm")
+    assert (one.client("ann").trust.held, one.client("ann").trust.today) == (0, 2)
+    grants = [lease(one, "ann"), lease(one, "bob", chance=0.9)]
+    for grant in grants:
+        one.returned(grant.client, grant.lease, 3.0)
+    one.judged(grants[0].unit, {grants[0].lease: INVALID, grants[1].lease: VALID})
+    one.came("ann", 4, kind="browser webgl")
+    assert (one.client("ann").trust.held, one.client("ann").trust.quota) == (2, 4)
+
+
+def test_where_the_peer_that_is_to_decide_leaves_others_do() -> None:
+    one = begun(1, "ann", "eve", "bob")
+    one.came("peer", slots=1, trusted=True)
+    grants = [lease(one, "ann"), lease(one, "eve")]
+    for grant in grants:
+        one.returned(grant.client, grant.lease, 1.0)
+    one.judged(0, {grant.lease: UNDECIDED for grant in grants})
+    assert one.ask("bob", 5, 0.5, 2.0) == [Wait("bob", "nothing")]
+    one.went("peer")
+    lease(one, "bob", 3.0)
+
+
+def test_a_part_is_compared_with_the_same_part() -> None:
+    one = begun(1, "ann", "bob")
+    first = lease(one, "ann")
+    assert one.returned("ann", first.lease, 1.0, HALF) == []
+    second = lease(one, "bob")
+    assert (first.steps, second.steps) == (0, 7)
+    assert one.returned("bob", second.lease, 2.0) == [Judge(0, (first.lease, second.lease), None)]
+    effects = one.judged(0, {first.lease: VALID, second.lease: VALID})
+    assert [credit.examples for credit in only(effects, Credit)] == [60, 60]
+
+
+def test_a_part_is_always_checked_however_far_its_client_is_trusted() -> None:
+    one = checked()
+    one.went("peer")
+    grant = lease(one, "ann", chance=0.7)
+    assert one.returned("ann", grant.lease, 2.0, HALF) == []
+    assert lease(one, "bob", chance=0.7).steps == 7
+
+
+def test_a_part_counts_at_once_where_nobodys_work_is_done_twice() -> None:
+    one = begun(1, "ann", replicas=1)
+    grant = lease(one, "ann")
+    assert one.returned("ann", grant.lease, 1.0, HALF) == [Judge(0, (grant.lease,), None)]
+    effects = one.judged(0, {grant.lease: VALID})
+    assert only(effects, Credit) == [Credit("ann", grant.lease, 60)]
+
+
+@pytest.mark.parametrize("part", [Part(3, 40), Part(30, 101)])
+def test_less_than_half_of_a_unit_is_done_anew(part: Part) -> None:
+    one = begun(1, "ann", "bob")
+    grant = lease(one, "ann")
+    (refusal,) = one.returned("ann", grant.lease, 1.0, part)
+    assert isinstance(refusal, Refuse)
+    assert lease(one, "bob").steps == 0
+
+
+def test_a_part_does_not_count_beside_others_who_do_it_whole_nor_a_whole_beside_parts() -> None:
+    one = begun(1, "ann", "bob", "cat", "dan")
+    first, second = lease(one, "ann"), lease(one, "bob")
+    assert isinstance(one.returned("ann", first.lease, 1.0, HALF)[0], Refuse)
+    one.time_passed(100.0)
+    third = lease(one, "cat", 100.0)
+    one.released("cat", third.lease)
+    fourth = lease(one, "dan", 100.0)
+    assert one.returned("dan", fourth.lease, 101.0, HALF) == []
+    # Bob was late, and did all of it: honest, but no use.
+    (refusal,) = one.returned("bob", second.lease, 102.0)
+    assert isinstance(refusal, Refuse)
+    assert one.client("bob").trust.quota == TrustRules().quota
+
+
+def test_a_part_that_does_not_hold_is_no_measure_for_others() -> None:
+    one = begun(2, "eve", "ann")
+    one.came("peer", slots=1, trusted=True)
+    lie = lease(one, "eve")
+    assert one.returned("eve", lie.lease, 1.0, HALF) == []
+    check = lease(one, "peer")
+    assert (check.unit, check.steps) == (lie.unit, 7)
+    assert one.released("peer", check.lease) == []
+    one.drop(lie.unit)
+    assert one.heartbeat("peer", check.lease, 2.0) == [Abort("peer", check.lease)]
+
+
+def test_who_differs_late_from_what_nobody_compared_is_not_blamed() -> None:
+    one = begun(1, "ann", "eve", replicas=1)
+    late = lease(one, "ann")
+    one.time_passed(100.0)
+    lie = lease(one, "eve", 100.0)
+    one.returned("eve", lie.lease, 101.0)
+    one.judged(0, {lie.lease: VALID})
+    assert one.returned("ann", late.lease, 102.0) == [Judge(0, (late.lease,), valid=lie.lease)]
+    assert one.judged(0, {late.lease: INVALID}) == []
+    assert one.client("ann").trust.quota == TrustRules().quota
+
+
+def test_who_differs_late_from_what_was_compared_is_wrong() -> None:
+    one = begun(1, "eve", "ann", "bob")
+    lie = lease(one, "eve")
+    one.time_passed(100.0)
+    grants = [lease(one, "ann", 100.0), lease(one, "bob", 100.0)]
+    for grant in grants:
+        one.returned(grant.client, grant.lease, 101.0)
+    one.judged(0, {grant.lease: VALID for grant in grants})
+    assert one.returned("eve", lie.lease, 102.0) == [Judge(0, (lie.lease,), valid=grants[0].lease)]
+    assert one.judged(0, {lie.lease: INVALID}) == [Distrust("eve", lie.lease)]

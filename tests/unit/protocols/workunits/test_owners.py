@@ -1,0 +1,140 @@
+"""What the owners of units and of leases promise to the rest of the scheduler."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.protocols.workunits.leases import Leases
+from backend.protocols.workunits.population import Population
+from backend.protocols.workunits.records import TRUSTED, Unit
+from backend.protocols.workunits.rules import Rules
+from backend.protocols.workunits.states import LeaseEvent, LeaseState, UnitState
+from backend.protocols.workunits.stock import Stock
+from backend.protocols.workunits.trust import TrustRules
+from tests.unit.protocols.workunits.talks import PACE, works
+
+RULES = Rules(pace=PACE)
+
+
+def stocked(units: int = 3) -> Stock:
+    """An epoch with units 0, 1, ..."""
+    one = Stock(RULES)
+    one.begin(one.of_next_epoch(works(units)))
+    return one
+
+
+def leasing(*clients: str) -> tuple[Population, Leases]:
+    population = Population(TrustRules())
+    for client in clients:
+        population.came(client, slots=100, kind="", pace=None, trusted=False)
+    return population, Leases(population)
+
+
+def test_a_number_is_given_to_one_unit_only() -> None:
+    one = stocked()
+    assert one.next_unit == 3
+    one.add(Unit(works(1, first=3)[0], one.epoch))
+    for numbers in ([2], [3], [4, 4], []):
+        with pytest.raises(ValueError, match="a number of its own"):
+            one.of_next_epoch([work for number in numbers for work in works(1, first=number)])
+    assert [unit.work.unit for unit in one.of_next_epoch(works(2, first=4))] == [4, 5]
+    assert (one.epoch, one.next_unit) == (1, 4)
+
+
+def test_units_are_kept_for_one_epoch_more() -> None:
+    one = stocked()
+    assert one.forget() == []
+    one.begin(one.of_next_epoch(works(2, first=3)))
+    assert [unit.work.unit for unit in one.forget()] == [0, 1, 2]
+    one.begin(one.of_next_epoch(works(1, first=5)))
+    assert sorted(one.units) == [3, 4, 5]
+    assert [unit.work.unit for unit in one.of_this_epoch()] == [5]
+
+
+def test_who_wants_a_lease_is_known_after_each_change() -> None:
+    one = stocked()
+    unit = one.units[0]
+    unit.state = UnitState.DONE
+    assert (len(one.waiting), one.progress.left) == (3, 3)
+    one.changed(unit)
+    one.changed(unit)
+    assert (len(one.waiting), one.progress.left) == (2, 2)
+
+
+def test_what_is_reserved_is_free_after_the_usual_time_of_a_lease_or_without_peers() -> None:
+    one = stocked()
+    assert one.timer() is None
+    for number, (now, whom) in enumerate([(1.0, TRUSTED), (2.0, "browser wasm"), (3.0, TRUSTED)]):
+        one.now = now
+        one.reserve(one.units[number], whom)
+    assert one.timer() == 1.0 + PACE.usual
+    one.time_passed(1.0 + PACE.usual)
+    assert [unit.reserved for unit in one.units.values()] == ["", "browser wasm", TRUSTED]
+    one.without_peers()
+    assert [unit.reserved for unit in one.units.values()] == ["", "browser wasm", ""]
+    assert one.timer() == 2.0 + PACE.usual
+    one.reserve(one.units[1], "")
+    assert one.timer() is None
+
+
+EVENTS = st.sampled_from([LeaseEvent.RETURN, LeaseEvent.RELEASE, LeaseEvent.ABORT, LeaseEvent.EXPIRE])
+
+
+@given(steps=st.lists(st.tuples(st.integers(0, 7), EVENTS), max_size=20))
+def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, LeaseEvent]]) -> None:
+    population, leases = leasing("ann", "bob")
+    given = [
+        leases.give(client, Unit(work, 1), 0.0, seconds=10.0, most=99.0, rules=False)
+        for work in works(4)
+        for client in ("ann", "bob")
+    ]
+    assert [one.id for one in given] == list(range(8)) == list(range(leases.next))
+    for number, event in steps:
+        before = given[number].state
+        assert leases.step(given[number], event) is (given[number].state is not before)
+    for name, client in population.clients.items():
+        held = {one.id for one in given if one.client == name and one.state is LeaseState.LEASED}
+        assert client.leases == held
+
+
+@given(times=st.lists(st.integers(1, 50), max_size=20), renewed=st.integers(0, 60))
+def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[int], renewed: int) -> None:
+    _, leases = leasing("ann")
+    given = [
+        leases.give("ann", Unit(work, 1), 0.0, seconds=seconds, most=99.0, rules=False)
+        for work, seconds in zip(works(len(times)), times, strict=True)
+    ]
+    for one in given[:3]:
+        one.deadline = max(one.deadline, float(renewed))
+    expired: Counter[int] = Counter()
+    while (now := leases.timer()) is not None:
+        while (lease := leases.expire(now)) is not None:
+            assert lease.deadline == now
+            expired[lease.id] += 1
+    assert expired == Counter(one.id for one in given)
+
+
+def test_an_expired_lease_that_is_renewed_expires_again() -> None:
+    population, leases = leasing("ann")
+    lease = leases.give("ann", Unit(works(1)[0], 1), 0.0, seconds=10.0, most=99.0, rules=False)
+    assert leases.expire(9.0) is None
+    assert leases.expire(10.0) is lease
+    assert not population.clients["ann"].leases
+    leases.renew(lease, 30.0)
+    lease.deadline = 30.0
+    assert population.clients["ann"].leases == {lease.id}
+    assert (leases.timer(), leases.expire(29.0), leases.expire(30.0)) == (30.0, None, lease)
+
+
+def test_leases_are_their_clients_alone_until_they_are_forgotten() -> None:
+    _, leases = leasing("ann", "bob")
+    unit = Unit(works(1)[0], 1)
+    lease = leases.give("ann", unit, 0.0, seconds=10.0, most=99.0, rules=False)
+    assert (leases.of("ann", lease.id), leases.of("bob", lease.id)) == (lease, None)
+    leases.forget(unit.leases)
+    assert leases.of("ann", lease.id) is None
+    assert leases.expire(100.0) is None

@@ -1,0 +1,354 @@
+"""Conversations with the scheduler: each way that a unit and its leases can go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend.protocols.workunits.effects import (
+    Abort,
+    Assimilate,
+    Credit,
+    Distrust,
+    EpochClosed,
+    GivenUp,
+    Judge,
+    Refuse,
+    Renewed,
+    Wait,
+)
+from backend.protocols.workunits.rules import Rules
+from backend.protocols.workunits.trust import TrustRules
+from tests.unit.protocols.workunits.talks import (
+    INVALID,
+    UNDECIDED,
+    VALID,
+    begun,
+    done,
+    lease,
+    only,
+    proven,
+    works,
+)
+
+ALONE = {"replicas": 1}
+
+
+def test_a_valid_result_is_blended_and_credited_and_the_epoch_closes_with_the_last() -> None:
+    one = begun(1, "ann", **ALONE)
+    grant = lease(one, "ann", now=3.0)
+    assert (grant.unit, grant.shard, grant.base, grant.seed, grant.deadline) == (0, 0, 5, 0, 103.0)
+    assert one.returned("ann", grant.lease, 9.0) == [Judge(0, (grant.lease,), None)]
+    assert one.judged(0, {grant.lease: VALID}) == [
+        Credit("ann", grant.lease, 100),
+        Assimilate(0, grant.lease, "ann", 5),
+        EpochClosed(1, 1, 0),
+    ]
+    assert one.ask("ann", 6, 0.5, 10.0) == [Wait("ann", "over")]
+
+
+def test_newcomers_are_replicated_from_the_same_base_with_the_same_seed() -> None:
+    one = begun(1, "ann", "bob")
+    first, second = lease(one, "ann", base=5), lease(one, "bob", base=6)
+    assert (first.unit, first.base, first.seed) == (second.unit, second.base, second.seed)
+    assert one.returned("ann", first.lease, 1.0) == []
+    assert one.returned("bob", second.lease, 2.0) == [Judge(0, (first.lease, second.lease), None)]
+    effects = one.judged(0, {first.lease: VALID, second.lease: VALID})
+    assert [effect.client for effect in only(effects, Credit)] == ["ann", "bob"]
+    assert only(effects, Assimilate) == [Assimilate(0, first.lease, "ann", 5)]
+
+
+def test_nobody_compares_with_themselves() -> None:
+    one = begun(1, "ann")
+    lease(one, "ann")
+    assert one.ask("ann", 5, 0.5, 0.0) == [Wait("ann", "nothing")]
+
+
+def test_a_cheat_is_distrusted_and_what_the_other_did_counts() -> None:
+    one = begun(1, "ann", "eve")
+    first, second = lease(one, "ann"), lease(one, "eve")
+    one.returned("ann", first.lease, 1.0)
+    one.returned("eve", second.lease, 1.0)
+    effects = one.judged(0, {first.lease: VALID, second.lease: INVALID})
+    assert only(effects, Distrust) == [Distrust("eve", second.lease)]
+    assert only(effects, Assimilate) == [Assimilate(0, first.lease, "ann", 5)]
+
+
+def test_results_that_disagree_take_one_more() -> None:
+    one = begun(1, "ann", "bob", "cat")
+    first, second = lease(one, "ann"), lease(one, "bob")
+    one.returned("ann", first.lease, 1.0)
+    one.returned("bob", second.lease, 1.0)
+    assert one.judged(0, {first.lease: UNDECIDED, second.lease: UNDECIDED}) == []
+    third = lease(one, "cat")
+    assert one.returned("cat", third.lease, 2.0) == [Judge(0, (first.lease, second.lease, third.lease), None)]
+    effects = one.judged(0, {first.lease: VALID, second.lease: INVALID, third.lease: VALID})
+    assert len(only(effects, Assimilate)) == 1
+    assert len(only(effects, EpochClosed)) == 1
+
+
+def test_one_that_is_in_doubt_alone_is_replicated() -> None:
+    one = begun(4, "ann", "bob", trust=TrustRules(proven=1))
+    proven(one, "ann", "bob")
+    first = lease(one, "ann", chance=0.9)
+    assert one.returned("ann", first.lease, 2.0) == [Judge(first.unit, (first.lease,), None)]
+    assert one.judged(first.unit, {first.lease: UNDECIDED}) == []
+    second = lease(one, "bob", chance=0.9)
+    assert one.returned("bob", second.lease, 3.0) == [Judge(first.unit, (first.lease, second.lease), None)]
+
+
+def test_trust_grows_by_compared_results_and_is_spot_checked() -> None:
+    one = begun(4, "ann", "bob", trust=TrustRules(proven=2))
+    for _ in range(2):
+        first, second = lease(one, "ann"), lease(one, "bob")
+        one.returned("ann", first.lease, 1.0)
+        one.returned("bob", second.lease, 1.0)
+        one.judged(first.unit, {first.lease: VALID, second.lease: VALID})
+    alone = lease(one, "ann", chance=0.6)
+    assert len(one.returned("ann", alone.lease, 2.0)) == 1
+    one.judged(alone.unit, {alone.lease: VALID})
+    checked = lease(one, "ann", chance=0.4)
+    assert one.returned("ann", checked.lease, 3.0) == []
+    assert lease(one, "bob").unit == checked.unit
+
+
+def test_an_expired_lease_goes_to_somebody_else_first() -> None:
+    one = begun(3, "ann", "bob", **ALONE)
+    grant = lease(one, "ann")
+    assert one.timer() == 100.0
+    assert one.time_passed(99.0) == []
+    assert one.time_passed(100.0) == []
+    assert lease(one, "bob", now=100.0).unit == grant.unit
+    # Whoever had it does something else.
+    assert lease(one, "ann", now=100.0).unit != grant.unit
+
+
+def test_a_heartbeat_renews_a_lease_but_not_for_ever() -> None:
+    one = begun(1, "ann", **ALONE)
+    grant = lease(one, "ann")
+    assert grant.heartbeat == pytest.approx(100 / 3)
+    for now in range(50, 1000, 50):
+        assert one.heartbeat("ann", grant.lease, float(now)) == [
+            Renewed("ann", grant.lease, min(1000.0, now + 100.0))
+        ]
+        assert one.time_passed(float(now)) == []
+    one.time_passed(1000.0)
+    assert one.heartbeat("ann", grant.lease, 1001.0) == []
+    one.came("bob", 1)
+    lease(one, "bob", 1001.0)
+
+
+def test_who_was_silent_too_long_goes_on_where_nobody_took_its_place() -> None:
+    one = begun(1, "ann", "bob", **ALONE)
+    grant = lease(one, "ann")
+    one.time_passed(100.0)
+    assert one.heartbeat("ann", grant.lease, 120.0) == [Renewed("ann", grant.lease, 220.0)]
+    assert one.ask("bob", 5, 0.5, 121.0) == [Wait("bob", "nothing")]
+    assert one.timer() is not None
+    one.time_passed(220.0)
+    assert lease(one, "bob", 221.0).unit == grant.unit
+
+
+def test_a_late_result_counts_where_it_is_the_first() -> None:
+    one = begun(1, "ann", "bob", **ALONE)
+    late = lease(one, "ann")
+    one.time_passed(100.0)
+    taken = lease(one, "bob", 100.0)
+    assert one.returned("ann", late.lease, 150.0) == [Judge(0, (late.lease,), None)]
+    effects = one.judged(0, {late.lease: VALID})
+    assert only(effects, Abort) == [Abort("bob", taken.lease)]
+    assert only(effects, Assimilate) == [Assimilate(0, late.lease, "ann", 5)]
+
+
+def test_a_late_result_of_a_unit_that_is_done_is_compared_and_credited_but_not_blended_again() -> None:
+    one = begun(2, "ann", "bob", **ALONE)
+    late = lease(one, "ann")
+    one.time_passed(100.0)
+    taken = lease(one, "bob", 100.0)
+    one.returned("bob", taken.lease, 101.0)
+    one.judged(0, {taken.lease: VALID})
+    assert one.heartbeat("ann", late.lease, 102.0) == [Abort("ann", late.lease)]
+    assert one.returned("ann", late.lease, 150.0) == [Judge(0, (late.lease,), taken.lease)]
+    assert one.judged(0, {late.lease: VALID}) == [Credit("ann", late.lease, 100)]
+
+
+def test_what_stays_in_doubt_of_a_late_result_is_not_asked_again() -> None:
+    one = begun(2, "ann", "bob", "cat", **ALONE)
+    late, later = lease(one, "ann"), None
+    one.time_passed(100.0)
+    later = lease(one, "bob", 100.0)
+    one.time_passed(200.0)
+    taken = lease(one, "cat", 200.0)
+    one.returned("cat", taken.lease, 201.0)
+    one.judged(0, {taken.lease: VALID})
+    assert one.returned("ann", late.lease, 202.0) == [Judge(0, (late.lease,), taken.lease)]
+    assert one.judged(0, {late.lease: UNDECIDED}) == []
+    assert one.returned("bob", later.lease, 203.0) == [Judge(0, (later.lease,), taken.lease)]
+
+
+def test_released_work_goes_to_somebody_else_from_the_newest_base() -> None:
+    one = begun(1, "ann", "bob", **ALONE)
+    grant = lease(one, "ann", base=5)
+    assert one.released("ann", grant.lease) == []
+    assert isinstance(one.released("ann", grant.lease)[0], Refuse)
+    again = lease(one, "bob", base=9)
+    assert (again.unit, again.base) == (grant.unit, 9)
+
+
+def test_a_unit_that_nobody_does_validly_is_given_up() -> None:
+    one = begun(1, "ann", "bob", most_leases=2, **ALONE)
+    for client, now in (("ann", 0.0), ("bob", 100.0)):
+        lease(one, client, now)
+        effects = one.time_passed(now + 100.0)
+    assert effects == [GivenUp(0), EpochClosed(1, 0, 1)]
+
+
+def test_clients_do_as_many_units_at_once_as_they_have_slots() -> None:
+    one = begun(9, **ALONE)
+    one.came("ann", slots=2)
+    held = [lease(one, "ann"), lease(one, "ann")]
+    assert one.ask("ann", 5, 0.5, 0.0) == [Wait("ann", "slots")]
+    one.returned("ann", held[0].lease, 1.0)
+    lease(one, "ann", 1.0)
+
+
+def test_a_shard_goes_where_it_is_already() -> None:
+    one = begun(50, "ann", **ALONE)
+    one.came("bob", 1, shards=[33])
+    grant = lease(one, "bob")
+    assert (grant.shard, grant.holds_shard) == (33, True)
+    assert not lease(one, "ann").holds_shard
+    # In the next epoch, too.
+    one.begin_epoch(works(50, first=100))
+    one.returned("bob", grant.lease, 1.0)
+    assert lease(one, "bob", 2.0).shard == 33
+
+
+def test_a_quota_that_is_used_up_waits_for_the_next_day() -> None:
+    one = begun(9, "ann", trust=TrustRules(quota=2), **ALONE)
+    done(one, "ann")
+    done(one, "ann")
+    assert one.ask("ann", 5, 0.5, 9.0) == [Wait("ann", "quota", again=86_400.0)]
+    lease(one, "ann", 86_400.0)
+
+
+def test_reliable_clients_are_preferred_for_the_last_units_but_not_for_ever() -> None:
+    one = begun(6, "ann", "bob", "new", last_share=0.5, trust=TrustRules(proven=1))
+    proven(one, "ann", "bob")
+    # More than half are left: everybody gets some.
+    first = lease(one, "new", 2.0)
+    one.released("new", first.lease)
+    alone = lease(one, "ann", 2.0)
+    one.returned("ann", alone.lease, 3.0)
+    one.judged(alone.unit, {alone.lease: VALID})
+    assert one.left == 3
+    assert one.ask("new", 5, 0.5, 4.0) == [Wait("new", "reliable", again=14.0)]
+    lease(one, "ann", 4.0)
+    # Whoever is reliable may be paused, or away.
+    assert one.ask("new", 5, 0.5, 13.0) == [Wait("new", "reliable", again=14.0)]
+    second = lease(one, "new", 14.0)
+    one.released("new", second.lease)
+    one.went("ann")
+    one.went("bob")
+    lease(one, "new", 15.0)
+    one.came("ann", slots=4)
+    assert one.ask("new", 5, 0.5, 16.0) == [Wait("new", "reliable", again=26.0)]
+
+
+def test_what_somebody_was_late_for_goes_first_to_who_was_not() -> None:
+    one = begun(2, "ann", "eve", "bob", **ALONE)
+    lease(one, "ann")
+    lease(one, "eve")
+    one.time_passed(100.0)
+    assert one.ask("eve", 5, 0.5, 101.0) == [Wait("eve", "reliable", again=110.0)]
+    # Bob was not late, and may have both.
+    first = lease(one, "bob", 102.0)
+    one.released("bob", first.lease)
+    # Nobody waits long for him.
+    late = lease(one, "eve", 110.0)
+    one.released("eve", late.lease)
+    assert one.ask("eve", 5, 0.5, 111.0) == [Wait("eve", "nothing")]
+
+
+def test_the_second_result_of_a_unit_is_not_left_to_who_was_late_either() -> None:
+    one = begun(2, "ann", "eve")
+    late = lease(one, "eve")
+    one.time_passed(late.deadline)
+    one.came("bob", slots=2)
+    mine = lease(one, "ann", 120.0)
+    assert mine.unit == late.unit
+    other = lease(one, "ann", 120.0)
+    assert one.ask("eve", 5, 0.5, 121.0) == [Wait("eve", "reliable", again=130.0)]
+    assert {lease(one, "bob", 122.0).unit, lease(one, "bob", 122.0).unit} == {mine.unit, other.unit}
+
+
+def test_who_was_late_waits_for_nobody_where_all_were_and_no_more_once_it_is_in_time() -> None:
+    one = begun(3, "ann", "eve", "bob", **ALONE)
+    lease(one, "ann")
+    lease(one, "eve")
+    one.time_passed(100.0)
+    one.went("bob")
+    mine = lease(one, "eve", 101.0)
+    one.released("eve", mine.lease)
+    one.came("bob", slots=4)
+    assert done(one, "ann", 102.0).unit == 2
+    assert lease(one, "ann", 104.0).unit == 1
+
+
+def test_dropped_work_is_aborted_and_an_epoch_may_end_so() -> None:
+    one = begun(2, "ann", **ALONE)
+    grant = lease(one, "ann")
+    assert one.drop(grant.unit) == [Abort("ann", grant.lease)]
+    assert one.drop(grant.unit) == []
+    assert one.drop(1 - grant.unit) == [EpochClosed(1, 0, 0)]
+    # What is not needed is not compared.
+    assert one.returned("ann", grant.lease, 1.0) == []
+
+
+def test_a_new_epoch_drops_what_is_open_and_forgets_the_one_before_the_last() -> None:
+    one = begun(1, "ann", **ALONE)
+    old = lease(one, "ann")
+    assert one.begin_epoch(works(1, first=10)) == [Abort("ann", old.lease), EpochClosed(1, 0, 0)]
+    assert one.returned("ann", old.lease, 1.0) == []
+    one.begin_epoch(works(1, first=20))
+    one.begin_epoch(works(1, first=30))
+    assert one.returned("ann", old.lease, 1.0) == [
+        Refuse("ann", "You have no such work (any more); ask for some.")
+    ]
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
+    one = begun(2, "ann", "eve", **ALONE)
+    grant = lease(one, "ann")
+    assert isinstance(one.ask("nobody", 5, 0.5, 0.0)[0], Refuse)
+    for call in (one.heartbeat, one.returned):
+        assert isinstance(call("eve", grant.lease, 1.0)[0], Refuse)
+        assert isinstance(call("ann", 99, 1.0)[0], Refuse)
+    assert isinstance(one.released("eve", grant.lease)[0], Refuse)
+    one.returned("ann", grant.lease, 1.0)
+    assert one.returned("ann", grant.lease, 2.0) == [Refuse("ann", "This result was here before.")]
+    for unit, verdicts in ((9, {0: VALID}), (grant.unit, {}), (grant.unit, {99: VALID})):
+        with pytest.raises(ValueError, match="nobody asked for a comparison"):
+            one.judged(unit, verdicts)
+    assert len(one.judged(grant.unit, {grant.lease: VALID})) == 2
+    with pytest.raises(ValueError, match="a number of its own"):
+        one.begin_epoch(works(1))
+    with pytest.raises(ValueError, match="a number of its own"):
+        one.begin_epoch([])
+    assert one.epoch == 1
+
+
+WRONG: list[dict[str, Any]] = [
+    {"replicas": 0},
+    {"most_leases": 1},
+    {"heartbeats": 0},
+    {"last_share": 2.0},
+    {"bound": -1},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_rules_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"replicas <= most_leases|from 0 to 1|not negative"):
+        Rules(**wrong)

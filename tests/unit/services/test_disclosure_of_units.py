@@ -1,0 +1,36 @@
+"""What the page says that others can learn of who trains work units."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from backend.services.disclosure import Disclosure, disclose
+from backend.services.taskfile import parse_task
+from tests.support.tiny import volunteer_toml
+from tests.unit.services.test_disclosure import text
+
+
+def told(**units: Any) -> Disclosure:
+    """Of a task of work units."""
+    return disclose(parse_task(tomllib.loads(volunteer_toml("tiny", **units)), "here"), None)
+
+
+def test_the_server_sees_results_one_by_one_and_says_what_it_remembers() -> None:
+    server = text(told().server)
+    for word in ("by itself", "public examples", "how many held", "how long each took", "network address"):
+        assert word in server
+
+
+def test_where_nothing_is_compared_nothing_is_said_of_trust() -> None:
+    assert "how many held" not in text(told(trust={"replicas": 1, "spot_checks": 0.0}).server)
+    assert "how many held" in text(told(trust={"replicas": 1}).server)
+
+
+def test_others_can_work_out_single_results_and_there_are_no_rounds() -> None:
+    told_all = told()
+    others = text(told_all.participants)
+    assert "never sent your result" in others
+    assert "blended between" in others
+    assert "round" not in others + text(told_all.server)
+    assert "nothing of yours in it" in text(told_all.readers)

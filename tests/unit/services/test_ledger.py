@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from backend.errors import NotFiniteError, StoreError
+from backend.numerics.aggregate import WeightedMean
+from backend.services.ledger import Ledger
+from backend.services.task import Task, load_task
+from backend.stores.contracts import EvaluationRecord, RoundResult
+from backend.stores.embedded import Stores, open_stores
+from tests.support.store_contracts.records import ANN, ROUND
+from tests.support.tiny import OPS, SIZE, TRAINABLE, write_task
+
+MOMENTUM = '{ name = "fedavgm", momentum = 0.5 }'
+
+
+@pytest_asyncio.fixture
+async def stores(tmp_path: Path) -> AsyncIterator[Stores]:
+    opened = open_stores(tmp_path / "data")
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture
+async def task(tmp_path: Path, stores: Stores) -> Task:
+    folder = write_task(tmp_path / "tiny", server_optimizer=MOMENTUM)
+    return await load_task(folder / "task.toml", [], frozenset(OPS), stores.blobs)
+
+
+async def open_ledger(task: Task, stores: Stores) -> Ledger:
+    run = await stores.records.open_run("tiny", task.bundle.address)
+    ledger = Ledger(task, stores.records, stores.blobs, run)
+    await ledger.open(100.0)
+    return ledger
+
+
+async def advance(ledger: Ledger, by: float) -> None:
+    mean = WeightedMean(SIZE)
+    mean.add(np.full(SIZE, by, np.float32), 20)
+    weights, state = ledger.next_version(mean.mean())
+    number = ledger.round + 1
+    await ledger.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=number, accepted=1), [ANN])
+
+
+async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
+    task: Task, stores: Stores
+) -> None:
+    ledger = await open_ledger(task, stores)
+    await advance(ledger, 1.0)
+    again = await open_ledger(task, stores)
+    assert (again.current, again.round, again.accepted) == (ledger.current, 1, {ANN.client: 1})
+    for one in (ledger, again):
+        mean = WeightedMean(SIZE)
+        mean.add(np.full(SIZE, 2.0, np.float32), 1)
+        weights, state = one.next_version(mean.mean())
+        assert np.allclose(weights[:8], np.arange(8) + 1.0 + 2.5)
+        assert np.allclose(state, 2.5)
+
+
+async def test_a_version_that_overflows_is_not_made(task: Task, stores: Stores) -> None:
+    ledger = await open_ledger(task, stores)
+    mean = WeightedMean(SIZE)
+    mean.add(np.full(SIZE, 3.4e38, np.float32), 1)
+    await advance(ledger, 3e38)
+    with pytest.raises(NotFiniteError, match="Lower the server's learning rate"):
+        ledger.next_version(mean.mean())
+    assert ledger.current.version == 1
+
+
+async def test_a_version_that_cannot_be_recorded_is_not_current(task: Task, stores: Stores) -> None:
+    ledger = await open_ledger(task, stores)
+    mean = WeightedMean(SIZE)
+    mean.add(np.ones(SIZE, np.float32), 1)
+    weights, state = ledger.next_version(mean.mean())
+    await stores.records.record(1, RoundResult(ROUND))
+    with pytest.raises(StoreError):
+        await ledger.add_version(weights, state, 4, 0.5, {}, ROUND, [ANN])
+    assert (ledger.current.version, ledger.accepted) == (0, {})
+    assert np.allclose(ledger.next_version(mean.mean())[0][:8], np.arange(8) + 1.0)
+
+
+async def test_weights_that_were_damaged_on_disk_are_told(task: Task, stores: Stores) -> None:
+    ledger = await open_ledger(task, stores)
+    await advance(ledger, 1.0)
+    path = await stores.blobs.path(ledger.current.weights)
+    path.write_bytes(bytes(4 * SIZE))
+    with pytest.raises(StoreError, match="is damaged"):
+        await open_ledger(task, stores)
+
+
+async def test_control_variates_can_be_turned_on_in_the_middle_and_go_on_after_a_restart(
+    task: Task, stores: Stores, tmp_path: Path
+) -> None:
+    before = await open_ledger(task, stores)
+    await advance(before, 1.0)
+    assert (before.control_at, before.control_changes()) == (None, None)
+
+    toml = tmp_path / "tiny" / "task.toml"
+    on = await load_task(toml, ["training.control_variates=true"], frozenset(OPS), stores.blobs)
+    ledger = await open_ledger(on, stores)
+    assert ledger.control_at is not None
+    assert await stores.blobs.read(ledger.control_at) == bytes(4 * TRAINABLE)
+    changes = ledger.control_changes()
+    assert changes is not None
+    changes.add(np.full(SIZE, -2.0, np.float32), 4)
+    # Of the clients one took part before; its variate is zero, that of the other 2 / (4 * 0.5).
+    control = ledger.next_control(changes, ["b" * 16])
+    assert control is not None
+    assert np.array_equal(control, np.full(TRAINABLE, 0.5, np.float32))
+    mean = WeightedMean(SIZE)
+    mean.add(np.ones(SIZE, np.float32), 20)
+    weights, state = ledger.next_version(mean.mean())
+    await ledger.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=2, accepted=1), [ANN], control)
+
+    again = await open_ledger(on, stores)
+    assert again.control_at == again.current.control == ledger.control_at
+    assert await stores.blobs.read(again.current.control or "") == control.tobytes()
+
+
+async def test_another_bundle_begins_another_history(task: Task, stores: Stores, tmp_path: Path) -> None:
+    ledger = await open_ledger(task, stores)
+    await advance(ledger, 1.0)
+    await ledger.add_evaluation(EvaluationRecord(1, 0.25, {"accuracy": 0.5}))
+    other = replace(task, bundle=replace(task.bundle, address="f" * 64))
+    fresh = await open_ledger(other, stores)
+    assert (fresh.current.version, fresh.round, fresh.evaluations) == (0, 0, {})
+    assert (await open_ledger(task, stores)).evaluations[1].metrics == {"accuracy": 0.5}
