@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import evidence, page_evidence, requirements, second_try, shared_browser
+from tests.support import evidence, fork_servers, page_evidence, requirements, second_try, shared_browser
 from tests.support.references import SHORT
 from tests.support.references import references as made_references
 from tests.support.waiting import LONG
@@ -27,7 +28,14 @@ def references(request: pytest.FixtureRequest) -> Path:
     return made_references() if long else made_references(*SHORT)
 
 
+@pytest.fixture
+def forked_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has processes that this one starts with the interpreter forked, as those of servers are."""
+    monkeypatch.setattr(sys, "executable", fork_servers.executable())
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    fork_servers.folder()
     for plugin in (second_try, evidence, page_evidence, requirements, shared_browser):
         config.pluginmanager.register(plugin)
 

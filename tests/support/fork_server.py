@@ -1,123 +1,154 @@
 """Fork real processes of Python programs from one that has imported what they need.
 
 A program such as `python -m backend serve` spends 1.5 CPU seconds on imports, one that trains with
-TensorFlow 5. A fork server imports once; each program is then a process of its own within milliseconds, with
-its own environment, folder and standard streams, and can be signalled or killed as any other.
+TensorFlow 5 and more. A fork server imports once; each program is then a process of its own within
+milliseconds, with its own environment, folder and standard streams, and can be signalled or killed as any
+other.
 
-Run as `python -m tests.support.fork_server FD MODULE...`: imports the modules, then serves requests on the
-Unix socket FD until its other end is closed. A request is JSON beside four file descriptors: three standard
-streams, and a pipe on which the process' id is written and, when it has ended, its exit status.
+Run as `python -m tests.support.fork_server FD EXECUTABLE MODULE...`: imports the modules, then serves each
+connection to the listening Unix socket FD. On it comes one request, JSON beside three standard streams; the
+answers are the process' id and, when it has ended, its exit status. A program whose client is gone is killed.
+`sys.executable` of what it forks is EXECUTABLE. It ends with its standard input, and with it all programs.
 """
 
 from __future__ import annotations
 
 import atexit
 import gc
-import json
 import os
 import runpy
 import select
 import signal
 import socket
-import struct
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 
-LONGEST_REQUEST = 1 << 20
-STATUS = struct.Struct("<i")
+from tests.support.forked_python import LONGEST_REQUEST, STATUS, Program
+
 _STREAMS = (0, 1, 2)
 
 
-@dataclass(frozen=True)
-class Program:
-    """`python -m module *arguments`, run in `folder` with `environment` and no other variables."""
-
-    module: str
-    arguments: Sequence[str]
-    folder: str
-    environment: Mapping[str, str]
-
-    def encode(self) -> bytes:
-        """The request's JSON."""
-        return json.dumps([self.module, list(self.arguments), self.folder, dict(self.environment)]).encode()
-
-    @classmethod
-    def decode(cls, request: bytes) -> Program:
-        """Of what `encode` made."""
-        return cls(*json.loads(request))
-
-
 def main(words: Sequence[str]) -> None:
-    """Serves requests until nobody is left to make any; its processes live on."""
-    requests = socket.socket(fileno=int(words[0]))
-    with warnings.catch_warnings():
+    """Serves until its input ends."""
+    listener = socket.socket(fileno=int(words[0]))
+    sys.executable = words[1]
+    with _silence(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for module in words[1:]:
+        for module in words[2:]:
             import_module(module)
     # What lies in memory now is never collected, so that it stays shared with the forked processes.
     gc.collect()
     gc.freeze()
-    _serve(requests)
+    ForkServer(listener).serve()
 
 
-def _serve(requests: socket.socket) -> None:
-    ended, wakeup = os.pipe()
-    for end in (ended, wakeup):
-        os.set_blocking(end, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-    pipes: dict[int, int] = {}
-    while True:
-        ready = select.select([requests.fileno(), ended], [], [])[0]
-        if ended in ready:
-            os.read(ended, 4096)
-            _reap(pipes)
-        if requests.fileno() in ready:
-            request, descriptors, *_ = socket.recv_fds(requests, LONGEST_REQUEST, len(_STREAMS) + 1)
-            if not request:
-                return
-            *streams, pipe = descriptors
-            pid = os.fork()
-            if pid == 0:
-                requests.close()
-                for other in (ended, wakeup, pipe, *pipes.values()):
-                    os.close(other)
-                _become(Program.decode(request), streams)
-            for stream in streams:
-                os.close(stream)
-            pipes[pid] = pipe
-            _tell(pipe, pid)
-
-
-def _reap(pipes: dict[int, int]) -> None:
-    """Writes the exit status of each process that has ended on its pipe: negative for a signal."""
-    for pid in list(pipes):
-        found, status = os.waitpid(pid, os.WNOHANG)
-        if found:
-            pipe = pipes.pop(pid)
-            _tell(pipe, os.waitstatus_to_exitcode(status))
-            os.close(pipe)
-
-
-def _tell(pipe: int, number: int) -> None:
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing on standard error, where TensorFlow's libraries write as they are loaded, but for faults."""
+    errors, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    os.close(nothing)
     try:
-        os.write(pipe, STATUS.pack(number))
-    except BrokenPipeError:
-        # Nobody waits for it any more.
-        return
+        yield
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+
+
+class ForkServer:
+    """Forks a process for each connection to a listening socket."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener, self._asked = listener, listener.fileno()
+        self._clients: dict[int, socket.socket] = {}
+        # By the connection's descriptor: the process it asked for.
+        self._pids: dict[int, int] = {}
+        self._ended, self._wakeup = os.pipe()
+        for end in (self._ended, self._wakeup):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+
+    def serve(self) -> None:
+        """Does so until the standard input ends."""
+        while True:
+            ready = select.select([0, self._asked, self._ended, *self._clients], [], [])[0]
+            if 0 in ready:
+                for pid in self._pids.values():
+                    os.kill(pid, signal.SIGKILL)
+                return
+            if self._ended in ready:
+                os.read(self._ended, 4096)
+                self._reap()
+            for descriptor in [each for each in ready if each in self._clients]:
+                self._hear(descriptor)
+            if self._asked in ready:
+                client = self._listener.accept()[0]
+                self._clients[client.fileno()] = client
+
+    def _hear(self, descriptor: int) -> None:
+        client = self._clients[descriptor]
+        try:
+            request, streams, *_ = socket.recv_fds(client, LONGEST_REQUEST, len(_STREAMS))
+        except ConnectionResetError:
+            request, streams = b"", []
+        if not request:
+            if pid := self._pids.get(descriptor):
+                os.kill(pid, signal.SIGKILL)
+            self._forget(descriptor)
+            return
+        pid = os.fork()
+        if pid == 0:
+            self._close()
+            _become(Program.decode(request), streams)
+        for stream in streams:
+            os.close(stream)
+        self._pids[descriptor] = pid
+        _tell(client, pid)
+
+    def _reap(self) -> None:
+        """Tells each client whose process has ended its exit status: negative for a signal."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            for descriptor in [each for each, other in self._pids.items() if other == pid]:
+                _tell(self._clients[descriptor], os.waitstatus_to_exitcode(status))
+                self._forget(descriptor)
+
+    def _forget(self, descriptor: int) -> None:
+        self._pids.pop(descriptor, None)
+        self._clients.pop(descriptor).close()
+
+    def _close(self) -> None:
+        """In a forked process: nothing of the server's stays open."""
+        signal.set_wakeup_fd(-1)
+        self._listener.close()
+        for client in self._clients.values():
+            client.close()
+        for end in (self._ended, self._wakeup):
+            os.close(end)
+
+
+def _tell(client: socket.socket, number: int) -> None:
+    with suppress(OSError):  # Nobody waits for it any more.
+        client.send(STATUS.pack(number))
 
 
 def _become(program: Program, streams: Sequence[int]) -> None:
     """Runs `program` in the process that was just forked. Does not return."""
     code = 1
     try:
-        signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for number, stream in zip(_STREAMS, streams, strict=True):
@@ -126,21 +157,25 @@ def _become(program: Program, streams: Sequence[int]) -> None:
         os.chdir(program.folder)
         os.environ.clear()
         os.environ.update(program.environment)
-        sys.argv = [program.module, *program.arguments]
+        sys.argv = [program.name, *program.arguments]
         if "PYTHONUNBUFFERED" in program.environment:
             sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # It is a TextIOWrapper.
-        code = _run(program.module)
+        code = _run(program)
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def _run(module: str) -> int:
-    """The exit code of a module run as a program, with what the interpreter does at its end."""
+def _run(program: Program) -> int:
+    """The exit code of a module or script, with what the interpreter does at its end."""
     code = 0
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if program.is_module:
+            runpy.run_module(program.name, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, str(Path(program.name).parent))
+            runpy.run_path(program.name, run_name="__main__")
     except SystemExit as ending:
         if isinstance(ending.code, str):
             print(ending.code, file=sys.stderr)

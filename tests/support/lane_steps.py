@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import references
+from tests.support import fork_servers, references
 
 ROOT = Path(__file__).parents[2]
 # Below the repository: how the last run of a lane went.
@@ -15,6 +15,10 @@ RUN = Path(".make") / "lane"
 PURE = ("tests/unit", "tests/contract")
 # In this order: what waits first, so that what computes fills the end.
 DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
+# Of PURE: what has no coverage to reach, and starts processes.
+SERVICES = ("tests/unit/services", "tests/unit/simulation", "tests/unit/support")
+# Of DRIVEN: what imports TensorFlow into each process that collects it, and waits for nothing.
+KERAS = ("tests/integration/converter", "tests/conformance/native_graphs")
 
 
 @dataclass(frozen=True)
@@ -57,15 +61,25 @@ STYLE = Step(
 )
 TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))
 TYPESCRIPT = Step("typescript", (("npm", "run", "--silent", "test", "--", "--reporter=dot"),))
-GALLERY = Step("gallery", (python("backend", "build"), python("tests.support.shapes")))
 OPS = python("tests.conformance.ops.expected")
 ZOO = Step("zoo", (python("tests.support.references", *references.SHORT), OPS))
 WHOLE_ZOO = Step("zoo", (python("tests.support.references"), OPS))
 
 
+def gallery() -> Step:
+    """The tasks of the gallery, and one more."""
+    build = (fork_servers.executable(), "-m", "backend", "build")
+    return Step("gallery", (build, python("tests.support.shapes")))
+
+
+def without(folders: Iterable[str]) -> Iterator[str]:
+    """Words that keep pytest out of them."""
+    return (f"--ignore={folder}" for folder in folders)
+
+
 def pure(words: tuple[str, ...]) -> Step:
     """Tests without servers, with the coverage of the pure floors, which all of them together must reach."""
-    tests = pytest("pure", *PURE, "-m", "not long", *words, workers=2)
+    tests = pytest("pure", *PURE, *without(SERVICES), "-m", "not long", *words, workers=2)
     if words:
         return Step("pure", (python(*tests),), cores=2, is_python_test=True)
     measured = (
@@ -77,10 +91,16 @@ def pure(words: tuple[str, ...]) -> Step:
     return Step("pure", measured, cores=2, is_python_test=True)
 
 
-def driven(mark: str, words: tuple[str, ...], *folders: str, name: str = "driven") -> Step:
-    """Tests that drive servers, peers and browsers: they wait more than they compute, so four at a time."""
-    tests = pytest(name, *folders, "-m", mark, *words, workers=4)
-    return Step(name, (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
+def keras(words: tuple[str, ...]) -> Step:
+    """Tests that convert in their own process."""
+    tests = pytest("keras", *KERAS, "-m", "not long", *words, workers=2)
+    return Step("keras", (python(*tests),), cores=2, after=("zoo",), is_python_test=True)
+
+
+def driven(words: tuple[str, ...]) -> Step:
+    """Tests that drive servers, peers and browsers: they wait, too, so four at a time."""
+    tests = pytest("driven", *DRIVEN, *without(KERAS), *SERVICES, "-m", "not long", *words, workers=4)
+    return Step("driven", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
 
 
 def fast(words: tuple[str, ...]) -> list[Step]:
@@ -91,13 +111,15 @@ def fast(words: tuple[str, ...]) -> list[Step]:
 
 def short(words: tuple[str, ...]) -> list[Step]:
     """All that must hold for a landing. With `words` for pytest, Python's tests only."""
-    tests = [pure(words), driven("not long", words, *DRIVEN)]
-    return [GALLERY, ZOO, *tests] if words else [GALLERY, TYPES, STYLE, ZOO, TYPESCRIPT, *tests]
+    tests = [pure(words), keras(words), driven(words)]
+    return [gallery(), ZOO, *tests] if words else [gallery(), TYPES, STYLE, ZOO, TYPESCRIPT, *tests]
 
 
 def long(words: tuple[str, ...]) -> list[Step]:
     """What takes longer: whole trainings, full conformance, schedules, fuzzing, benchmarks."""
-    return [GALLERY, WHOLE_ZOO, driven("long", words, *DRIVEN, *PURE, name="long")]
+    tests = pytest("long", *DRIVEN, *PURE, "-m", "long", *words, workers=4)
+    step = Step("long", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
+    return [gallery(), WHOLE_ZOO, step]
 
 
 def style(words: tuple[str, ...]) -> list[Step]:

@@ -9,7 +9,6 @@ import fcntl
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from backend.commands.build import source_hash
+from tests.support import fork_servers
 
 ROOT = Path(__file__).parents[2]
 HOW_TO = ROOT / "docs/how-to/volunteers-own-data.md"
@@ -45,7 +45,7 @@ def build_shapes(folder: Path) -> Path:
             for outdated in CACHE.glob("*/"):
                 shutil.rmtree(outdated)
             shutil.copytree(folder, kept)
-            subprocess.run([sys.executable, "-m", "backend", "build", str(kept)], check=True)
+            subprocess.run([fork_servers.executable(), "-m", "backend", "build", str(kept)], check=True)
     shutil.copytree(kept, folder, dirs_exist_ok=True)
     return folder
 

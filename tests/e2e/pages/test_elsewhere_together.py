@@ -72,7 +72,7 @@ url = {{ files = [{file}], train = {train}, held_out = {HELD_OUT}, shard_example
 scheme = "federated"
 rounds = 3
 min_available_clients = 2
-gather = 20
+gather = 0
 deadline = 300
 adaptive_deadline = false
 """,

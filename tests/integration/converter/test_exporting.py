@@ -191,6 +191,7 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         version.write("keras", tmp_path_of(tmp_path))
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_the_process_makes_one_file_and_answers(tmp_path: Path) -> None:
     version = Version(mlp(), tmp_path)
     out = tmp_path / "out"

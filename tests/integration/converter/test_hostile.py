@@ -18,11 +18,8 @@ import pytest
 
 from backend.errors import BundleError
 from backend.services.conversion import ConversionLimits, convert
-from tests.support.forked_conversions import forked_conversions
 
-__all__ = ["forked_conversions"]
-
-pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("forked_conversions")]
+pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("forked_python")]
 layers = keras.layers
 LIMITS = ConversionLimits(
     wall_seconds=120, cpu_seconds=60, memory_bytes=4 << 30, file_bytes=64 << 20, parameters=10**6

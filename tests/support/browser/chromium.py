@@ -30,7 +30,8 @@ FLAGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-webgpu",
     "--use-webgpu-adapter=swiftshader",
-    "--enable-features=Vulkan",
+    "--disable-gpu-compositing",
+    "--disable-gpu-rasterization",
 ]
 
 
