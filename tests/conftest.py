@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.support import evidence, fork_servers, page_evidence, requirements, second_try, shared_browser
 from tests.support.references import SHORT
@@ -19,6 +21,8 @@ settings.register_profile(
     "minga", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("minga")
+# Hypothesis also draws constants from the sources of what is imported, which depends on the tests before.
+providers._get_local_constants = Constants
 
 
 @pytest.fixture(scope="session")

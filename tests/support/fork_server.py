@@ -27,6 +27,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.support.forked_python import LONGEST_REQUEST, STATUS, Program
@@ -158,6 +159,9 @@ def _become(program: Program, streams: Sequence[int]) -> None:
         os.environ.clear()
         os.environ.update(program.environment)
         sys.argv = [program.name, *program.arguments]
+        # As in a program that has just begun, the folders on the path have been listed: who shuts itself in
+        # may no longer do that.
+        find_spec("no_module_has_this_name")
         if "PYTHONUNBUFFERED" in program.environment:
             sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # It is a TextIOWrapper.
         code = _run(program)

@@ -14,6 +14,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from tests.support import fork_servers
+
 pytestmark = pytest.mark.tensorflow
 SCRIPT = Path(__file__).parents[3] / "models" / "digits" / "build.py"
 
@@ -75,7 +77,8 @@ def test_shards_hold_every_digit_once(built: Path) -> None:
 
 
 def test_the_split_is_always_the_same(built: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, SCRIPT, tmp_path / "again"], check=True, capture_output=True)
+    command = [fork_servers.executable(), str(SCRIPT), str(tmp_path / "again")]
+    subprocess.run(command, check=True, capture_output=True)
     text = (built / "shards" / "shards.json").read_text("utf-8")
     assert (tmp_path / "again" / "shards" / "shards.json").read_text("utf-8") == text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 from backend.services.taskfile import read_task_file
 from backend.services.taskfile.units import VcAsgd
+from tests.support import fork_servers
 
 pytestmark = pytest.mark.tensorflow
 ROOT = Path(__file__).parents[3]
@@ -27,7 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What build.py writes."""
     folder = tmp_path_factory.mktemp("text-lstm") / "built"
     quiet = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}
-    command = [sys.executable, str(FOLDER / "build.py"), str(folder)]
+    command = [fork_servers.executable(), str(FOLDER / "build.py"), str(folder)]
     subprocess.run(command, env=quiet, cwd=ROOT, check=True, capture_output=True)
     return folder
 

@@ -44,7 +44,10 @@ MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(("count", "phase", "lost", "server"), MATRIX)
+@pytest.mark.parametrize(
+    ("count", "phase", "lost", "server"),
+    [pytest.param(*case, marks=pytest.mark.long if case[0] == 50 else ()) for case in MATRIX],
+)
 def test_a_fraction_that_leaves_in_one_phase(count: int, phase: str, lost: int, server: Server) -> None:
     losses = Losses(**{phase: lost})
     check(played(count, losses, server), count, losses)

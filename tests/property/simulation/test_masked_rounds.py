@@ -162,8 +162,15 @@ def test_without_churn_every_round_makes_a_version_of_all(tmp_path: Path) -> Non
     means_of_pretended_updates(played)
 
 
-@pytest.mark.parametrize("server", ["honest", "active"])
-@pytest.mark.parametrize("bits", [32, 20])
+@pytest.mark.parametrize(
+    ("server", "bits"),
+    [
+        ("active", 20),
+        ("honest", 32),
+        pytest.param("active", 32, marks=pytest.mark.long),
+        pytest.param("honest", 20, marks=pytest.mark.long),
+    ],
+)
 def test_whoever_drops_out_and_whenever_the_server_dies_versions_are_plain_means(
     tmp_path: Path, server: str, bits: int
 ) -> None:

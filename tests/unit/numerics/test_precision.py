@@ -53,7 +53,8 @@ def test_what_is_decoded_is_near_and_stays_so(precision: str, values: Vector) ->
     near = {
         "float32": np.zeros(len(values)),
         "float16": np.maximum(np.abs(values) * 2.0**-11, 2.0**-25),
-        "int8": np.repeat(largest, SCALED)[: len(values)] / 253,
+        # Scales below 2**-126 have fewer digits: each is off by 2**-150, 127 times.
+        "int8": np.repeat(np.array(largest, "f8"), SCALED)[: len(values)] / 253 + 2.0**-143,
     }[precision]
     assert (
         np.abs(

@@ -13,6 +13,7 @@ from backend.protocols.workunits.pace import PaceRules
 from backend.protocols.workunits.rules import Rules
 from backend.protocols.workunits.sizes import SizeRules
 from backend.protocols.workunits.trust import TrustRules
+from tests.support.portions import by_lane
 from tests.support.protocols.unit_world import BATCH, EXAMPLES, Crowd, Seen, World
 
 RULES = Rules(pace=PaceRules(usual=60.0, least=5.0, most=600.0))
@@ -50,7 +51,7 @@ def check(world: World, seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", by_lane(6))
 def test_every_row_counts_once_whoever_vanishes_and_lies(seed: int, variant: str) -> None:
     peers = 2 if "trust" in VARIANTS[variant] else 0
     crowd = Crowd(clients=random.Random(seed).randint(8, 40), peers=peers)
