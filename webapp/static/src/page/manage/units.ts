@@ -5,6 +5,7 @@ import { say } from "../../shared/words/owners/units";
 import { ask } from "../account/ask";
 import { Curve } from "../chart";
 import { part, write } from "../dom";
+import { lookTwice } from "./looks";
 import { fillRows } from "./rows";
 import { cellsOf, scoreRows, tallyOf, trustRow, type Units, unitFigures } from "./unit-rows";
 
@@ -21,21 +22,8 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     { label: say.least, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
     { label: say.most, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
   ]);
-  let waiting = false;
-  let looks = 0;
-  let asked = Number.NEGATIVE_INFINITY;
-
-  function lookSoon(): void {
-    if (waiting || looks === 0) return;
-    waiting = true;
-    looks -= 1;
-    setTimeout(() => void look(), Math.max(0, asked + EVERY - performance.now()));
-  }
 
   async function look(): Promise<void> {
-    waiting = false;
-    asked = performance.now();
-    lookSoon();
     // What fails now is asked for again with the next change.
     const units = await ask("GET", `/api/tasks/${task}/units`).catch(() => null);
     if (units !== null) show(units as Units);
@@ -61,11 +49,7 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     ]);
   }
 
-  return () => {
-    // The server makes its answer anew only now and then: the first may be older than the change.
-    looks = 2;
-    lookSoon();
-  };
+  return lookTwice(() => void look(), EVERY);
 }
 
 function showMap(map: HTMLElement, units: Units, tally: string): void {
