@@ -33,6 +33,8 @@ from pathlib import Path
 from tests.support.forked_python import LONGEST_REQUEST, STATUS, Program
 
 _STREAMS = (0, 1, 2)
+# Held back from a forked process until it handles them as a program does.
+_HELD = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(words: Sequence[str]) -> None:
@@ -105,10 +107,12 @@ class ForkServer:
                 os.kill(pid, signal.SIGKILL)
             self._forget(descriptor)
             return
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
         pid = os.fork()
         if pid == 0:
             self._close()
             _become(Program.decode(request), streams)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
         for stream in streams:
             os.close(stream)
         self._pids[descriptor] = pid
@@ -175,6 +179,7 @@ def _run(program: Program) -> int:
     """The exit code of a module or script, with what the interpreter does at its end."""
     code = 0
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
         if program.is_module:
             runpy.run_module(program.name, run_name="__main__", alter_sys=True)
         else:
