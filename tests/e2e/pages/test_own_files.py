@@ -162,6 +162,23 @@ async def test_files_without_folders_get_the_class_that_was_chosen(
     await expect(page.locator("[data-action=start]")).to_be_enabled()
 
 
+async def test_whoever_has_files_that_take_long_to_read_can_start_once_they_are_read(
+    page: Page, server: Server, pictures: Path
+) -> None:
+    await page.add_init_script(
+        """const post = Worker.prototype.postMessage;
+        Worker.prototype.postMessage = function (...given) {
+          setTimeout(() => post.apply(this, given), 500);
+        };"""
+    )
+    await open_training(page, server)
+    start = page.locator("[data-action=start]")
+    await add_folder(page, pictures)
+    await expect(start).to_be_disabled()
+    await expect(line(page)).to_contain_text("40 pictures ready")
+    await expect(start).to_be_enabled()
+
+
 async def test_the_preview_shows_the_very_bytes_that_python_makes(
     page: Page, server: Server, pictures: Path
 ) -> None:

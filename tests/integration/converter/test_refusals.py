@@ -35,6 +35,12 @@ def not_finite() -> Any:
     return model
 
 
+def not_finite_mean() -> Any:
+    model = sequential(layers.BatchNormalization(name="still"), layers.Dense(1))
+    model.layers[0].moving_mean.assign(np.full(4, np.nan, np.float32))
+    return model
+
+
 @keras.saving.register_keras_serializable("elsewhere")
 class Doubling(keras.layers.Layer):  # type: ignore[misc]
     """A custom layer: even registered in this process, it is not Keras' own."""
@@ -141,6 +147,8 @@ MODELS: list[Case] = [
     ("nothing to learn", lambda: sequential(layers.Flatten()),
      "The model", "has no trainable variables", "set layer.trainable = True"),
     ("not finite", not_finite, "broken/kernel", "holds NaN", "save a model with finite weights"),
+    ("not finite and not trained", not_finite_mean,
+     "still/moving_mean", "holds NaN", "save a model with finite weights"),
     ("stateful", lambda: keras.Sequential(
         [keras.Input((3, 2), batch_size=4), layers.LSTM(2, stateful=True, name="memory"), layers.Dense(1)]),
      "layer memory", "is stateful", "set stateful=False"),

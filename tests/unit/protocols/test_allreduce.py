@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import get_args
 
@@ -23,6 +24,19 @@ def test_all_members_end_with_the_same_bits(exchange: Exchange, precision: Preci
     assert len(results) == count
     assert results[0].survivors == list(range(count))
     assert results[0].fraction == 1.0
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_half_of_a_group_never_goes_on_whatever_its_order_says(count: int) -> None:
+    world = calm(count, "butterfly")
+    lenient = replace(order(count, "butterfly"), least=1)
+    for place, member in enumerate(world.members):
+        member.machine = AllReduce(lenient, place, 0.0)
+    for place in range(count // 2, count):
+        world.at(1.2, partial(world.kill, place, noticed=True))
+    world.run(60.0)
+    assert check(world) == []
+    assert all(world.members[place].failure for place in range(count // 2))
 
 
 @pytest.mark.parametrize(("count", "parts"), [(3, 2), (3, 4)])

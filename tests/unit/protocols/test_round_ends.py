@@ -56,6 +56,17 @@ def test_after_an_abandoned_round_the_next_one_waits_a_little() -> None:
     assert only(do.Opened, machine.time_passed(2.0 + RETRY_SECONDS))[0].round == 2
 
 
+def test_the_round_after_an_abandoned_one_gets_all_the_time_there_is() -> None:
+    machine = opened("a", "b", plan=replace(PLAN, adaptive_deadline=True))
+    for client in "ab":
+        deliver(machine, client, 3.0)
+    (hurried,) = only(do.Opened, machine.aggregated(1, 3.0))
+    assert hurried.seconds < 60.0
+    machine.training_failed(2, "Nobody was unmasked.", 4.0)
+    (patient,) = only(do.Opened, machine.time_passed(4.0 + RETRY_SECONDS))
+    assert (patient.round, patient.seconds) == (3, 60.0)
+
+
 def test_the_task_is_finished_after_its_last_version() -> None:
     machine = opened("a", "b", plan=replace(PLAN, rounds=1))
     deliver(machine, "a", 2.0)

@@ -9,8 +9,10 @@ import pytest
 from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
 from backend.protocols import secagg_effects as do
 from backend.protocols import secagg_events as ev
+from backend.protocols.degrees import Degree
 from backend.protocols.phases import RETURN_SECONDS
 from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg_graph import Graph
 from backend.protocols.secagg_stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage
 from backend.wire.masked import Decline, Reveal, Roster, Server
 from tests.support.protocols.secagg.holder import terms_of
@@ -181,6 +183,16 @@ def test_a_volunteer_that_wants_more_company_than_there_is_stays_out() -> None:
     # The round is over for all: nobody is left out of it alone.
     assert world.failed == "5 clients sent keys, and want to be among more."
     assert not world.excluded
+
+
+def test_who_stays_out_may_leave_too_little_company_for_others() -> None:
+    around = [[other for other in range(7) if other != place] for place in range(7)]
+    graph = Graph(degree=Degree(neighbours=6, threshold=5), around=around)
+    # The first wants more than there are, and without it the second does, too.
+    minima = {0: 8, 1: 7, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0}
+    assert graph.dealing(minima) == {2, 3, 4, 5, 6}
+    # Four could not recover a secret.
+    assert graph.dealing({**minima, 2: 6}) == set()
 
 
 def test_too_few_updates_fail_closed() -> None:

@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from backend.errors import NotFiniteError, StoreError
 from backend.numerics.aggregate import WeightedMean
+from backend.protocols.stopping import StopRules
 from backend.services.ledger import Ledger
 from backend.services.task import Task, load_task
 from backend.stores.contracts import EvaluationRecord, RoundResult
@@ -61,6 +62,17 @@ async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
         weights, state = one.next_version(mean.mean())
         assert np.allclose(weights[:8], np.arange(8) + 1.0 + 2.5)
         assert np.allclose(state, 2.5)
+
+
+async def test_how_long_rounds_lasted_still_counts_in_a_ledger_opened_again(
+    task: Task, stores: Stores
+) -> None:
+    ledger = await open_ledger(task, stores)
+    await advance(ledger, 1.0)
+    await advance(ledger, 1.0)
+    again = await open_ledger(task, stores)
+    assert again.progress(StopRules()).spent == 2 * ROUND.seconds
+    assert again.progress(StopRules(seconds=7.0)).reason() == "The rounds lasted 7 of 7 seconds."
 
 
 async def test_a_version_that_overflows_is_not_made(task: Task, stores: Stores) -> None:

@@ -102,6 +102,22 @@ async def test_both_begin_at_once_and_have_one_link(tmp_path: Path, monkeypatch:
             assert (one.log[ups[0] :][-1][0], other.log[ups[1] :][-1][0]) == ("up", "up")
 
 
+async def test_signals_of_an_attempt_that_is_over_begin_no_other(tmp_path: Path) -> None:
+    carrier = Carrier()
+    async with company(tmp_path, [RTC] * 2, [False] * 2, carrier) as (one, other):
+        await until(lambda: are_linked(one, other))
+        old = list(carrier.notes)
+        one.links.drop(other.own.client, "a test cuts it")
+        await until(lambda: ("down", one.own.client, "the other ended it") in other.log)
+        await until(lambda: are_linked(one, other))
+        said = len(carrier.notes)
+        for sender, client, data in old:
+            carrier.company[client].links.signalled(sender, data)
+        await asyncio.sleep(0.5)
+        assert len(carrier.notes) == said
+        assert are_linked(one, other)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -17,6 +17,8 @@ from backend.numerics.vectors import Vector
 from backend.protocols.workunits.pool import USUAL, PoolRules
 from backend.services.units.parameter_server import Recipe
 from backend.services.units.servers import ParameterServers
+from backend.stores.parameters.contract import Receipt
+from backend.stores.parameters.memory import MemoryParameters
 from backend.stores.parameters.place import MEMORY, Place
 from tests.support.waiting import PATIENCE
 
@@ -90,6 +92,35 @@ async def test_a_host_goes_on_from_its_checkpoint() -> None:
         receipt = await servers.assimilate(ONE, 30, "a")
         assert receipt.base == 31
         np.testing.assert_array_equal(receipt.weights, np.full(1000, 2, np.float32))
+
+
+async def test_a_store_that_was_emptied_goes_on_from_the_newest_weights_whoever_told_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = Event()
+
+    class Slow(MemoryParameters):
+        """Tells only once the gate is open what came of the first result."""
+
+        def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+            receipt = super().assimilate(recipe, result, base, turn)
+            assert turn != "first" or gate.wait(PATIENCE)
+            return receipt
+
+    store = Slow()
+    monkeypatch.setattr(Place, "open", lambda _: store)
+    async with serving(downpour, PoolRules(least=2, most=2)) as servers:
+        first = asyncio.create_task(servers.assimilate(ONE, 0, "first"))
+        await until(lambda: store.read().base == 1)
+        second = asyncio.create_task(servers.assimilate(ONE, 1, "second"))
+        await until(lambda: store.read().base == 2)
+        # It is told after the first one, of which nothing is known yet.
+        assert not (await asyncio.wait([second], timeout=0.1))[0]
+        gate.set()
+        await asyncio.gather(first, second)
+        store.clear()
+        assert (await servers.assimilate(ONE, 2, "third")).base == 3
+        np.testing.assert_array_equal(store.read().weights, np.full(1000, 3, np.float32))
 
 
 async def test_a_result_of_another_model_is_refused_and_the_servers_go_on() -> None:

@@ -1,7 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
+import type { Links } from "../../../../../webapp/static/src/network/links/links";
 import { Fetching } from "../../../../../webapp/static/src/network/mesh/fetching";
 import { Holdings } from "../../../../../webapp/static/src/network/mesh/holdings";
 import type { Bytes } from "../../../../../webapp/static/src/shared/crypto/bytes";
+import type { PeerFrame } from "../../../../../webapp/static/src/shared/wire-mesh";
 import { Mesh, type Peer } from "../links/mesh";
 
 const ANN = "00000000000000aa";
@@ -80,6 +82,27 @@ test("when one goes away in the middle, the next sends the rest", async () => {
     if (from === CY && frame.type === "weights") expect(frame.offset).toBeGreaterThan(0);
   };
   expect(await ann.fetching.fetch(hash, SIZE, [BO, CY])).toEqual(WEIGHTS);
+});
+
+test("who asks anew is sent nothing more of what it asked for before", async () => {
+  const holdings = new Holdings();
+  const [before, now] = [await holdings.keep(WEIGHTS), await holdings.keep(WEIGHTS.slice(4))];
+  const sent: string[] = [];
+  const slow: (() => void)[] = [];
+  const links = {
+    room: () => 100_000,
+    send: (_: string, frame: PeerFrame) => sent.push(frame.type === "weights" ? frame.weights : "") > 0,
+    drained: () => new Promise<void>((resolve) => slow.push(resolve)),
+  };
+  const fetching = new Fetching(links as unknown as Links, holdings);
+  const asked = [before, now].map((weights) => fetching.asked(ANN, { type: "fetch", weights, offset: 0 }));
+  expect(sent).toEqual([before, now]);
+  const drain = setInterval(() => {
+    for (const resolve of slow.splice(0)) resolve();
+  });
+  await Promise.all(asked);
+  clearInterval(drain);
+  expect(sent).toEqual([before, now, now, now, now]);
 });
 
 test("only the last weights are held", async () => {

@@ -38,6 +38,22 @@ test("what a server that is away did not take is sent again, with what came sinc
   expect(signs.at(-1)).toBe("saved");
 });
 
+test("what is changed while a server is away goes over what it did not take", async () => {
+  const sent: Change[] = [];
+  const made: Saver = new Saver(
+    async (change) => {
+      if (sent.push(change) > 1) return;
+      void made.save({ task: { title: "B" }, readme: "y" });
+      throw new Silence("away");
+    },
+    () => undefined,
+    1,
+    1,
+  );
+  await made.save({ task: { title: "A", data: { holdout: 0.1 } }, readme: "x" });
+  expect(sent.slice(1)).toEqual([{ task: { title: "B", data: { holdout: 0.1 } }, readme: "y" }]);
+});
+
 test("what a server refuses is said, and is no reason to lose what comes after", async () => {
   const { made, sent, signs } = saver(new Refusal("no"));
   await made.save({ task: { hooks: {} } });

@@ -59,6 +59,11 @@ test("the figures at the head say how far the epoch is, and who works on it", ()
   expect(tallyOf(UNITS)).toBe("3 done, 2 at work, 1 being compared, 3 waiting, 1 given up");
 });
 
+test("units that failed and units that were dropped are given up alike", () => {
+  const tally = { ...UNITS.tally, open: 1, dropped: 2 };
+  expect(tallyOf({ ...UNITS, tally })).toBe("3 done, 2 at work, 1 being compared, 1 waiting, 3 given up");
+});
+
 test("nobody here divides nothing by nobody", () => {
   const alone = { here: 0, at_work: 0, slots: 0, proven: 0, trusted: 0 };
   expect(unitFigures({ ...UNITS, clients: alone })[5]).toBe("–");
