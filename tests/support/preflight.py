@@ -23,6 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 WITHOUT = "MINGA_TEST_WITHOUT"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+DATA = "MINGA_DATA"
+REAL_DATA = ("cifar10_test.zip", "cifar10_train.zip", "tinyshakespeare.txt", "titanic.csv")
 GIB = 1 << 30
 # Measured: .venv 3.0 GiB, node_modules 0.4, caches and bundles 0.3; temporary folders of a whole run under 1.
 ENVIRONMENT_BYTES, CACHE_BYTES, TEMPORARY_BYTES = 4 * GIB, GIB // 2, GIB
@@ -64,6 +66,21 @@ def left_out(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     if names and environment.get("CI"):
         raise ValueError(f"In CI nothing is left out: unset {WITHOUT} (WITHOUT of make).")
     return names
+
+
+def data_folder() -> Path:
+    """Where the real data of tests lie."""
+    return Path(os.environ.get(DATA) or ROOT.parent / "shared" / "data")
+
+
+def missing_data() -> str:
+    """A sentence about the real data that tests are left out for want of; empty if all are there."""
+    folder = data_folder()
+    missing = [name for name in REAL_DATA if not (folder / name).is_file()]
+    if not missing:
+        return ""
+    names = ", ".join(missing)
+    return f"Tests of {names} are left out: not in {folder}. Set {DATA} to a folder that has them."
 
 
 def check_python() -> Problem | None:
@@ -229,6 +246,8 @@ def main(arguments: Sequence[str]) -> int:
         problems = find_problems(without)
         if without:
             print(f"Tests run without {', '.join(sorted(without))}, as {WITHOUT} asks.")
+        if notice := missing_data():
+            print(notice)
     if problems:
         print(report(problems), file=sys.stderr)
         return 2

@@ -6,15 +6,12 @@ calling `require` in what it uses. The names are those of `tests.support.preflig
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.support.preflight import OPTIONAL, ROOT, find_program, left_out
-
-DATA = "MINGA_DATA"
+from tests.support.preflight import DATA, OPTIONAL, REAL_DATA, data_folder, find_program, left_out
 
 
 def require(*names: str) -> None:
@@ -37,7 +34,8 @@ def program(name: str, need: str) -> str:
 
 def real_data(name: str) -> Path:
     """A file of the folder MINGA_DATA. The test is skipped where it is missing, which the run's end tells."""
-    path = Path(os.environ.get(DATA, ROOT.parent / "shared" / "data")) / name
+    assert name in REAL_DATA, "what tests need is told before the first one"
+    path = data_folder() / name
     if not path.is_file():
         pytest.skip(f"{name} is missing; set {DATA} to the folder with the real data")
     return path

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import preflight
-from tests.support.preflight import OPTIONAL, Problem, check_folders, left_out, report
+from tests.support.preflight import OPTIONAL, REAL_DATA, Problem, check_folders, left_out, report
 from tests.support.small_disk import read_only, small_disk
 
 ROOT = Path(__file__).parents[3]
@@ -37,6 +37,18 @@ def check(words: tuple[str, ...] = (), **environment: str) -> tuple[int, str]:
 @pytest.mark.requires(*OPTIONAL)
 def test_a_machine_with_everything_passes_and_says_nothing() -> None:
     assert check() == (0, "")
+
+
+def test_real_data_that_are_not_there_are_told_before_the_first_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in REAL_DATA[1:]:
+        (tmp_path / name).touch()
+    monkeypatch.setenv(preflight.DATA, str(tmp_path))
+    notice = f"Tests of cifar10_test.zip are left out: not in {tmp_path}."
+    assert preflight.missing_data() == f"{notice} Set MINGA_DATA to a folder that has them."
+    (tmp_path / REAL_DATA[0]).touch()
+    assert preflight.missing_data() == ""
 
 
 def test_all_that_is_not_installed_is_told_at_once_with_one_command(
