@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from pathlib import Path
 from tests.support import fork_servers, references
 
 ROOT = Path(__file__).parents[2]
+# So many of the machine are used at most.
+CORES = min(2, len(os.sched_getaffinity(0)))
 # Below the repository: how the last run of a lane went.
 RUN = Path(".make") / "lane"
 PURE = ("tests/unit", "tests/contract")
@@ -79,7 +82,7 @@ def without(folders: Iterable[str]) -> Iterator[str]:
 
 def pure(words: tuple[str, ...]) -> Step:
     """Tests without servers, with the coverage of the pure floors, which all of them together must reach."""
-    tests = pytest("pure", *PURE, *without(SERVICES), "-m", "not long", *words, workers=2)
+    tests = pytest("pure", *PURE, *without(SERVICES), "-m", "not long", *words, workers=CORES)
     if words:
         return Step("pure", (python(*tests),), cores=2, is_python_test=True)
     measured = (
@@ -93,19 +96,19 @@ def pure(words: tuple[str, ...]) -> Step:
 
 def keras(words: tuple[str, ...]) -> Step:
     """Tests that convert in their own process."""
-    tests = pytest("keras", *KERAS, "-m", "not long", *words, workers=2)
+    tests = pytest("keras", *KERAS, "-m", "not long", *words, workers=CORES)
     return Step("keras", (python(*tests),), cores=2, after=("zoo",), is_python_test=True)
 
 
 def driven(words: tuple[str, ...]) -> Step:
-    """Tests that drive servers, peers and browsers: they wait, too, so four at a time."""
-    tests = pytest("driven", *DRIVEN, *without(KERAS), *SERVICES, "-m", "not long", *words, workers=4)
+    """Tests that drive servers, peers and browsers: they wait, too, so two at a time on each core."""
+    tests = pytest("driven", *DRIVEN, *without(KERAS), *SERVICES, "-m", "not long", *words, workers=2 * CORES)
     return Step("driven", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
 
 
 def fast(words: tuple[str, ...]) -> list[Step]:
     """For every save: units, contracts and TypeScript, in less than three minutes."""
-    tests = pytest("fast", *PURE, "-m", "not long and not tensorflow", *words, workers=2)
+    tests = pytest("fast", *PURE, "-m", "not long and not tensorflow", *words, workers=CORES)
     return [Step("fast", (python(*tests),), is_python_test=True), TYPESCRIPT]
 
 
@@ -117,7 +120,7 @@ def short(words: tuple[str, ...]) -> list[Step]:
 
 def long(words: tuple[str, ...]) -> list[Step]:
     """What takes longer: whole trainings, full conformance, schedules, fuzzing, benchmarks."""
-    tests = pytest("long", *DRIVEN, *PURE, "-m", "long", *words, workers=4)
+    tests = pytest("long", *DRIVEN, *PURE, "-m", "long", *words, workers=2 * CORES)
     step = Step("long", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
     return [gallery(), WHOLE_ZOO, step]
 

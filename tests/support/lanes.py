@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 
 from tests.support import evidence, lane_steps, lane_summary
-from tests.support.lane_steps import ROOT, RUN, Step
+from tests.support.lane_steps import CORES, ROOT, RUN, Step
 
-CORES = 2
 NO_TESTS = 5
 
 
@@ -58,7 +57,7 @@ class Lane:
     def _may_begin(self, step: Step) -> bool:
         free = CORES - sum(running.cores for running in self._running)
         names = {other.name for other in [*self._waiting, *self._running]}
-        return free >= step.cores and not names & set(step.after) - {step.name}
+        return free >= min(step.cores, CORES) and not names & set(step.after) - {step.name}
 
     def _begin(self, step: Step) -> None:
         if not self._may_begin(step):
