@@ -50,6 +50,7 @@ class Links:
         self._strangers = Strangers(known, listener)
         self._draining = Draining(self.buffered)
         self._ticking: asyncio.Task[None] | None = None
+        self._is_over = False
         self._introducing = Introducing(own.client, server, self._say_if_linked, self.linked)
         self._websockets = WebSockets(self)
         self._relays = Relays(self, server)
@@ -84,6 +85,8 @@ class Links:
             if not any(link.unsent for pair in self._pairs.values() for link in pair.links.values()):
                 break
             await asyncio.sleep(FAREWELL_SECONDS / 100)
+        # Others try again as soon as they lose a link; nothing would end what that began here.
+        self._is_over = True
         for pair in self._pairs.values():
             for link in list(pair.links.values()):
                 self._drop(pair, link, "this peer leaves")
@@ -177,7 +180,9 @@ class Links:
     # What the server says.
 
     def signalled(self, client: str, data: bytes) -> None:
-        """A signal of `client` came. What is not signed by it is passed over."""
+        """A signal of `client` came. What is not signed by it is passed over, and after the end all is."""
+        if self._is_over:
+            return
         with suppress(MingaError):
             signal = self.read(client, data)
             body = decode_body(signal)

@@ -102,6 +102,20 @@ async def test_both_begin_at_once_and_have_one_link(tmp_path: Path, monkeypatch:
             assert (one.log[ups[0] :][-1][0], other.log[ups[1] :][-1][0]) == ("up", "up")
 
 
+async def test_who_has_left_answers_no_offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "COURTESY", 0.0)
+    monkeypatch.setattr(linking, "COURTESY_AFTER_LOSS", 0.0)
+    carrier = Carrier()
+    async with company(tmp_path, [RTC] * 2, [False] * 2, carrier) as (one, other):
+        await until(lambda: are_linked(one, other))
+        await one.links.close()
+        said = len(carrier.notes)
+        introduce(other, [one, other])
+        await until(lambda: len(carrier.notes) > said)
+        await asyncio.sleep(0.5)
+        assert {sender for sender, _, _ in carrier.notes[said:]} == {other.own.client}
+
+
 async def test_signals_of_an_attempt_that_is_over_begin_no_other(tmp_path: Path) -> None:
     carrier = Carrier()
     async with company(tmp_path, [RTC] * 2, [False] * 2, carrier) as (one, other):
