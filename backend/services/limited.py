@@ -73,9 +73,18 @@ def run_limited(work: Work, limits: ProcessLimits, tell: Tell = silent, cancelle
     `tell` hears what it does, `cancelled` is asked now and then whether to end it. Raises BundleError,
     DataError or TaskFileError with the process' own sentence or one about its death, CancelledError.
     """
+    # -P keeps the working directory, where something hostile could lie, off the import path.
+    command = [sys.executable, "-P", "-m", work.module, *work.arguments]
     # Into files, which the limit on files bounds: who is hostile could print until this process is full.
     with (work.folder / "said").open("w+b") as said, (work.folder / "log").open("w+b") as log:
-        with start(work, said, log) as process:
+        with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
+            command,
+            cwd=work.folder,
+            env=_environment(work.folder, work.root, os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=log,
+        ) as process:
             try:
                 _attend(process, work, limits, _Listener(work.folder / "said", tell), cancelled)
             finally:
@@ -85,21 +94,8 @@ def run_limited(work: Work, limits: ProcessLimits, tell: Tell = silent, cancelle
     for line in head.splitlines():
         if line.startswith("sandbox: "):
             _warn_once(line.removeprefix("sandbox: "))
-    done = subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+    done = subprocess.CompletedProcess(command, process.returncode, output, errors)
     return _answer(done, work, limits)
-
-
-def start(work: Work, said: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The process of `work`, begun; what it answers and its errors go to the files `said` and `log`."""
-    # -P keeps the working directory, where something hostile could lie, off the import path.
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
-        [sys.executable, "-P", "-m", work.module, *work.arguments],
-        cwd=work.folder,
-        env=environment(work.folder, work.root, os.environ),
-        stdin=subprocess.DEVNULL,
-        stdout=said,
-        stderr=log,
-    )
 
 
 def _attend(
@@ -155,7 +151,7 @@ def _warn_once(sentence: str) -> None:
     logging.getLogger(__name__).warning("Conversions are less shut in than they could be: %s", sentence)
 
 
-def environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, str]:
+def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, str]:
     """Nothing of the server's environment but what a program needs to start: no addresses, no secrets."""
     passed = {name: own[name] for name in _PASSED_ON if name in own}
     home = {"HOME": str(folder), "TMPDIR": str(folder), "KERAS_HOME": str(folder)}
