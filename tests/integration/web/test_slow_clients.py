@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,7 +137,6 @@ def resident(server: Server) -> int:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 async def test_slow_clients_do_not_slow_the_rounds_of_others_and_take_bounded_memory(server: Server) -> None:
     deaf, slow = joined(server), joined(server)
-    deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     before = resident(server)
     with meanwhile(ask_and_read_nothing, deaf) as flood, meanwhile(drip_an_update, slow):
         async with Client(server.url) as ann, Client(server.url) as bob, Client(server.url) as cem:
