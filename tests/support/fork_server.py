@@ -190,7 +190,7 @@ def _run(program: Program) -> int:
             print(ending.code, file=sys.stderr)
         code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
     except KeyboardInterrupt:
-        # As the interpreter does: whoever waits sees the signal.
+        # As the interpreter does, so that its parent sees the signal.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     threading._shutdown()  # type: ignore[attr-defined]  # What Py_Finalize does first: wait for threads.

@@ -1,7 +1,7 @@
 """The fork servers of a run: all its processes share them, and each starts when it is first asked.
 
-Whoever first needs them owns them, for itself and for what it starts: a lane, pytest with its workers, or one
-process. The others find their folder in the environment.
+The first process that needs them owns them, for itself and for what it starts: a lane, pytest with its
+workers, or a single process. The others find their folder in the environment.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support import fork_servers, references
 
 ROOT = Path(__file__).parents[2]
-# So many of the machine are used at most.
+# At most two cores of the machine are used.
 CORES = min(2, len(os.sched_getaffinity(0)))
 # Below the repository: how the last run of a lane went.
 RUN = Path(".make") / "lane"

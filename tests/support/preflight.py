@@ -1,7 +1,7 @@
 """Check what tests need of a machine before they run: `python -m tests.support.preflight`.
 
-All that is missing is printed at once, with how to get it; the exit code is then 2. This needs only Python
-itself, so that it runs before any package is installed. `MINGA_TEST_WITHOUT` names what is left out.
+Everything that is missing is printed at once, with how to get it; the exit code is then 2. This needs only
+Python itself, so that it runs before any package is installed. `MINGA_TEST_WITHOUT` names what is left out.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def folders() -> list[tuple[str, Path, int]]:
 
 
 def find_problems(without: frozenset[str]) -> dict[str, Problem]:
-    """All that is missing, by the name that leaves it out or, where there is none, by what it is."""
+    """What is missing, by the name in OPTIONAL, or by what it is where it has none."""
     checks = {"python": check_python} | OPTIONAL
     names = [name for name in checks if name not in without]
     with ThreadPoolExecutor() as pool:

@@ -25,7 +25,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def suite(self) -> str:
-        """The folder it is told under, like integration/peer."""
+        """Its folder in the summary, such as integration/peer."""
         folders = self.test.partition("::")[0].removeprefix("tests/").split("/")[:-1]
         return "/".join(folders[:2])
 

@@ -85,7 +85,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.tensorflow
 def test_a_compiled_model_needs_no_task_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
     from tests.integration.converter.conftest import (
-        keras,  # Only here: whoever collects tests does not wait for it.
+        keras,  # Imported here, so that collecting tests does not wait for it.
     )
 
     model = tmp_path / "My First.keras"

@@ -11,7 +11,7 @@ from tests.support.portions import by_lane
 from tests.support.protocols.allreduce.schedules import schedule
 
 SCHEDULES = int(os.environ.get("MINGA_GROUP_SCHEDULES", "400"))
-PORTIONS = 4
+PORTIONS = 5
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
