@@ -47,8 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes part in the long lane may take longer than what hangs elsewhere."""
     for item in items:
-        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(LONG))
+        limit = item.get_closest_marker("timeout")
+        if item.get_closest_marker("long") and (limit is None or limit.args[0] < LONG):
+            item.add_marker(pytest.mark.timeout(LONG), append=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.evidence import FAILURES, ROOT
 from tests.support.page_evidence import summary
+from tests.support.waiting import HEAVY
 
 pytestmark = pytest.mark.browser
 
@@ -96,6 +97,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.rmtree(left)
 
 
+@pytest.mark.timeout(HEAVY)
 def test_a_failed_test_leaves_picture_console_errors_and_frames_of_its_pages(told: str) -> None:
     assert f"kept in {kept('test_fails').relative_to(ROOT)}/" in told
     assert (kept("test_fails") / "page-1.png").read_bytes().startswith(b"\x89PNG")

@@ -6,5 +6,8 @@ from __future__ import annotations
 # waits for the event, never for this. Below the limit of a test that hangs, so that a wait in vain is what it
 # reports.
 PATIENCE = 100.0
+# Seconds, for a test of the short lane that works for long by itself, or whose module's fixtures do: on a
+# slow machine that does other things as well it takes minutes without hanging.
+HEAVY = 360.0
 # For what is long by itself: several clients that train many rounds.
 LONG = 900.0

@@ -17,6 +17,7 @@ import pytest
 from tests.support.browser.chromium import Chromium, Tab
 from tests.support.keras.comparing import relative_error
 from tests.support.processes import Preload, run
+from tests.support.waiting import HEAVY
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
@@ -364,6 +365,7 @@ def test_a_lost_gpu_costs_the_round_nothing_but_time(
     assert relative_error(answer["trained"]["update"], peers_own["update"]) < 1e-3
 
 
+@pytest.mark.timeout(HEAVY)
 def test_a_gpu_that_is_lost_again_and_again_is_left(
     fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]
 ) -> None:

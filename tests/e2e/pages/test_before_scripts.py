@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 from tests.e2e.pages.conftest import sign_in
 from tests.e2e.pages.history import write_history
 from tests.support.tiny import write_task
+from tests.support.waiting import HEAVY
 from tests.support.web.drafter import Drafter
 from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import Visitor, operator, program
@@ -63,6 +64,7 @@ async def look(page: Page, address: str) -> list[str]:
     return pressable
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_what_needs_a_script_waits_for_it(browser: Browser, server: Server, ann: Visitor) -> None:
     draft = Drafter(program(ann, "create", "edit")).begin("dogs").rpartition("/")[2]
     ann.ask("POST", "/api/tasks/tiny/invitations", {"note": "", "uses": 1, "days": 1})

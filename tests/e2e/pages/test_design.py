@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from tests.e2e.pages.history import write_history
 from tests.support.browser.axe import findings
 from tests.support.tiny import bring_own, write_mesh, write_task
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.browser
@@ -64,6 +65,7 @@ async def opened(browser: Browser, size: tuple[int, int], scheme: str = "light")
     await context.close()
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.parametrize(
     ("size", "scheme"),
     [(PHONE, "light"), *(pytest.param(DESKTOP, one, marks=pytest.mark.long) for one in ("light", "dark"))],
@@ -116,6 +118,7 @@ async def test_the_thumb_reaches_the_button_wherever_one_reads(
                 assert size[1] / 2 < box["y"] < size[1] - box["height"], (address, place)
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_little_comes_before_training_starts(browser: Browser, gallery: Server) -> None:
     for address in ADDRESSES:
         # Each in a tab that has nothing in its cache.
@@ -146,6 +149,7 @@ async def test_pages_are_read_while_their_scripts_are_still_on_the_way(
             await expect(page.locator("footer")).to_be_visible()
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_on_paper_there_is_nothing_to_press(browser: Browser, gallery: Server) -> None:
     async with opened(browser, DESKTOP, "dark") as page:
         await page.emulate_media(media="print")

@@ -16,6 +16,7 @@ from tests.e2e.pages.conftest import listen, sign_in
 from tests.e2e.pages.rehearsed import Rehearsal, falsify, tried_before
 from tests.support.browser.axe import findings
 from tests.support.tiny import write_task
+from tests.support.waiting import HEAVY
 from tests.support.web.drafter import Drafter
 from tests.support.web.server_process import Server
 from tests.support.web.visitors import Visitor, operator, program
@@ -109,6 +110,7 @@ async def test_every_backend_takes_the_servers_step(wizard: Wizard, context: Bro
     await page.close()
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_before_the_conversion_the_page_says_what_comes_first(
     wizard: Wizard, context: BrowserContext
 ) -> None:

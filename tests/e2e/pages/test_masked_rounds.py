@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.pages.cable import cable
 from tests.e2e.pages.conftest import listen
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.browser
@@ -91,6 +92,7 @@ async def test_a_task_in_the_open_says_so_to_who_wants_masks(page: Page, server:
     await expect(hint).to_contain_text("takes updates in the open")
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_volunteers_know_each_other_again_after_the_first_round_and_on_the_next_visit(
     volunteers: list[Page], serving: Serving
 ) -> None:
@@ -107,10 +109,11 @@ async def test_volunteers_know_each_other_again_after_the_first_round_and_on_the
             await expect(roster).to_contain_text("You have met all the others before")
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_a_connection_that_breaks_costs_a_masked_round_nothing(
     volunteers: list[Page], serving: Serving
 ) -> None:
-    with serving(coordination__rounds="6") as server:
+    with serving(coordination__rounds="4") as server:
         async with cable(server.url) as line:
             await start(line.url, volunteers[:1])
             await start(server.url, volunteers[1:])
@@ -120,5 +123,5 @@ async def test_a_connection_that_breaks_costs_a_masked_round_nothing(
                 assert line.pull() > 0
             await trained(volunteers)
         rounds = server.get("/api/tasks/digits/rounds")["rounds"]
-    assert [one["outcome"] for one in rounds] == ["version"] * 6
-    assert [one["accepted"] for one in rounds] == [VOLUNTEERS] * 6
+    assert [one["outcome"] for one in rounds] == ["version"] * 4
+    assert [one["accepted"] for one in rounds] == [VOLUNTEERS] * 4

@@ -14,6 +14,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.pages.conftest import listen
 from tests.e2e.pages.drawing import draw_circle
 from tests.support.peer.digits_mesh import write_digits
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.browser
@@ -54,6 +55,7 @@ async def averaged(page: Page, least: int) -> None:
     await page.wait_for_function(script, arg=least)
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_pages_link_directly_and_draw_it(browser: Browser, server: Server) -> None:
     pages = [await opened(browser, server) for _ in range(2)]
     complaints = [listen(page) for page in pages]
@@ -90,6 +92,7 @@ async def test_a_page_that_closes_is_gone_for_the_others(browser: Browser, serve
     await expect(stays.locator("[data-mesh-figure]")).to_be_hidden()
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_pages_keep_what_they_have_when_the_server_dies_and_bring_it_back(
     browser: Browser, server: Server
 ) -> None:

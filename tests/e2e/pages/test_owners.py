@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.e2e.pages.conftest import listen
 from tests.support.browser.axe import findings
 from tests.support.tiny import write_task
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server, running
 
 
@@ -48,6 +49,7 @@ async def new_context(browser: Browser) -> BrowserContext:
     return await browser.new_context(viewport={"width": 360, "height": 740})
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_an_owner_signs_in_by_link_and_passkey_and_invites_a_volunteer(
     browser: Browser, owned: Server
 ) -> None:

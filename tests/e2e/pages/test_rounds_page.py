@@ -15,7 +15,7 @@ from playwright.async_api import Page, expect
 from backend.wire.messages import Accepted, Refused
 from tests.e2e.pages.history import EVERY_ABANDONED, write_history
 from tests.support.tiny import SIZE, write_task
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HEAVY, PATIENCE
 from tests.support.web.client import Client
 from tests.support.web.http import ask
 from tests.support.web.server_process import Server, running
@@ -72,6 +72,7 @@ def test_a_thousand_rounds_are_paged_through_and_back(storied: Server) -> None:
     assert back == pages[::-1]
 
 
+@pytest.mark.timeout(HEAVY)
 def test_a_round_says_who_took_part_what_counted_and_what_it_made(storied: Server) -> None:
     page = read(storied, "/tasks/tiny/rounds")
     made, lost = page.split("<li ")[1], page.split("<li ")[1 + ROUNDS % EVERY_ABANDONED]

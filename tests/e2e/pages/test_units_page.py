@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Page, WebSocket, expect
 from tests.e2e.pages.conftest import listen
 from tests.e2e.pages.unit_digits import write_units
 from tests.support.browser.axe import findings
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HEAVY, PATIENCE
 from tests.support.web.server_process import Server, free_port, running
 
 pytestmark = pytest.mark.browser
@@ -89,6 +89,7 @@ async def contributed(server: Server) -> list[int]:
     return sorted(one["accepted"] for one in answer["contributions"])
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_two_browsers_do_each_unit_and_are_told_what_becomes_of_it(
     browser: Browser, serve: Serve
 ) -> None:
@@ -129,6 +130,7 @@ async def test_whoever_finishes_gives_nothing_back_of_what_was_begun(browser: Br
     assert {pieces[lease] for lease in held} <= {"checked", "blended", "counted"}
 
 
+@pytest.mark.timeout(HEAVY)
 async def test_what_a_page_leaves_undone_another_one_does(browser: Browser, serve: Serve) -> None:
     server = serve(replicas=1, epochs=1, passes=20)
     leaves = await opened(browser, server)

@@ -7,8 +7,10 @@ import json
 import pytest
 
 from backend.__main__ import REFUSED, main
+from tests.support.waiting import HEAVY
 
 
+@pytest.mark.timeout(HEAVY)
 def test_it_says_how_much_noise_an_epsilon_takes_and_that_noise_keeps_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

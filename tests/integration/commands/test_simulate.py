@@ -11,6 +11,7 @@ import pytest
 from backend.commands.build import build_task
 from tests.integration.commands import running
 from tests.support.tiny import bring_own, train_everything, write_task, write_units
+from tests.support.waiting import HEAVY
 
 DIGITS = Path(__file__).parents[3] / "models" / "digits"
 FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
@@ -61,6 +62,7 @@ def test_volunteers_bring_data_of_their_own(tiny: Path) -> None:
     assert 10 <= plan["examples_per_version"] / plan["updates_per_version"] <= 20
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.tensorflow
 def test_training_for_real_shows_what_becomes_of_the_model_and_changes_nothing_else() -> None:
     build_task(DIGITS)

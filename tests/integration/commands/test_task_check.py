@@ -15,6 +15,7 @@ from tests.integration.commands.test_task_push import MODEL, PLAN, table, write_
 from tests.integration.web.test_launch import small_model
 from tests.support.owner_files import pictures
 from tests.support.tiny import write_task
+from tests.support.waiting import HEAVY
 from tests.support.web.drafter import ABOUT
 from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import operator, program
@@ -78,6 +79,7 @@ def test_files_that_are_not_what_they_say_are_found(cats: Path, capsys: pytest.C
     assert about(found, "data")["state"] == "failed"
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.tensorflow
 def test_the_model_is_converted_here_and_its_data_are_looked_at_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -20,6 +20,7 @@ from tests.integration.web.test_launch import small_model
 from tests.support.owner_files import pictures
 from tests.support.processes import Preload, run
 from tests.support.tiny import write_task
+from tests.support.waiting import HEAVY
 from tests.support.web.drafter import ABOUT, Drafter
 from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import Visitor, operator, owner, program
@@ -78,6 +79,7 @@ def push(token: str, server: str, folder: Path, *words: str) -> list[dict[str, A
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.tensorflow
 def test_a_folder_becomes_a_task(server: Server, token: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "cats", **ABOUT)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.namespaces import HUB, PASSWORD, TURN_PORT, USER, Network
 from tests.support.tiny import write_mesh
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HEAVY, PATIENCE
 
 pytestmark = pytest.mark.requires("networks")
 ICE = {
@@ -29,6 +29,7 @@ def examine(network: Network, *flags: str) -> tuple[int, dict[str, dict[str, Any
     return process.returncode, {one["about"]: one for one in json.loads(output)["findings"]}
 
 
+@pytest.mark.timeout(HEAVY)
 def test_the_doctor_tells_what_a_network_allows(tmp_path: Path) -> None:
     write_mesh(tmp_path / "tasks" / "tiny")
     serve = [sys.executable, "-m", "backend", "serve", "--host", HUB, "--port", "8000"]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HEAVY, PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -107,6 +107,7 @@ def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> N
     assert get(f"{url}/static/dist/{script}")
 
 
+@pytest.mark.timeout(HEAVY)
 def test_a_command_whose_extra_is_missing_says_how_to_get_it(minga: Path, url: str) -> None:
     run = subprocess.run(
         [minga, "peer", "join", url, "--task", "digits"], capture_output=True, text=True, timeout=PATIENCE

@@ -15,6 +15,7 @@ from backend.stores.contracts import EvaluationRecord
 from backend.stores.embedded import open_stores
 from tests.integration.peer.plain import HELD_OUT, SIZES, Array, Trainer, build_plain, measured, parts
 from tests.support.peer.peer_process import joined
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import running
 
 pytestmark = pytest.mark.tensorflow
@@ -125,6 +126,7 @@ def test_scaffold_is_the_papers_over_restarts_of_everybody_and_a_damaged_variate
     assert matches(kept_variates(tmp_path / "run"), reference.own) == who
 
 
+@pytest.mark.timeout(HEAVY)
 def test_fedprox_with_yogi_is_the_papers_and_clients_measure_what_one_would_centrally(
     plain: Path, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from backend.peer.trainer import Plan, Result, Trainer
 from backend.services.manifest import SignatureName
 from backend.wire.messages import Privacy
 from tests.integration.peer.plain import Array, build_plain, gradient, parts
+from tests.support.waiting import HEAVY
 
 pytestmark = pytest.mark.tensorflow
 
@@ -82,6 +83,7 @@ def by_hand(start: NDArray[np.float32], microbatch: int, epochs: Sequence[int]) 
     return moved
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.parametrize("microbatch", [1, 2, 4, 16])
 @pytest.mark.parametrize("name", ["whole", "sliced"])
 def test_without_noise_a_training_is_that_of_clipped_gradients_in_numpy(

@@ -24,6 +24,7 @@ from backend.errors import StoreError
 from backend.stores import schema, tables
 from backend.stores.sqlite import sqlite_engine, sqlite_records
 from tests.integration.stores import old_schema
+from tests.support.waiting import HEAVY
 
 KILLS = 20
 
@@ -124,6 +125,7 @@ class Upgrade:
         return time.monotonic() - self._since
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_an_upgrade_killed_before_any_of_its_statements_goes_on(tmp_path: Path) -> None:
     for statements in range(1000):

@@ -7,6 +7,7 @@ import resource
 import pytest
 
 from tests.property.fuzzing.decoders import decoders, try_inputs
+from tests.support.waiting import HEAVY
 
 DECODERS = decoders()
 INPUTS = 20_000
@@ -14,6 +15,7 @@ INPUTS = 20_000
 MOST_MIB = 64
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.parametrize("name", DECODERS)
 def test_bad_input_raises_nothing_but_the_documented_error(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -30,6 +30,7 @@ from backend.stores.contracts import RoundRecord, VersionRecord
 from backend.stores.embedded import Stores, open_stores
 from tests.property.simulation.watching import Witness
 from tests.support.tiny import OPS, train_everything, write_task
+from tests.support.waiting import HEAVY
 
 CLIENTS, LEAST, CLIP = 10, 4, 1.0
 MOST = 10_000
@@ -162,6 +163,7 @@ def test_without_churn_every_round_makes_a_version_of_all(tmp_path: Path) -> Non
     means_of_pretended_updates(played)
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.parametrize(
     ("server", "bits"),
     [
@@ -208,6 +210,7 @@ def test_the_same_seed_makes_the_same_noise(tmp_path: Path) -> None:
     assert np.frombuffer(first.weights[1], "<f4").std() > 10 * REACH
 
 
+@pytest.mark.timeout(HEAVY)
 def test_a_privacy_budget_ends_the_task_in_the_round_in_which_it_is_spent(tmp_path: Path) -> None:
     played = play(tmp_path, *DISTRIBUTED, "privacy.epsilon=1.5", seconds=600.0, noised=True)
     # All are in every round: the task ends with the last that the curve of the accountant allows.

@@ -22,6 +22,7 @@ from tests.property.simulation.invariants import (
 )
 from tests.property.simulation.playing import Evidence, Tasks, play
 from tests.property.simulation.schedules import SIZES, Schedule
+from tests.support.waiting import HEAVY
 
 ROUNDS = 200
 OPTIMIZERS = ({"name": "fedavg"}, {"name": "fedadam", "eta": 0.01})
@@ -63,6 +64,7 @@ def rounds(
     return play(schedule, *scene)
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.parametrize(
     ("optimizer", "kills"),
     [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.evidence import FAILURES, LONGEST_NAME, ROOT, folder_name
+from tests.support.waiting import HEAVY
 
 SOURCE = """
 import asyncio
@@ -66,6 +67,7 @@ def test_a_failed_test_keeps_what_was_logged_since_it_began(tmp_path: Path) -> N
         shutil.rmtree(FAILURES / name)
 
 
+@pytest.mark.timeout(HEAVY)
 @pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
 def test_a_test_that_hangs_is_cut_with_the_stacks_of_threads_and_tasks(
     tmp_path: Path, options: tuple[str, ...]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.peer.units.digits import EXAMPLES, SHARDS, recorded, serving
 from tests.support.peer.peer_process import joined
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import running
 
 pytestmark = pytest.mark.tensorflow
@@ -21,6 +22,7 @@ UNITS = f"epochs = {EPOCHS}\nevaluate_every = 100\nseconds = 86400"
 FLAGS = ("--set", "digits.training.epochs=50")
 
 
+@pytest.mark.timeout(HEAVY)
 def test_peers_go_on_after_a_kill_and_no_unit_is_lost_or_counted_twice(digits: Path, tmp_path: Path) -> None:
     folder = tmp_path / "server"
     with (

@@ -15,6 +15,7 @@ from tests.integration.peer.units.digits import EXAMPLES, SHARDS, eventually, re
 from tests.integration.web.test_units_target import idle_on
 from tests.support.peer.peer_process import Peer, joined
 from tests.support.peer.witness import share_done
+from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server
 from tests.support.web.unit_client import UnitClient
 
@@ -108,6 +109,7 @@ def test_what_was_done_of_a_unit_counts_and_the_rest_of_the_epoch_is_done_by_oth
         assert credited(server)[me] == mine[0]
 
 
+@pytest.mark.timeout(HEAVY)
 def test_less_than_half_of_a_unit_is_given_back_and_done_whole_by_somebody_else(
     digits: Path, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ from backend.services.privacy.mechanism import Mechanism, WholeNumbers
 from backend.services.privacy.shares import whole_numbers
 from backend.services.taskfile.privacy import Privacy
 from backend.services.taskfile.security import Masking
+from tests.support.waiting import HEAVY
 
 DELTA = 1e-5
 
@@ -70,6 +71,7 @@ def test_epsilon_rises_with_every_round_and_falls_with_noise() -> None:
     assert all(quiet[taken] < epsilon for taken, epsilon in points)
 
 
+@pytest.mark.timeout(HEAVY)
 def test_a_budget_allows_exactly_the_rounds_that_stay_within_it() -> None:
     mechanism = Mechanism("central", 4.0, 1000)
     found = curve(CurveAsked(mechanism, DELTA, 8.0, 1000))
