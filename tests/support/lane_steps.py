@@ -107,7 +107,7 @@ def driven(words: tuple[str, ...]) -> Step:
 
 
 def fast(words: tuple[str, ...]) -> list[Step]:
-    """For every save: pure floors, contracts and TypeScript, in less than three minutes."""
+    """For every save: pure floors, contracts and TypeScript."""
     kept = (*PURE, *without(SERVICES), "-m", "not long and not tensorflow")
     tests = pytest("fast", *kept, *words, workers=CORES)
     return [Step("fast", (python(*tests),), is_python_test=True), TYPESCRIPT]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 # Seconds. Far more than anything takes on a slow machine that does other things as well: a test that passes
 # waits for the event, never for this. Below the limit of a test that hangs, so that a wait in vain is what it
 # reports.
@@ -11,3 +14,11 @@ PATIENCE = 100.0
 HEAVY = 360.0
 # For what is long by itself: several clients that train many rounds.
 LONG = 900.0
+
+
+def eventually(look: Callable[[], bool], what: str) -> None:
+    """Waits until `look` is true; `what` is wrong where it never is."""
+    deadline = time.monotonic() + PATIENCE
+    while not look():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,7 +17,7 @@ from playwright.async_api import Browser, Page, WebSocket, expect
 from tests.e2e.pages.conftest import listen
 from tests.e2e.pages.unit_digits import write_units
 from tests.support.browser.axe import findings
-from tests.support.waiting import HEAVY, PATIENCE
+from tests.support.waiting import HEAVY, eventually
 from tests.support.web.server_process import Server, free_port, running
 
 pytestmark = pytest.mark.browser
@@ -73,14 +72,11 @@ async def counted(page: Page, least: int) -> None:
 
 async def made(server: Server, least: int) -> None:
     """Waits until there is this version. A page cannot: it takes a promise for true, whatever it holds."""
-    await asyncio.to_thread(_made, server, least)
 
+    def is_made() -> bool:
+        return bool(server.get("/api/tasks/digits")["version"] >= least)
 
-def _made(server: Server, least: int) -> None:
-    until = time.monotonic() + PATIENCE
-    while server.get("/api/tasks/digits")["version"] < least:
-        assert time.monotonic() < until, "No version came."
-        time.sleep(0.5)
+    await asyncio.to_thread(eventually, is_made, "No version came.")
 
 
 async def contributed(server: Server) -> list[int]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.waiting import PATIENCE
 from tests.support.web.server_process import Server, running
 
 # Of training; the gallery keeps some to measure on.
@@ -39,14 +37,6 @@ def serving(digits: Path, folder: Path, units: str, *flags: str, more: str | Non
     task = write_digits(digits, folder / "digits", *texts)
     with running(task, folder / "data", *flags) as server:
         yield server
-
-
-def eventually(look: Callable[[], bool], what: str) -> None:
-    """Waits until `look` is true; `what` is wrong where it never is."""
-    deadline = time.monotonic() + PATIENCE
-    while not look():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
 
 
 def recorded(server: Server) -> list[dict[str, str]]:

@@ -12,9 +12,9 @@ from urllib.request import urlopen
 import pytest
 
 from tests.integration.peer.test_preemption import service
-from tests.integration.peer.units.digits import SHARDS, eventually, serving
+from tests.integration.peer.units.digits import SHARDS, serving
 from tests.support.peer.peer_process import joined
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, eventually
 from tests.support.web.server_process import Server
 
 pytestmark = pytest.mark.tensorflow

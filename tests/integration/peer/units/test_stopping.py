@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.peer.test_preemption import Metadata, service
-from tests.integration.peer.units.digits import EXAMPLES, SHARDS, eventually, recorded, serving
+from tests.integration.peer.units.digits import EXAMPLES, SHARDS, recorded, serving
 from tests.integration.web.test_units_target import idle_on
 from tests.support.peer.peer_process import Peer, joined
 from tests.support.peer.witness import share_done
-from tests.support.waiting import HEAVY
+from tests.support.waiting import HEAVY, eventually
 from tests.support.web.server_process import Server
 from tests.support.web.unit_client import UnitClient
 
