@@ -27,14 +27,17 @@ class UnitsBoard:
         self._lock = asyncio.Lock()
 
     async def told(self) -> dict[str, Any]:
-        """Units, shards, clients, servers and epochs (docs/reference/http.md). Raises StoreError."""
+        """Units, shards, clients, servers and epochs (docs/reference/http.md). Raises StoreError.
+
+        `newer_in` are the seconds until there is a newer answer.
+        """
         async with self._lock:
             if time.monotonic() >= self._until:
                 began = time.monotonic()
                 self._told = await self._look()
                 now = time.monotonic()
                 self._until = now + max(LEAST_SECONDS, (now - began) / LARGEST_PART)
-        return self._told
+            return {**self._told, "newer_in": max(0.0, self._until - time.monotonic())}
 
     async def _look(self) -> dict[str, Any]:
         host = self._host

@@ -93,7 +93,8 @@ ROWS: dict[str, Row] = {
     ),
     f"GET {TASK}/dashboard": Row("inspect", {200: keys("state", "phase", "participants", "rounds", "curve")}),
     f"GET {TASK}/units": Row(
-        "inspect", {200: keys("epoch", "base", "tally", "shards", "servers", "clients", "trust", "scores")}
+        "inspect",
+        {200: keys("epoch", "base", "tally", "shards", "servers", "clients", "trust", "scores", "newer_in")},
     ),
     f"GET {TASK}/units/history": Row(
         "view",

@@ -111,3 +111,15 @@ def test_the_model_page_says_what_a_unit_moves(units: Serve) -> None:
     page = Visitor(units().url).ask("GET", "/tasks/tiny/model")
     assert [word for word in ("unit", "round") if f"Each {word}, down" in page] == ["unit"]
     assert "Examples of a shard" in page
+
+
+async def test_the_board_says_when_there_is_a_newer_answer(units: Serve) -> None:
+    server = units(trust=ALONE)
+    ann = operator(server)
+    async with UnitClient(server.url) as client:
+        told = ann.ask("GET", "/api/tasks/tiny/units")
+        assert told["tally"]["leased"] == 0
+        await client.ready()
+        await client.next(Unit)
+        await asyncio.sleep(told["newer_in"])
+        assert ann.ask("GET", "/api/tasks/tiny/units")["tally"]["leased"] == 1

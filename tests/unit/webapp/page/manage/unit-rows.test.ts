@@ -28,6 +28,7 @@ const UNITS: Units = {
   clients: { here: 8, at_work: 6, slots: 16, proven: 3, trusted: 1 },
   trust: [],
   scores: [],
+  newer_in: 1,
 };
 const KNOWN: Known = {
   client: "0123456789abcdef",

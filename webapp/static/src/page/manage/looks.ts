@@ -1,31 +1,33 @@
 /** When a page looks at what the server makes anew only now and then. */
 
 /**
- * Looks soon after a change and once more, but at most once in `every` milliseconds. What it returns is called
- * with each change: the server's first answer may be older than the change, the second one is not.
+ * Looks soon after a change and once more, but at most once in `every` milliseconds. What it returns is called with each
+ * change. `look` tells how many milliseconds later the server has a newer answer: the first answer may be older than the
+ * change, so the second look waits until there is one that is not.
  */
-export function lookTwice(look: () => void, every: number): () => void {
-  let waiting = false;
+export function lookTwice(look: () => Promise<number>, every: number): () => void {
+  let looking = false;
   let left = 0;
-  let last = Number.NEGATIVE_INFINITY;
+  let next = 0;
 
-  function lookSoon(): void {
-    if (waiting || left === 0) return;
-    waiting = true;
-    setTimeout(
-      () => {
-        waiting = false;
-        left -= 1;
-        last = performance.now();
-        look();
-        lookSoon();
-      },
-      Math.max(0, last + every - performance.now()),
-    );
+  async function lookSoon(): Promise<void> {
+    looking = true;
+    while (left > 0) {
+      await until(next);
+      left -= 1;
+      next = performance.now() + every;
+      const newer = await look();
+      next = Math.max(next, performance.now() + newer);
+    }
+    looking = false;
   }
 
   return () => {
     left = 2;
-    lookSoon();
+    if (!looking) void lookSoon();
   };
+}
+
+function until(instant: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(0, instant - performance.now())));
 }

@@ -22,6 +22,8 @@ export interface Units {
   readonly clients: Readonly<Record<"here" | "at_work" | "slots" | "proven" | "trusted", number>>;
   readonly trust: readonly Known[];
   readonly scores: readonly Score[];
+  /** Seconds until the server has a newer answer. */
+  readonly newer_in: number;
 }
 
 export interface Known {

@@ -23,10 +23,12 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     { label: say.most, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
   ]);
 
-  async function look(): Promise<void> {
+  async function look(): Promise<number> {
     // What fails now is asked for again with the next change.
-    const units = await ask("GET", `/api/tasks/${task}/units`).catch(() => null);
-    if (units !== null) show(units as Units);
+    const units = (await ask("GET", `/api/tasks/${task}/units`).catch(() => null)) as Units | null;
+    if (units === null) return 0;
+    show(units);
+    return 1000 * units.newer_in;
   }
 
   function show(units: Units): void {
@@ -49,7 +51,7 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     ]);
   }
 
-  return lookTwice(() => void look(), EVERY);
+  return lookTwice(look, EVERY);
 }
 
 function showMap(map: HTMLElement, units: Units, tally: string): void {
