@@ -67,10 +67,15 @@ python_packages() {
   fi
 }
 
+# Debian has a Chromium without windows, which is lighter.
+chromium_package() {
+  if grep -qx 'ID=debian' /etc/os-release; then echo chromium-headless-shell; else echo chromium chromium-sandbox; fi
+}
+
 # Packages that only tests need, without those that MINGA_TEST_WITHOUT names.
 test_packages() {
-  if wants chromium && ! has chromium && ! has chromium-browser && ! has google-chrome; then
-    echo chromium chromium-sandbox fonts-liberation
+  if wants chromium && ! has chromium-headless-shell && ! has chromium && ! has chromium-browser && ! has google-chrome; then
+    echo "$(chromium_package)" fonts-liberation
   fi
   if wants redis && ! has redis-server; then echo redis-server; fi
   if wants postgresql && ! has initdb && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then

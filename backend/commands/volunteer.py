@@ -13,7 +13,14 @@ import sys
 
 from backend.errors import DemoError
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 FLAGS = (
     # WebGL and WebGPU in software, where there is no graphics card.
     "--enable-unsafe-swiftshader",

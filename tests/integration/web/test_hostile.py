@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import psutil
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -196,4 +196,4 @@ async def test_memory_does_not_grow_with_bad_connections(server: Server) -> None
 
 
 def _resident_kilobytes(server: Server) -> int:
-    return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(server.process.pid)]))
+    return int(psutil.Process(server.process.pid).memory_info().rss) // 1024

@@ -41,7 +41,7 @@ def executable() -> str:
     for name in CHROMIUM:
         if path := find_program(name):
             return path
-    raise FileNotFoundError("No Chromium was found; install Debian's package chromium.")
+    raise FileNotFoundError("No Chromium was found; install Debian's package chromium-headless-shell.")
 
 
 def patient(browser: Browser) -> Browser:
