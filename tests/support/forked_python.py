@@ -30,6 +30,7 @@ PRELOADS = {
     ("-m", "converter.confined"): "CONVERTER",
     ("-m", "converter.exporting"): "CONVERTER",
     ("-m", "converter.rehearsal"): "CONVERTER",
+    ("-m", "tests.support.small_model"): "CONVERTER",
 }
 SCRIPT = "build.py"
 

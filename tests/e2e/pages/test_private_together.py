@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from playwright.async_api import Page, expect
 
-from backend.commands.build import build_task
 from backend.services.privacy.accounting import gaussian_epsilon
 from backend.stores.embedded import open_stores
+from tests.support.building import built
 from tests.support.peer.peer_process import joined
 from tests.support.shapes import draw_shapes, write_shapes
 from tests.support.waiting import LONG
@@ -36,8 +36,7 @@ def private_shapes(folder: Path) -> Path:
     sliced = task.read_text("utf-8").replace("batch_size = 16", "batch_size = 16\nslice = 1")
     task.write_text(sliced + PRIVACY, "utf-8")
     build.write_text(build.read_text("utf-8").replace("Adam(0.003)", f"SGD({RATE})"), "utf-8")
-    build_task(folder)
-    return folder
+    return built(folder)
 
 
 async def weights(data: Path) -> list[Any]:

@@ -12,8 +12,8 @@ import pytest
 
 from backend.__main__ import main
 from tests.integration.commands.test_task_push import MODEL, PLAN, table, write_folder
-from tests.integration.web.test_launch import small_model
 from tests.support.owner_files import pictures
+from tests.support.small_model import small_model
 from tests.support.tiny import write_task
 from tests.support.waiting import HEAVY
 from tests.support.web.drafter import ABOUT

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from backend.services.drafts.toml import to_toml
-from tests.integration.web.test_launch import small_model
 from tests.support.owner_files import pictures
 from tests.support.processes import Preload, run
+from tests.support.small_model import small_model
 from tests.support.tiny import write_task
 from tests.support.waiting import HEAVY
 from tests.support.web.drafter import ABOUT, Drafter

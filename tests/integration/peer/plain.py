@@ -16,9 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
-from backend.commands.build import build_task
+from tests.support.building import built
 
 Array = NDArray[np.float64]
 Examples = tuple[Array, NDArray[np.int64]]
@@ -82,12 +81,14 @@ def build_plain(folder: Path, *, rows: int | None = None) -> Path:
     task = TASK if rows is None else TASK.replace(whole, f"{whole}\nslice = {rows}")
     (folder / "task.toml").write_text(task)
     (folder / "build.py").write_text(BUILD)
-    build_task(folder)
-    return folder
+    return built(folder)
 
 
 def parts() -> tuple[list[Examples], list[Examples]]:
     """Pixels [n, 64] and digits [n] of each shard, sorted by digit, and of each held-out shard."""
+    # Takes seconds, which who only collects tests need not wait for.
+    from sklearn.datasets import load_digits
+
     x, y = load_digits(return_X_y=True)
     x, y = x / 16.0, y.astype(np.int64)
     count, held = sum(SIZES), sum(HELD_OUT)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-import tempfile
-import warnings
 from pathlib import Path
 
 import pytest
 
 from tests.support.owner_files import pictures
+from tests.support.small_model import small_model
 from tests.support.tiny import write_task
 from tests.support.web.client import Client
 from tests.support.web.drafter import ABOUT, Drafter
@@ -19,25 +18,6 @@ from tests.support.web.visitors import Visitor, operator, owner, program
 pytestmark = pytest.mark.tensorflow
 
 PLAN = {"scheme": "federated", "rounds": 3, "min_available_clients": 2, "deadline": 60}
-
-
-def small_model() -> bytes:
-    """A .keras file of a model that tells two kinds of pictures apart."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import keras
-
-        model = keras.Sequential(
-            [
-                keras.Input((8, 8, 3)),
-                keras.layers.Conv2D(4, 3, activation="relu"),
-                keras.layers.GlobalAveragePooling2D(),
-                keras.layers.Dense(2),
-            ]
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            model.save(Path(folder) / "model.keras")
-            return (Path(folder) / "model.keras").read_bytes()
 
 
 async def test_a_model_and_pictures_become_a_task_though_the_server_is_killed(tmp_path: Path) -> None:
