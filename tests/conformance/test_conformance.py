@@ -12,6 +12,7 @@ import pytest
 
 from tests.conformance.models_report import measure
 from tests.support.browser.chromium import Tab
+from tests.support.references import SHORT
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
@@ -37,7 +38,11 @@ QUICK = {
     "webgl": ("cnn", "resnet", "dropout", "gpt", "several-outputs", "adamw"),
     "webgpu": ("mlp", "cnn", "bag-of-words"),
 }
-MODELS = [(backend, model) for backend, models in QUICK.items() for model in models]
+MODELS = [
+    pytest.param(backend, model, marks=() if model in SHORT else pytest.mark.long)
+    for backend, models in QUICK.items()
+    for model in models
+]
 
 
 @pytest.mark.parametrize(("backend", "model"), MODELS)

@@ -20,8 +20,13 @@ PURE = ("tests/unit", "tests/contract")
 DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
 # Of PURE: what has no coverage to reach, and starts processes.
 SERVICES = ("tests/unit/services", "tests/unit/simulation", "tests/unit/support")
-# Of DRIVEN: what imports TensorFlow into each process that collects it, and waits for nothing.
-KERAS = ("tests/integration/converter", "tests/conformance/native_graphs")
+# Of DRIVEN: what imports TensorFlow into the process that runs it.
+KERAS = (
+    "tests/integration/converter",
+    "tests/conformance/native_graphs",
+    "tests/integration/peer/test_evaluator.py",
+    "tests/integration/peer/test_trainer.py",
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,9 @@ STYLE = Step(
 )
 TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))
 TYPESCRIPT = Step("typescript", (("npm", "run", "--silent", "test", "--", "--reporter=dot"),))
+# More inputs for readers of the browser than TYPESCRIPT gives them.
+INPUTS = ("env", "FUZZ_INPUTS=40000", "FUZZ_SEED=100000")
+FUZZ = Step("fuzz", ((*INPUTS, "npx", "vitest", "run", "--reporter=dot", "tests/property/webapp"),))
 OPS = python("tests.conformance.ops.expected")
 ZOO = Step("zoo", (python("tests.support.references", *references.SHORT), OPS))
 WHOLE_ZOO = Step("zoo", (python("tests.support.references"), OPS))
@@ -116,14 +124,15 @@ def fast(words: tuple[str, ...]) -> list[Step]:
 def short(words: tuple[str, ...]) -> list[Step]:
     """All that must hold for a landing. With `words` for pytest, Python's tests only."""
     tests = [pure(words), keras(words), driven(words)]
-    return [gallery(), ZOO, *tests] if words else [gallery(), TYPES, STYLE, ZOO, TYPESCRIPT, *tests]
+    # The longest first, so that the two cores are free for tests at the same time.
+    return [gallery(), ZOO, *tests] if words else [TYPESCRIPT, ZOO, TYPES, gallery(), STYLE, *tests]
 
 
 def long(words: tuple[str, ...]) -> list[Step]:
     """What takes longer: whole trainings, full conformance, schedules, fuzzing, benchmarks."""
     tests = pytest("long", *DRIVEN, *PURE, "-m", "long", *words, workers=2 * CORES)
     step = Step("long", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
-    return [gallery(), WHOLE_ZOO, step]
+    return [gallery(), FUZZ, WHOLE_ZOO, step]
 
 
 def style(words: tuple[str, ...]) -> list[Step]:

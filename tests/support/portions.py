@@ -6,7 +6,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 # Of the portions that a test's schedules are cut into.
-SHORT_SHARE = 0.2
+SHORT_SHARE = 0.1
 
 
 def by_lane(portions: int) -> list[ParameterSet]:

@@ -18,11 +18,10 @@ from tests.support.processes import Preload, run
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 CONFORMANCE = CACHE / "conformance"
-# The cases that `make test` trains: they hold all kinds of layers, state, random numbers and optimizers.
+# The cases that `make test` trains: they hold most kinds of layers, state and random numbers.
 # `make test-long` trains all.
 SHORT = (
     "accumulated",
-    "adamw",
     "bag-of-words",
     "cnn",
     "dropout",
@@ -32,13 +31,8 @@ SHORT = (
     "lstm",
     "masked",
     "mlp",
-    "mobilenet",
     "resnet",
-    "seq2seq",
     "several-outputs",
-    "unet",
-    "vae",
-    "wavenet",
 )
 
 

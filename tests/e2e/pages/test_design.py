@@ -13,7 +13,6 @@ from playwright.async_api import Browser, Page, Route, expect
 from tests.e2e.pages.history import write_history
 from tests.support.browser.axe import findings
 from tests.support.tiny import bring_own, write_mesh, write_task
-from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.browser
@@ -35,6 +34,15 @@ ADDRESSES = (
     "/nothing-here",
 )
 PHONE, SMALL, DESKTOP = (360, 740), (320, 568), (1280, 900)
+# Of ADDRESSES, one of each kind that differs most.
+SHORT = (
+    "/",
+    "/tasks/digits",
+    "/tasks/digits/train",
+    "/tasks/tiny/rounds",
+    "/tasks/mesh/train",
+    "/tasks/own/train",
+)
 SCRIPT_BUDGET, PAINT_BUDGET = 100_000, 20_000
 
 
@@ -65,16 +73,19 @@ async def opened(browser: Browser, size: tuple[int, int], scheme: str = "light")
     await context.close()
 
 
-@pytest.mark.timeout(HEAVY)
+by_lane = pytest.mark.parametrize("addresses", [SHORT, pytest.param(ADDRESSES, marks=pytest.mark.long)])
+
+
+@by_lane
 @pytest.mark.parametrize(
     ("size", "scheme"),
     [(PHONE, "light"), *(pytest.param(DESKTOP, one, marks=pytest.mark.long) for one in ("light", "dark"))],
 )
 async def test_axe_finds_nothing_serious(
-    browser: Browser, gallery: Server, size: tuple[int, int], scheme: str
+    browser: Browser, gallery: Server, size: tuple[int, int], scheme: str, addresses: tuple[str, ...]
 ) -> None:
     async with opened(browser, size, scheme) as page:
-        for address in ADDRESSES:
+        for address in addresses:
             await page.goto(gallery.url + address)
             await page.evaluate(
                 "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
@@ -89,7 +100,7 @@ async def test_axe_does_find_what_is_wrong(browser: Browser, gallery: Server) ->
         assert [found.partition(":")[0] for found in await findings(page)] == ["label"]
 
 
-@pytest.mark.parametrize("size", [SMALL, PHONE])
+@pytest.mark.parametrize("size", [SMALL, pytest.param(PHONE, marks=pytest.mark.long)])
 async def test_pages_fit_small_screens_and_fingers(
     browser: Browser, gallery: Server, size: tuple[int, int]
 ) -> None:
@@ -104,7 +115,7 @@ async def test_pages_fit_small_screens_and_fingers(
             assert low == [], address
 
 
-@pytest.mark.parametrize("size", [SMALL, PHONE])
+@pytest.mark.parametrize("size", [SMALL, pytest.param(PHONE, marks=pytest.mark.long)])
 async def test_the_thumb_reaches_the_button_wherever_one_reads(
     browser: Browser, gallery: Server, size: tuple[int, int]
 ) -> None:
@@ -118,9 +129,11 @@ async def test_the_thumb_reaches_the_button_wherever_one_reads(
                 assert size[1] / 2 < box["y"] < size[1] - box["height"], (address, place)
 
 
-@pytest.mark.timeout(HEAVY)
-async def test_little_comes_before_training_starts(browser: Browser, gallery: Server) -> None:
-    for address in ADDRESSES:
+@by_lane
+async def test_little_comes_before_training_starts(
+    browser: Browser, gallery: Server, addresses: tuple[str, ...]
+) -> None:
+    for address in addresses:
         # Each in a tab that has nothing in its cache.
         async with opened(browser, PHONE) as page:
             await page.goto(gallery.url + address, wait_until="networkidle")
@@ -149,7 +162,6 @@ async def test_pages_are_read_while_their_scripts_are_still_on_the_way(
             await expect(page.locator("footer")).to_be_visible()
 
 
-@pytest.mark.timeout(HEAVY)
 async def test_on_paper_there_is_nothing_to_press(browser: Browser, gallery: Server) -> None:
     async with opened(browser, DESKTOP, "dark") as page:
         await page.emulate_media(media="print")

@@ -79,8 +79,15 @@ async def test_the_model_page_says_what_the_model_asks_of_a_device(page: Page, i
         await expect(page.locator("main")).to_contain_text(text)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (360, "light"),
+        (1280, "dark"),
+        pytest.param(360, "dark", marks=pytest.mark.long),
+        pytest.param(1280, "light", marks=pytest.mark.long),
+    ],
+)
 async def test_no_page_is_wider_than_its_screen(
     browser: Browser, idle_server: Server, width: int, scheme: str
 ) -> None:
@@ -140,7 +147,7 @@ async def test_a_page_that_moves_under_the_finger_bends_no_stroke(page: Page, id
     assert moved == pytest.approx(still, abs=1e-5)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.long)])
 async def test_what_a_training_tells_does_not_push_the_drawing_away(
     page: Page, idle_server: Server, width: int
 ) -> None:

@@ -139,7 +139,7 @@ async def refreshed(page: Page) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, pytest.param(1280, marks=pytest.mark.long)])
 async def test_a_round_appears_as_it_ends_and_is_told_to_screen_readers(
     page: Page, tmp_path: Path, width: int
 ) -> None:

@@ -162,7 +162,7 @@ REAL: dict[str, tuple[str, list[str], int]] = {
 }
 
 
-@pytest.mark.parametrize("kind", REAL)
+@pytest.mark.parametrize("kind", [pytest.param("images", marks=pytest.mark.long), "table", "text"])
 def test_real_data_are_cut_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     file, settings, examples = REAL[kind]
     flags = [word for setting in settings for word in ("--set", setting)]

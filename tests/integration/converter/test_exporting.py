@@ -95,7 +95,9 @@ def flat(outputs: Any) -> list[Any]:
     return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
 
 
-@pytest.fixture(params=list(MODELS))
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name in ("mlp", "two") else pytest.mark.long) for name in MODELS]
+)
 def version(request: pytest.FixtureRequest, tmp_path: Path) -> Version:
     return Version(MODELS[request.param](), tmp_path)
 

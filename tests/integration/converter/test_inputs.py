@@ -33,6 +33,8 @@ KERAS_2 = [
     (name, suffix) for name in ("image", "branches", "nested", "prepared") for suffix in ("", ".keras", ".h5")
 ]
 KERAS_2 += [(name, suffix) for name in ("sequence", "attention") for suffix in (".keras", ".h5")]
+# Each kind of model and of file once, in the short lane.
+SHORT_2 = (("image", ""), ("branches", ".keras"), ("nested", ".h5"), ("prepared", ""), ("attention", ".h5"))
 TFJS = ("image", "branches", "sequence")
 
 
@@ -86,7 +88,10 @@ TRAINING: dict[str, tuple[str, dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "suffix"), KERAS_2)
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [pytest.param(*one, marks=() if one in SHORT_2 else pytest.mark.long) for one in KERAS_2],
+)
 def test_models_of_keras_2_predict_as_before_and_stay_compiled(keras_2: Path, name: str, suffix: str) -> None:
     with np.load(keras_2 / f"{name}.npz") as arrays:
         x = [arrays[key] for key in arrays if key.startswith("x")]

@@ -162,7 +162,13 @@ TAGGERS = {
 }
 
 
-@pytest.mark.parametrize("name", TAGGERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("gru", "bidirectional", "dense") else pytest.mark.long)
+        for name in TAGGERS
+    ],
+)
 def test_masked_positions_do_not_count(convert: Convert, name: str) -> None:
     model = TAGGERS[name]()
     settings = {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}

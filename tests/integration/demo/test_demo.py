@@ -53,7 +53,8 @@ def test_two_headless_browsers_and_a_peer_train_together() -> None:
         output, complaints = process.communicate(timeout=LONG)
     assert process.returncode == 0, complaints
     *rounds, summary = [json.loads(line) for line in output.splitlines()]
-    assert [(row["round"], row["version"], row["accepted"]) for row in rounds] == [(1, 1, 3), (2, 2, 3)]
+    counted = [(row["round"], row["version"], row["accepted"]) for row in rounds]
+    assert counted == [(1, 1, 3), (2, 2, 3)], f"{summary}\n{complaints}"
     assert summary["rounds"] == 2
     assert summary["accepted_by_participant"] == {"browser-wasm": 2, "browser-webgl": 2, "peer": 2}
     assert summary["test_accuracy"] == rounds[-1]["accuracy"] > 0.8

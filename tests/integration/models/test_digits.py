@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 from tests.support import fork_servers
-from tests.support.waiting import HEAVY
 
 pytestmark = pytest.mark.tensorflow
 SCRIPT = Path(__file__).parents[3] / "models" / "digits" / "build.py"
@@ -26,7 +24,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What build.py writes."""
     folder = tmp_path_factory.mktemp("digits") / "built"
     quiet = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}
-    subprocess.run([sys.executable, SCRIPT, folder], env=quiet, check=True, capture_output=True)
+    command = [fork_servers.executable(), str(SCRIPT), str(folder)]
+    subprocess.run(command, env=quiet, check=True, capture_output=True)
     return folder
 
 
@@ -52,7 +51,6 @@ def arrays(parts: list[dict[str, Any]]) -> tuple[Any, Any]:
     return sides[0], sides[1]
 
 
-@pytest.mark.timeout(HEAVY)
 def test_shards_hold_every_digit_once(built: Path) -> None:
     train, holdout = shards(built, "train"), shards(built, "holdout")
     assert [s["examples"] for s in train] == [100] * 15
@@ -85,7 +83,7 @@ def test_the_split_is_always_the_same(built: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again" / "shards" / "shards.json").read_text("utf-8") == text
 
 
-@pytest.mark.timeout(HEAVY)
+@pytest.mark.long
 def test_training_in_one_place_reads_97_of_100_held_out_digits(built: Path) -> None:
     import keras
 

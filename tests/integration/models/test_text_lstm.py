@@ -16,7 +16,7 @@ from backend.services.taskfile import read_task_file
 from backend.services.taskfile.units import VcAsgd
 from tests.support import fork_servers
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.long]
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "models" / "text-lstm"
 LENGTH = 40
@@ -77,7 +77,6 @@ def test_the_task_is_what_its_readme_says(built: Path) -> None:
     assert (task.coordination.scheme, units.assimilation) == ("volunteer", VcAsgd())
 
 
-@pytest.mark.long
 def test_training_in_one_place_gets_35_of_100_characters_right(built: Path) -> None:
     import keras
 

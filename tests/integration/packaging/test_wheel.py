@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import HEAVY, PATIENCE
+from tests.support.waiting import PATIENCE
 
+# Each test needs an environment with its packages, installed from nothing, or the wheel built.
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[3]
 
 
@@ -87,7 +89,6 @@ def test_the_wheel_holds_the_built_web_app_the_templates_and_the_gallery(wheel: 
     assert "converter/ops.json" in names
 
 
-@pytest.mark.long
 def test_the_server_alone_needs_no_tensorflow(minga: Path) -> None:
     listed = subprocess.run(
         [minga.parent / "pip", "list"], check=True, capture_output=True, text=True
@@ -96,7 +97,6 @@ def test_the_server_alone_needs_no_tensorflow(minga: Path) -> None:
         assert heavy not in listed
 
 
-@pytest.mark.long
 def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> None:
     assert b"digits" in get(url)
     task = json.loads(get(f"{url}/api/tasks/digits"))
@@ -107,7 +107,6 @@ def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> N
     assert get(f"{url}/static/dist/{script}")
 
 
-@pytest.mark.timeout(HEAVY)
 def test_a_command_whose_extra_is_missing_says_how_to_get_it(minga: Path, url: str) -> None:
     run = subprocess.run(
         [minga, "peer", "join", url, "--task", "digits"], capture_output=True, text=True, timeout=PATIENCE

@@ -167,8 +167,8 @@ def test_without_churn_every_round_makes_a_version_of_all(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("server", "bits"),
     [
-        ("active", 20),
         ("honest", 32),
+        pytest.param("active", 20, marks=pytest.mark.long),
         pytest.param("active", 32, marks=pytest.mark.long),
         pytest.param("honest", 20, marks=pytest.mark.long),
     ],
@@ -210,7 +210,7 @@ def test_the_same_seed_makes_the_same_noise(tmp_path: Path) -> None:
     assert np.frombuffer(first.weights[1], "<f4").std() > 10 * REACH
 
 
-@pytest.mark.timeout(HEAVY)
+@pytest.mark.long
 def test_a_privacy_budget_ends_the_task_in_the_round_in_which_it_is_spent(tmp_path: Path) -> None:
     played = play(tmp_path, *DISTRIBUTED, "privacy.epsilon=1.5", seconds=600.0, noised=True)
     # All are in every round: the task ends with the last that the curve of the accountant allows.

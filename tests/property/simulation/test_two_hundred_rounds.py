@@ -69,7 +69,7 @@ def rounds(
     ("optimizer", "kills"),
     [
         pytest.param(OPTIMIZERS[0], 20, id="fedavg, the server is killed 20 times"),
-        pytest.param(OPTIMIZERS[1], 0, id="fedadam, the server lives"),
+        pytest.param(OPTIMIZERS[1], 0, id="fedadam, the server lives", marks=pytest.mark.long),
         pytest.param(OPTIMIZERS[0], 0, id="fedavg, the server lives", marks=pytest.mark.long),
         pytest.param(OPTIMIZERS[1], 20, id="fedadam, the server is killed 20 times", marks=pytest.mark.long),
     ],

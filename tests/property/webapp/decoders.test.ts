@@ -18,7 +18,7 @@ import {
 import { decodeToUnits, decodeUnits, encodeUnits } from "../../../webapp/static/src/shared/wire-units";
 import { generator, Mutator } from "./mutate";
 
-const INPUTS = Number(process.env.FUZZ_INPUTS ?? 20_000);
+const INPUTS = Number(process.env.FUZZ_INPUTS ?? 4_000);
 const SEED = Number(process.env.FUZZ_SEED ?? 0);
 const SECONDS = 1000 * Math.max(60, INPUTS / 1000);
 

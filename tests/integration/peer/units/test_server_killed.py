@@ -19,7 +19,7 @@ EPOCHS = 2
 # Nobody is too slow for a whole shard.
 UNITS = f"epochs = {EPOCHS}\nevaluate_every = 100\nseconds = 86400"
 # So many passes over a unit's rows that a kill meets both peers in the midst of one.
-FLAGS = ("--set", "digits.training.epochs=50")
+FLAGS = ("--set", "digits.training.epochs=25")
 
 
 @pytest.mark.timeout(HEAVY)

@@ -97,6 +97,7 @@ def test_who_lies_after_earning_trust_is_caught_within_the_expected_number_of_un
     assert seen.lies_blended < len(seen.lied) / 2
 
 
+@pytest.mark.long
 def test_ten_thousand_clients_work_through_an_epoch_with_churn_and_stragglers() -> None:
     crowd = Crowd(clients=10_000, peers=20, pause=60.0, cheats=0.05, odd=0.5)
     world = World(1, crowd, replace(RULES, **VARIANTS["all"]), units=2_000)

@@ -37,10 +37,15 @@ DELTA = 1e-5
 @pytest.mark.parametrize(
     ("noise", "sampling", "rounds", "rdp", "pld"),
     [
-        (1.0, 1.0, 100, 96.1, 91.8),
         (1.0, 0.1, 100, 7.90, 7.05),
-        (1.0, 0.01, 1000, 2.10, 1.83),
-        (4.0, 1.0, 100, 14.1, 13.2),
+        *(
+            pytest.param(*settings, marks=pytest.mark.long)
+            for settings in (
+                (1.0, 1.0, 100, 96.1, 91.8),
+                (1.0, 0.01, 1000, 2.10, 1.83),
+                (4.0, 1.0, 100, 14.1, 13.2),
+            )
+        ),
     ],
 )
 def test_the_settings_of_the_literature_give_its_figures(
