@@ -106,6 +106,7 @@ async def test_no_page_is_wider_than_its_screen(
     assert (brightness < 200) is dark
 
 
+@pytest.mark.long
 async def test_the_gallery_stays_fresh_by_itself(browser: Browser, server: Server) -> None:
     context = await browser.new_context()
     gallery, volunteer = await context.new_page(), await context.new_page()
