@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.e2e.pages.cable import cable
 from tests.e2e.pages.conftest import listen
+from tests.support.forwarder import forwarding
 from tests.support.waiting import HEAVY
 from tests.support.web.server_process import Server, running
 
@@ -114,13 +114,13 @@ async def test_a_connection_that_breaks_costs_a_masked_round_nothing(
     volunteers: list[Page], serving: Serving
 ) -> None:
     with serving(coordination__rounds="4") as server:
-        async with cable(server.url) as line:
+        async with forwarding(server.url) as line:
             await start(line.url, volunteers[:1])
             await start(server.url, volunteers[1:])
             count = volunteers[0].locator("[data-accepted]")
             for counted in ("1", "2", "3"):
                 await expect(count).to_have_text(counted)
-                assert line.pull() > 0
+                assert line.cut() > 0
             await trained(volunteers)
         rounds = server.get("/api/tasks/digits/rounds")["rounds"]
     assert [one["outcome"] for one in rounds] == ["version"] * 4

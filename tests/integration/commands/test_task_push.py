@@ -8,14 +8,14 @@ import json
 import subprocess
 import zipfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from backend.services.drafts.toml import to_toml
+from tests.support.forwarder import forwarding
 from tests.support.owner_files import pictures
 from tests.support.processes import Preload, run
 from tests.support.small_model import small_model
@@ -138,38 +138,20 @@ async def test_an_upload_outlives_a_connection_that_is_cut(
 @asynccontextmanager
 async def cut_once(url: str, after: int) -> AsyncIterator[tuple[str, list[bool]]]:
     """A way to the server that breaks once, in the middle of what is sent there."""
-    address, sent, cuts = urlsplit(url), 0, list[bool]()
+    sent, cuts = 0, list[bool]()
 
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_connection(address.hostname, address.port)
+    async def cutting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        while data := await reader.read(1 << 14):
+            sent += len(data)
+            if sent > after and not cuts:
+                cuts.append(True)
+                raise ConnectionAbortedError
+            writer.write(data)
+            await writer.drain()
 
-        async def there() -> None:
-            nonlocal sent
-            while data := await reader.read(1 << 14):
-                sent += len(data)
-                if sent > after and not cuts:
-                    cuts.append(True)
-                    writer.transport.abort()
-                    to_server.transport.abort()
-                    return
-                to_server.write(data)
-                await to_server.drain()
-
-        async def back() -> None:
-            while data := await from_server.read(1 << 14):
-                writer.write(data)
-                await writer.drain()
-            writer.close()
-
-        with suppress(OSError):
-            await asyncio.gather(there(), back())
-        for end in (writer, to_server):
-            end.close()
-            with suppress(OSError):
-                await end.wait_closed()
-
-    async with await asyncio.start_server(carry, "127.0.0.1", 0) as listening:
-        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", cuts
+    async with forwarding(url, sent=cutting) as forwarder:
+        yield forwarder.url, cuts
 
 
 def test_what_cannot_be_pushed_is_refused_before_anything_is_sent(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side
 
 from backend.wire.codec import decode_client
 from backend.wire.messages import Chunk, ClientFrame, Hello
+from tests.support.forwarder import forwarding
 
 
 @dataclass
@@ -43,45 +43,25 @@ async def recorded(url: str, cut: type[ClientFrame] | None = None) -> AsyncItera
 
     The first connection on which a frame of the kind `cut` is said breaks there, and the frame is lost.
     """
-    host, port = urlsplit(url).hostname, urlsplit(url).port
     transcript, cutting = Transcript(), [cut] if cut else []
 
     def breaks(sent: bytearray) -> bool:
         said = _frames(bytes(sent)) if cutting else []
         return any(isinstance(frame, cutting[0]) for frame in said) and bool(cutting.pop())
 
-    async def visited(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         sent = bytearray()
         transcript.connections.append(sent)
-        to_reader, to_writer = await asyncio.open_connection(host, port)
-        with suppress(OSError):
-            await asyncio.gather(
-                _pump(reader, to_writer, sent, breaks), _pump(to_reader, writer, bytearray(), lambda _: False)
-            )
-
-    server = await asyncio.start_server(visited, "127.0.0.1", 0)
-    transcript.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    try:
-        yield transcript
-    finally:
-        server.close()
-
-
-async def _pump(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    copy: bytearray,
-    breaks: Callable[[bytearray], bool],
-) -> None:
-    try:
         while data := await reader.read(1 << 16):
-            copy += data
-            if breaks(copy):
+            sent += data
+            if breaks(sent):
                 return
             writer.write(data)
             await writer.drain()
-    finally:
-        writer.close()
+
+    async with forwarding(url, sent=copied) as forwarder:
+        transcript.url = forwarder.url
+        yield transcript
 
 
 def _frames(sent: bytes) -> list[ClientFrame]:

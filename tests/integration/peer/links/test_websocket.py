@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peering import Fetch, Passed, Weights
 from backend.wire.signals import SealKey
 from tests.contract.vectors.make_masked import made
+from tests.support.forwarder import Forwarder, forwarding
 from tests.support.peer.linked_peers import Carrier, Member, company, introduce, make_member, until
 from tests.support.waiting import PATIENCE
 
@@ -147,11 +149,8 @@ async def test_what_goes_over_the_wire_is_sealed(tmp_path: Path) -> None:
     heard: list[bytes] = []
     async with company(tmp_path, [("websocket",)] * 2, [True, False]) as (one, other):
         await until(lambda: are_linked(one, other))
-        between = await _listen_in(one, heard)
-        async with between:
-            seen = msgspec.structs.replace(
-                one.neighbour, address=f"ws://127.0.0.1:{between.sockets[0].getsockname()[1]}"
-            )
+        async with _listen_in(one, heard) as between:
+            seen = msgspec.structs.replace(one.neighbour, address=between.url.replace("http:", "ws:"))
             other.links.drop(one.own.client, "another way")
             other.links.know([seen])
             await until(lambda: are_linked(one, other) and heard)
@@ -174,10 +173,10 @@ async def test_a_link_that_a_cut_line_stalled_is_replaced(
         await until(lambda: are_linked(one, other))
         heard: list[bytes] = []
         stalled = asyncio.Event()
-        async with await _listen_in(one, heard, stalled) as between:
-            port = between.sockets[0].getsockname()[1]
+        async with _listen_in(one, heard, stalled) as between:
+            seen = msgspec.structs.replace(one.neighbour, address=between.url.replace("http:", "ws:"))
             other.links.drop(one.own.client, "another way")
-            other.links.know([msgspec.structs.replace(one.neighbour, address=f"ws://127.0.0.1:{port}")])
+            other.links.know([seen])
             await until(lambda: are_linked(one, other) and heard)
             for member in (one, other):
                 member.links.in_group(1.0)
@@ -190,31 +189,21 @@ async def test_a_link_that_a_cut_line_stalled_is_replaced(
             await until(lambda: one.frames)
 
 
-async def _listen_in(
+def _listen_in(
     member: Member, heard: list[bytes], stalled: asyncio.Event | None = None
-) -> asyncio.Server:
+) -> AbstractAsyncContextManager[Forwarder]:
     """Carries what goes to `member`, until `stalled`, from when on only later connections are carried."""
-    host, _, port = (member.own.address or "").removeprefix("ws://").rpartition(":")
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         began_stalled = stalled is not None and stalled.is_set()
-        try:
-            while data := await reader.read(65536):
-                if stalled is not None and stalled.is_set() and not began_stalled:
-                    continue
-                heard.append(data)
-                writer.write(data)
-                await writer.drain()
-        except ConnectionError:
-            pass
-        finally:
-            writer.close()
+        while data := await reader.read(65536):
+            if stalled is not None and stalled.is_set() and not began_stalled:
+                continue
+            heard.append(data)
+            writer.write(data)
+            await writer.drain()
 
-    async def taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection(host, int(port))
-        await asyncio.gather(carry(reader, there_writer), carry(there_reader, writer))
-
-    return await asyncio.start_server(taken, "127.0.0.1", 0)
+    return forwarding(member.own.address or "", carry, carry)
 
 
 async def test_who_signs_with_another_identity_gets_no_link(tmp_path: Path) -> None:

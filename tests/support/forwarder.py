@@ -1,0 +1,91 @@
+"""Forwards TCP connections to a server. When the forwarder ends, each of them has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+# Carries the bytes of one direction of a connection until their end. An OSError breaks the connection.
+Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Carries all bytes as they are."""
+    while data := await reader.read(1 << 16):
+        writer.write(data)
+        await writer.drain()
+
+
+class Forwarder:
+    """`url` leads through it; `sent` carries what clients send, `answered` what the server answers."""
+
+    def __init__(self, url: str, sent: Carry, answered: Carry) -> None:
+        self.url = ""
+        self._target = urlsplit(url)
+        self._sent = sent
+        self._answered = answered
+        self._ends: set[asyncio.StreamWriter] = set()
+        self._connections: set[asyncio.Task[None]] = set()
+
+    def cut(self) -> int:
+        """Breaks every connection at once; how many there were. New ones may be made."""
+        ends = list(self._ends)
+        for end in ends:
+            end.transport.abort()
+        return len(ends) // 2
+
+    async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, until one side or `cut` ends it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        ends = {writer}
+        self._ends |= ends
+        try:
+            from_server, to_server = await asyncio.open_connection(self._target.hostname, self._target.port)
+        except OSError:
+            writer.transport.abort()
+        else:
+            ends.add(to_server)
+            self._ends |= ends
+            await asyncio.gather(
+                _all(self._sent, reader, to_server, ends), _all(self._answered, from_server, writer, ends)
+            )
+        for end in ends:
+            with suppress(OSError):
+                await end.wait_closed()
+        self._ends -= ends
+        self._connections.discard(task)
+
+    async def ended(self) -> None:
+        """Ends every connection, and waits until all have ended."""
+        self.cut()
+        await asyncio.gather(*self._connections)
+
+
+async def _all(
+    carry: Carry, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ends: set[asyncio.StreamWriter]
+) -> None:
+    """One direction, until its end."""
+    try:
+        await carry(reader, writer)
+    except OSError:
+        for end in ends:
+            end.transport.abort()
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def forwarding(url: str, sent: Carry = carry, answered: Carry = carry) -> AsyncIterator[Forwarder]:
+    """A forwarder to the server at `url`."""
+    forwarder = Forwarder(url, sent, answered)
+    listening = await asyncio.start_server(forwarder.forward, "127.0.0.1", 0)
+    forwarder.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    try:
+        yield forwarder
+    finally:
+        listening.close()
+        await forwarder.ended()
