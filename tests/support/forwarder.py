@@ -1,4 +1,4 @@
-"""Forwards TCP connections to a server. When the forwarder ends, each of them has ended."""
+"""Forwards TCP connections to a server, and waits for all of them to close when it ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
-# Carries the bytes of one direction of a connection until their end. An OSError breaks the connection.
+# Carries one direction of a connection until it ends. An OSError breaks both directions.
 Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -30,14 +30,14 @@ class Forwarder:
         self._connections: set[asyncio.Task[None]] = set()
 
     def cut(self) -> int:
-        """Breaks every connection at once; how many there were. New ones may be made."""
+        """Breaks every connection and returns how many there were. New ones are still accepted."""
         ends = list(self._ends)
         for end in ends:
             end.transport.abort()
         return len(ends) // 2
 
     async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, until one side or `cut` ends it."""
+        """Carries one connection until one side or `cut` ends it."""
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
@@ -51,7 +51,8 @@ class Forwarder:
             ends.add(to_server)
             self._ends |= ends
             await asyncio.gather(
-                _all(self._sent, reader, to_server, ends), _all(self._answered, from_server, writer, ends)
+                _carry_all(self._sent, reader, to_server, ends),
+                _carry_all(self._answered, from_server, writer, ends),
             )
         for end in ends:
             with suppress(OSError):
@@ -60,15 +61,15 @@ class Forwarder:
         self._connections.discard(task)
 
     async def ended(self) -> None:
-        """Ends every connection, and waits until all have ended."""
+        """Breaks every connection and waits until all have ended."""
         self.cut()
         await asyncio.gather(*self._connections)
 
 
-async def _all(
+async def _carry_all(
     carry: Carry, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ends: set[asyncio.StreamWriter]
 ) -> None:
-    """One direction, until its end."""
+    """Carries one direction and closes its writer."""
     try:
         await carry(reader, writer)
     except OSError:

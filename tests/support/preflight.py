@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 WITHOUT = "MINGA_TEST_WITHOUT"
-# The first draws no window around its pages, which halves the CPU time of tests.
+# The first has no window, and loads a page in a third of the CPU time.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 DATA = "MINGA_DATA"
 REAL_DATA = ("cifar10_test.zip", "cifar10_train.zip", "tinyshakespeare.txt", "titanic.csv")

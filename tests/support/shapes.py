@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from backend.commands.build import source_hash
-from tests.support import fork_servers
+from tests.support.task_build import built
 
 ROOT = Path(__file__).parents[2]
 HOW_TO = ROOT / "docs/how-to/volunteers-own-data.md"
@@ -45,7 +44,7 @@ def build_shapes(folder: Path) -> Path:
             for outdated in CACHE.glob("*/"):
                 shutil.rmtree(outdated)
             shutil.copytree(folder, kept)
-            subprocess.run([fork_servers.executable(), "-m", "backend", "build", str(kept)], check=True)
+            built(kept)
     shutil.copytree(kept, folder, dirs_exist_ok=True)
     return folder
 

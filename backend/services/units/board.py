@@ -29,7 +29,7 @@ class UnitsBoard:
     async def told(self) -> dict[str, Any]:
         """Units, shards, clients, servers and epochs (docs/reference/http.md). Raises StoreError.
 
-        `newer_in` are the seconds until there is a newer answer.
+        `newer_in` is the number of seconds until a newer answer exists.
         """
         async with self._lock:
             if time.monotonic() >= self._until:

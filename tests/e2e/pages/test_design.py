@@ -34,7 +34,7 @@ ADDRESSES = (
     "/nothing-here",
 )
 PHONE, SMALL, DESKTOP = (360, 740), (320, 568), (1280, 900)
-# Of ADDRESSES, one of each kind that differs most.
+# The pages that differ most from each other.
 SHORT = (
     "/",
     "/tasks/digits",
@@ -73,10 +73,11 @@ async def opened(browser: Browser, size: tuple[int, int], scheme: str = "light")
     await context.close()
 
 
-by_lane = pytest.mark.parametrize("addresses", [SHORT, pytest.param(ADDRESSES, marks=pytest.mark.long)])
+LONG = pytest.param(ADDRESSES, marks=pytest.mark.long)
+addresses_by_lane = pytest.mark.parametrize("addresses", [SHORT, LONG])
 
 
-@by_lane
+@addresses_by_lane
 @pytest.mark.parametrize(
     ("size", "scheme"),
     [(PHONE, "light"), *(pytest.param(DESKTOP, one, marks=pytest.mark.long) for one in ("light", "dark"))],
@@ -129,7 +130,7 @@ async def test_the_thumb_reaches_the_button_wherever_one_reads(
                 assert size[1] / 2 < box["y"] < size[1] - box["height"], (address, place)
 
 
-@by_lane
+@addresses_by_lane
 async def test_little_comes_before_training_starts(
     browser: Browser, gallery: Server, addresses: tuple[str, ...]
 ) -> None:

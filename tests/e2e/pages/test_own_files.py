@@ -218,7 +218,7 @@ async def test_nothing_is_kept_unless_asked_for_and_all_is_deleted_when_asked(
 
 async def test_the_keyboard_alone_reaches_every_control(page: Page, server: Server) -> None:
     await open_training(page, server)
-    # Choosers are caught in the page's process, which keys reach by another way: it must know of them first.
+    # Keys reach Chromium by another channel than the request to catch the chooser, which must come first.
     async with page.expect_file_chooser() as chooser:
         await page.locator("[data-own-class]").focus()
         for control in ("own-files", "own-folder"):

@@ -12,9 +12,9 @@ from playwright.async_api import Page, expect
 
 from backend.services.privacy.accounting import gaussian_epsilon
 from backend.stores.embedded import open_stores
-from tests.support.building import built
 from tests.support.peer.peer_process import joined
 from tests.support.shapes import draw_shapes, write_shapes
+from tests.support.task_build import built
 from tests.support.waiting import LONG
 from tests.support.web.server_process import running
 

@@ -33,7 +33,7 @@ KERAS_2 = [
     (name, suffix) for name in ("image", "branches", "nested", "prepared") for suffix in ("", ".keras", ".h5")
 ]
 KERAS_2 += [(name, suffix) for name in ("sequence", "attention") for suffix in (".keras", ".h5")]
-# Each kind of model and of file once, in the short lane.
+# The short lane takes each kind of model and each file format once.
 SHORT_2 = (("image", ""), ("branches", ".keras"), ("nested", ".h5"), ("prepared", ""), ("attention", ".h5"))
 TFJS = ("image", "branches", "sequence")
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.waiting import PATIENCE
 
-# Each test needs an environment with its packages, installed from nothing, or the wheel built.
+# Each test builds the wheel or installs it into a new environment.
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[3]
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.building import built
+from tests.support.task_build import built
 
 Array = NDArray[np.float64]
 Examples = tuple[Array, NDArray[np.int64]]
@@ -86,7 +86,7 @@ def build_plain(folder: Path, *, rows: int | None = None) -> Path:
 
 def parts() -> tuple[list[Examples], list[Examples]]:
     """Pixels [n, 64] and digits [n] of each shard, sorted by digit, and of each held-out shard."""
-    # Takes seconds, which who only collects tests need not wait for.
+    # Imported here because it takes seconds, and collecting tests should not wait for it.
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)

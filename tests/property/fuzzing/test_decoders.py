@@ -10,7 +10,7 @@ from tests.property.fuzzing.decoders import decoders, try_inputs
 from tests.support.waiting import HEAVY
 
 DECODERS = decoders()
-# From which seed on, and how many inputs.
+# First seed and number of inputs, in the short and in the long lane.
 FEW, MANY = (1, 4_000), (100_000, 40_000)
 # Whatever the input says of its lengths.
 MOST_MIB = 64

@@ -14,14 +14,14 @@ function copying(writeText: (text: string) => Promise<void>): void {
   vi.stubGlobal("navigator", { clipboard: { writeText } });
 }
 
-test("the dialog has the task's whole address, and says where others cannot reach it", () => {
+test("the dialog shows the full address, and says when others cannot reach it", () => {
   bindInvite();
   expect(part<HTMLInputElement>(document, "invite-address").value).toBe(`${location.origin}/tasks/digits`);
   expect(part(document, "invite-alone").hidden).toBe(location.hostname !== "localhost");
   expect(part(document, "invite").hidden).toBe(false);
 });
 
-test("the address is copied, which is said", async () => {
+test("the button copies the address and says so", async () => {
   const copied: string[] = [];
   copying(async (text) => void copied.push(text));
   bindInvite();
@@ -30,7 +30,7 @@ test("the address is copied, which is said", async () => {
   expect(copied).toEqual([`${location.origin}/tasks/digits`]);
 });
 
-test("where the browser lends no clipboard, another sentence is said", async () => {
+test("without access to the clipboard, the page says something else", async () => {
   copying(async () => undefined);
   bindInvite();
   part(document, "invite-copy").click();
@@ -41,7 +41,7 @@ test("where the browser lends no clipboard, another sentence is said", async () 
   await vi.waitFor(() => expect(part(document, "toast").textContent).not.toBe(copied));
 });
 
-test("only devices that can send to other apps have a button for it", () => {
+test("a device that cannot share has no share button", () => {
   vi.stubGlobal("navigator", {});
   bindInvite();
   expect(part(document, "invite-send").hidden).toBe(true);

@@ -36,7 +36,7 @@ test.each([
   expect(minimum()).toBe(least);
 });
 
-test("a condition that nobody can meet here is a notice, every other one a note", () => {
+test("a condition that this task cannot meet shows as a notice, any other as a note", () => {
   open();
   expect(noteClass()).toBe("note");
   type("11");
@@ -53,7 +53,7 @@ test("a condition is remembered for the next page", () => {
   expect(open()()).toBe(7);
 });
 
-test("a browser that keeps nothing has the condition for this visit", () => {
+test("without storage, the condition lasts for this visit", () => {
   const closed = () => {
     throw new DOMException("Nothing is kept here.", "SecurityError");
   };

@@ -24,7 +24,7 @@ function none(): boolean | undefined {
   return document.querySelector<HTMLElement>("[data-people-none]")?.hidden === false;
 }
 
-test("each who takes part has a line, and one's own is marked", () => {
+test("every participant has a line, and your own is marked", () => {
   showPeople(document.body, [ANN, BOB], "ann");
   expect(items().map(({ className }) => className)).toEqual(["me", ""]);
   expect(items()[0]?.textContent).toMatch(/^You · WebGL/);
@@ -34,14 +34,14 @@ test("each who takes part has a line, and one's own is marked", () => {
   expect(none()).toBe(false);
 });
 
-test("who leaves is gone, and nobody is said to be there when nobody is", () => {
+test("a participant who leaves disappears, and an empty list says so", () => {
   showPeople(document.body, [ANN, BOB], "ann");
   showPeople(document.body, [], "ann");
   expect(items()).toEqual([]);
   expect(none()).toBe(true);
 });
 
-test("no count is shown before the server told one", () => {
+test("no count is shown before the server sends one", () => {
   showPeople(document.body, null, null);
   expect(document.querySelector("[data-people-count]")?.textContent).toBe("");
   expect(none()).toBe(true);

@@ -34,7 +34,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("only the parts that changed are replaced, and named", async () => {
+test("only parts that changed are replaced, and the callback gets their names", async () => {
   const kept = document.querySelector("[data-live=second]");
   answer(pageOf("1", '<a href="/">two</a>'));
   await refresh();
@@ -43,7 +43,7 @@ test("only the parts that changed are replaced, and named", async () => {
   expect(changes).toEqual([["first"]]);
 });
 
-test("it looks by itself while the page is visible", async () => {
+test("a visible page refreshes by itself", async () => {
   answer(pageOf("1", "2"));
   await vi.advanceTimersByTimeAsync(EVERY * 1000 - 1);
   expect(texts()).toEqual(["one", "two"]);
@@ -51,7 +51,7 @@ test("it looks by itself while the page is visible", async () => {
   expect(texts()).toEqual(["1", "2"]);
 });
 
-test("it asks for nothing while the page is hidden", async () => {
+test("a hidden page asks for nothing", async () => {
   answer(pageOf("1", "2"));
   const hidden = vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden");
   await vi.advanceTimersByTimeAsync(EVERY * 10_000);
@@ -59,7 +59,7 @@ test("it asks for nothing while the page is hidden", async () => {
   expect(texts()).toEqual(["one", "two"]);
 });
 
-test("a part that somebody is in with the keyboard stays until they leave", async () => {
+test("a part that has the keyboard focus is replaced only after it loses it", async () => {
   document.querySelector("a")?.focus();
   answer(pageOf("1", '<a href="/">2</a>'));
   await refresh();

@@ -52,7 +52,7 @@ test("cards follow what is typed, and the address and the count say so", () => {
   expect(location.search).toBe("?q=bird");
 });
 
-test("a topic and words hold together, and who finds nothing is told", () => {
+test("cards must match both the topic and the words, and the page says when none does", () => {
   type("bird");
   press("own");
   expect(shown()).toEqual([]);

@@ -25,7 +25,7 @@ function change(...rounds: readonly number[]): void {
   if (place) place.textContent = before;
 }
 
-test("a round that ends is told to screen readers, once", () => {
+test("screen readers hear once that a round has ended", () => {
   show(1);
   const changed = tellRounds();
   expect(told()).toBe("");
@@ -39,7 +39,7 @@ test("a round that ends is told to screen readers, once", () => {
   expect(told()).toBe("");
 });
 
-test("the first round of all is told, too", () => {
+test("screen readers hear of the very first round", () => {
   show();
   const changed = tellRounds();
   change(1);

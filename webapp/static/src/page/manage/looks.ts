@@ -1,9 +1,9 @@
 /** When a page looks at what the server makes anew only now and then. */
 
 /**
- * Looks soon after a change and once more, but at most once in `every` milliseconds. What it returns is called with each
- * change. `look` tells how many milliseconds later the server has a newer answer: the first answer may be older than the
- * change, so the second look waits until there is one that is not.
+ * Returns a function to call with each change: it looks soon, and once more, but at most once in `every` milliseconds.
+ * `look` gives the milliseconds until the server has a newer answer. The first answer may be older than the change, so the
+ * second look waits for a newer one.
  */
 export function lookTwice(look: () => Promise<number>, every: number): () => void {
   let looking = false;
