@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from backend.errors import OrderError
 from backend.protocols import effects as do
@@ -12,7 +13,7 @@ from backend.protocols.phases import RETRY_SECONDS, RETURN_SECONDS, IllegalEvent
 from backend.protocols.round import Round
 from backend.protocols.stopping import StopRules
 from backend.wire.messages import Offer
-from tests.support.protocols.rounds import BAD, OFFER, PLAN, deliver, inside, only, opened, waiting
+from tests.support.protocols.rounds import ANSWER, BAD, OFFER, PLAN, deliver, inside, only, opened, waiting
 
 
 def test_at_the_deadline_a_quorum_makes_a_version() -> None:
@@ -97,6 +98,19 @@ def test_who_is_too_slow_to_measure_is_selected_for_the_next_round() -> None:
     assert until is not None
     opened_again = only(do.Opened, machine.time_passed(until))
     assert [one.cohort for one in opened_again] == [("a", "b")]
+
+
+def test_clients_measure_every_so_many_versions_and_the_last() -> None:
+    machine = opened("a", "b", plan=replace(PLAN, rounds=5, fraction_evaluate=1.0, evaluate_every=2))
+    measured = []
+    for version in range(1, 6):
+        for client in ("a", "b"):
+            deliver(machine, client, 2.0, structs.replace(OFFER, round=version, version=version - 1))
+        questions = only(do.SendEvaluate, machine.aggregated(version, 3.0))
+        measured += [version] if questions else []
+        for one in questions:
+            machine.evaluation_arrived(one.client, structs.replace(ANSWER, version=version), 3.0)
+    assert measured == [2, 4, 5]
 
 
 def test_the_time_that_stop_rules_count_is_what_is_recorded_of_rounds() -> None:

@@ -12,6 +12,7 @@ from backend.crypto import keys as crypto
 from backend.crypto.context import base_hash, keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.phases import IllegalEventError
+from backend.protocols.secagg_effects import Fail
 from backend.protocols.secagg_stages import Stage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Shares, Vouch
 from tests.support.protocols.secagg.holder import Holder, terms_of
@@ -41,6 +42,12 @@ def test_a_round_goes_from_keys_to_the_exact_sum(server: Server) -> None:
     assert len(world.taken) == 5
     assert not world.excluded
     world.check()
+
+
+def test_a_sum_of_fewer_than_were_promised_is_not_unmasked_even_where_it_could_be() -> None:
+    masks = at_input(uploaded=4, least=5).masks
+    assert masks.inputs_over(0.0) == [Fail(1, "4 of at least 5 masked updates came.")]
+    assert masks.timer() is None
 
 
 # Which calls of a host are its mistake in which stage.

@@ -17,12 +17,12 @@ FIVE = ["0000", "0001", "0002", "0003", "0004"]
 FIRST, *OTHERS = FIVE
 
 
-def at_keys(count: int = 5, server: Server = "honest", minima: tuple[int, ...] = ()) -> World:
-    return World(count, masking(server), minima=minima)
+def at_keys(count: int = 5, server: Server = "honest", minima: tuple[int, ...] = (), least: int = 3) -> World:
+    return World(count, masking(server, least), minima=minima)
 
 
-def at_shares(server: Server = "honest") -> World:
-    world = at_keys(server=server)
+def at_shares(server: Server = "honest", least: int = 3) -> World:
+    world = at_keys(server=server, least=least)
     for client in world.holders:
         world.work(client)
         world.arrive(client)
@@ -30,8 +30,8 @@ def at_shares(server: Server = "honest") -> World:
     return world
 
 
-def at_input(server: Server = "honest", uploaded: int = 5) -> World:
-    world = at_shares(server)
+def at_input(server: Server = "honest", uploaded: int = 5, least: int = 3) -> World:
+    world = at_shares(server, least)
     for client in world.holders:
         world.tell(client)
         world.work(client)

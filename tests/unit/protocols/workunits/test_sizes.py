@@ -133,6 +133,16 @@ def test_an_epoch_goes_on_after_a_restart() -> None:
     assert effects[-1] == EpochClosed(1, one.progress.units, 0)
 
 
+def test_leases_given_after_the_last_snapshot_are_not_given_again_to_others() -> None:
+    """A server that is killed knows nothing of them; who has one must not speak of somebody else's work."""
+    one = begun(5, "ann", "bob")
+    kept = one.snapshot()
+    forgotten = lease(one, "ann")
+    again = Scheduler.restored(one._rules, kept)
+    again.came("bob", 99)
+    assert lease(again, "bob").lease > forgotten.lease
+
+
 def test_what_is_not_in_the_weights_is_done_again_after_a_restart() -> None:
     one = begun(3, "ann", replicas=1)
     grants = [done(one, "ann") for _ in range(2)]
