@@ -5,6 +5,7 @@ Usage: python -m benchmarks.dense PARAMETERS FOLDER (writes bundle/ and shards/)
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import math
@@ -96,16 +97,25 @@ def write_units(folder: Path, parameters: int, shards: int, epochs: int) -> Path
 
 
 def _write(folder: Path, parameters: int, shards: int, coordination: str) -> Path:
-    kept = KEPT / f"{parameters}-{_digest()}"
-    if not (kept / "bundle" / "bundle.json").is_file():
-        command = [sys.executable, "-m", "benchmarks.dense", str(parameters), str(kept)]
-        subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
     task = folder / "dense"
     task.mkdir(parents=True)
-    (task / "bundle").symlink_to(kept / "bundle")
+    (task / "bundle").symlink_to(_bundle(parameters))
     _write_shards(task / "shards", widths(parameters)[0], shards)
     (task / "task.toml").write_text(TASK + coordination, "utf-8")
     return task
+
+
+def _bundle(parameters: int) -> Path:
+    """The kept bundle. Of several processes that lack it, one converts the model and the others wait."""
+    kept = KEPT / f"{parameters}-{_digest()}"
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (kept / "bundle" / "bundle.json").is_file():
+            command = [sys.executable, "-m", "benchmarks.dense", str(parameters), str(kept)]
+            done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+            if done.returncode:
+                raise RuntimeError(f"The dense model was not converted:\n{done.stderr}")
+    return kept / "bundle"
 
 
 def _digest() -> str:
@@ -154,7 +164,8 @@ def _convert(parameters: int, folder: Path) -> None:
         model.save(saved)
         task.write_text(CONVERSION, "utf-8")
         command = [sys.executable, "-m", "converter", str(saved), "--task", str(task)]
-        subprocess.run([*command, "-o", str(folder / "bundle")], cwd=ROOT, check=True, capture_output=True)
+        command += ["-o", str(folder / "bundle")]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":
