@@ -13,6 +13,7 @@ import hashlib
 import io
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -95,6 +96,15 @@ def _stacks_of_tasks() -> str:
     return stacks.getvalue()
 
 
+def _output_of_command(raised: pytest.ExceptionInfo[BaseException] | None) -> str:
+    """What a command that failed or took too long had printed, as the error's text leaves it out."""
+    error = raised.value if raised else None
+    if not isinstance(error, subprocess.CalledProcessError | subprocess.TimeoutExpired):
+        return ""
+    streams = (error.stdout, error.stderr)
+    return "\n".join(s.decode(errors="replace") if isinstance(s, bytes) else s for s in streams if s)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     shutil.rmtree(failure_folder(item), ignore_errors=True)
@@ -107,13 +117,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report: pytest.TestReport = yield  # type: ignore[assignment]
     if report.failed:
         item.stash[_failed] = True
         kept = failure_folder(item).relative_to(ROOT)
         if "pytest-timeout" in report.longreprtext:
             report.sections.append(("Stacks of tasks that wait", _stacks_of_tasks()))
+        if output := _output_of_command(call.excinfo):
+            report.sections.append(("Output of the command", output))
         report.sections.append(("Logs, screenshots and frames", f"kept in {kept}/"))
     return report  # type: ignore[return-value]
 

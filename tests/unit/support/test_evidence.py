@@ -14,6 +14,8 @@ from tests.support.waiting import HEAVY
 
 SOURCE = """
 import asyncio
+import subprocess
+import sys
 import threading
 import pytest
 from tests.support.evidence import log_file
@@ -32,6 +34,10 @@ def test_passes(log):
 def test_fails(log):
     write(log, "of a test that failed")
     assert False
+
+def test_command():
+    command = [sys.executable, "-c", "import sys; print(6 * 7); sys.exit('beyond ' + 'repair')"]
+    subprocess.run(command, check=True, capture_output=True)
 
 def test_hangs():
     threading.Event().wait()
@@ -65,6 +71,13 @@ def test_a_failed_test_keeps_what_was_logged_since_it_began(tmp_path: Path) -> N
         assert not (FAILURES / folder_name("test_inner_evidence.py::test_passes")).exists()
     finally:
         shutil.rmtree(FAILURES / name)
+
+
+def test_a_failed_command_shows_what_it_printed(tmp_path: Path) -> None:
+    said = run(tmp_path, "-k", "command")
+    assert "Output of the command" in said
+    assert "\n42\n" in said
+    assert "\nbeyond repair\n" in said
 
 
 @pytest.mark.timeout(HEAVY)
