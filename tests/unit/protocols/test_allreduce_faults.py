@@ -7,8 +7,22 @@ from functools import partial
 import pytest
 
 from backend.protocols.allreduce import AllReduce
-from backend.protocols.allreduce_events import Fail, Finish, Lost, Prepared, Reduced, SendPiece, Silent, Unfit
+from backend.protocols.allreduce_events import (
+    Fail,
+    Finish,
+    Heard,
+    Linked,
+    Lost,
+    MeanCame,
+    Prepared,
+    Reduced,
+    Send,
+    SendPiece,
+    Silent,
+    Unfit,
+)
 from backend.wire.mesh_fields import Exchange
+from backend.wire.peering import Begin, Config, Holds
 from tests.support.protocols.allreduce.check import check
 from tests.support.protocols.allreduce.schedules import MOST_WEIGHT, PATIENCE, calm, order
 from tests.support.protocols.allreduce.world import World
@@ -176,6 +190,25 @@ def test_a_leader_that_is_never_ready_makes_way() -> None:
     assert [result.survivors for result in check(world)] == [[1, 2, 3]] * 3
 
 
+def test_a_slow_leader_that_reaches_too_few_without_slow_members_makes_way() -> None:
+    world = calm(4, "butterfly")
+    world.members[0].slowness = 1000.0
+    world.at(19.0, partial(world.freeze, 0, 1, END))
+    world.run(END)
+    assert [result.survivors for result in check(world)] == [[1, 2, 3]] * 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_leader_that_has_too_few_without_unfit_members_makes_way_at_once(seed: int) -> None:
+    world = calm(4, "butterfly", seed=seed)
+    for place in (1, 2):
+        world.at(1.2, partial(world.tell, place, Unfit(place + 1, "It looks wrong.")))
+    world.run(END)
+    check(world)
+    assert all(member.machine.over for member in world.members)
+    assert world.now < PATIENCE
+
+
 def test_who_cannot_bring_anything_gives_up_and_the_others_go_on_at_once() -> None:
     world = calm(3, "full")
     world.members[1].hesitates = END
@@ -184,6 +217,22 @@ def test_who_cannot_bring_anything_gives_up_and_the_others_go_on_at_once() -> No
     assert [result.survivors for result in check(world)] == [[0, 2]] * 2
     assert world.members[1].failure == "The vector holds a value that is no number."
     assert world.now < PATIENCE
+
+
+def test_a_member_accepts_no_weight_of_one_that_was_left_out_before() -> None:
+    """Others may never hear that weight, and all must accept the same."""
+    of, digest = {"round": 3, "group": 0}, bytes(32)
+    known = [2.0, 3.0, 0.0]
+    plan = Config(**of, view=0, step=2, alive=[0, 1], owners=[0] * 3, parts=[b""] * 3, weights=known)
+    machine = AllReduce(order(3, "butterfly"), 1, 0.0)
+    machine.happened(Linked(0), 0.1)
+    machine.happened(Prepared(3.0, [digest] * 3), 0.1)
+    machine.happened(Heard(0, plan), 0.2)
+    machine.happened(Heard(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
+    effects = [
+        effect for part in range(3) for effect in machine.happened(MeanCame(0, part, [0, 1], digest), 0.4)
+    ]
+    assert effects == [Send([0], Holds(**of, view=0, step=2, held=(0, 2), parts=[digest] * 3, weights=known))]
 
 
 def test_a_member_alone_knows_it() -> None:
