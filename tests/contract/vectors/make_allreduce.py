@@ -1,8 +1,8 @@
 """Writes allreduce.json and allreduce_masked.json: conversations that both languages replay.
 
 Run `python -m tests.contract.vectors.make_allreduce` after a change of the machine, and read the difference.
-Each is what one member of a simulated group (tests/support/protocols/allreduce/world.py) was told and did,
-and when its timer was due afterwards; bytes are base64.
+Each is what one member of a simulated group (tests/support/protocols/allreduce/world.py), or of a script, was
+told and did, and when its timer was due afterwards; bytes are base64.
 """
 
 from __future__ import annotations
@@ -15,12 +15,22 @@ from functools import partial
 import msgspec
 
 from backend.protocols.allreduce import AllReduce
-from backend.protocols.allreduce_events import Effect, Event, TimePassed
+from backend.protocols.allreduce_events import (
+    Effect,
+    Event,
+    Heard,
+    Linked,
+    MeanCame,
+    Prepared,
+    TimePassed,
+    Unfit,
+)
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange, Precision
+from backend.wire.peering import Begin, Config
 from tests.contract.vectors import write
 from tests.support.protocols.allreduce.check import check
-from tests.support.protocols.allreduce.schedules import calm, schedule
+from tests.support.protocols.allreduce.schedules import calm, order, schedule
 from tests.support.protocols.allreduce.world import World
 
 
@@ -59,6 +69,16 @@ class Story:
     played: bool = False
 
 
+@dataclass(frozen=True)
+class Script:
+    """What one member is told and when, for what no simulated group comes to."""
+
+    name: str
+    order: Group
+    place: int
+    events: tuple[tuple[float, Event], ...]
+
+
 def _nothing(_world: World) -> None:
     pass
 
@@ -91,6 +111,27 @@ def _all(*happenings: Callable[[World], None]) -> Callable[[World], None]:
     return all_of_it
 
 
+def _unfit(time: float, place: int, other: int) -> Callable[[World], None]:
+    return _at(time, "tell", place, Unfit(other, "It looks wrong."))
+
+
+OF, DIGEST = {"round": 3, "group": 0}, bytes(32)
+# Members 0 and 1 go on without 2, of whose weight only member 1 hears.
+WITHOUT_ONE = Config(
+    **OF, view=0, step=2, alive=[0, 1], owners=[0] * 3, parts=[b""] * 3, weights=[2.0, 3.0, 0.0]
+)
+LATE = Script(
+    "a greeting comes from one that was left out before",
+    order(3, "butterfly"),
+    1,
+    (
+        (0.1, Linked(0)),
+        (0.1, Prepared(3.0, [DIGEST] * 3)),
+        (0.2, Heard(0, WITHOUT_ONE)),
+        (0.3, Heard(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
+        *((0.4, MeanCame(0, part, [0, 1], DIGEST)) for part in range(3)),
+    ),
+)
 STORIES = (
     Story("nothing goes wrong in a butterfly", 3, "butterfly", _nothing, (0, 1)),
     Story("nothing goes wrong in a full exchange", 2, "full", _nothing, (0, 1)),
@@ -129,6 +170,14 @@ STORIES = (
         _all(_killed(1, 1.2), _killed(2, 1.3, noticed=False)),
         (0, 3),
     ),
+    Story(
+        "without unfit members too few are left for the leader",
+        4,
+        "butterfly",
+        _all(_unfit(1.2, 1, 2), _unfit(1.2, 2, 3)),
+        (0, 1),
+    ),
+    LATE,
 )
 
 
@@ -157,9 +206,13 @@ MASKED = (
 FILES = {"allreduce.json": STORIES, "allreduce_masked.json": MASKED}
 
 
-def conversations(stories: Iterable[Story]) -> Iterator[Conversation]:
+def conversations(stories: Iterable[Story | Script]) -> Iterator[Conversation]:
     """The content of one file."""
     for story in stories:
+        if isinstance(story, Script):
+            steps = replayed(story.order, story.place, story.events)
+            yield Conversation(story.name, story.order, story.place, steps)
+            continue
         world = _world(story)
         world.run(world.order.seconds + 2 * world.order.patience + 1.0)
         check(world)
@@ -178,7 +231,7 @@ def _world(story: Story) -> World:
     return world
 
 
-def replayed(order: Group, place: int, events: list[tuple[float, Event]]) -> list[Step]:
+def replayed(order: Group, place: int, events: Iterable[tuple[float, Event]]) -> list[Step]:
     """What a new machine makes of these; times at which nothing was due are left out."""
     machine, steps = AllReduce(order, place, 0.0), []
     for now, event in events:
@@ -193,7 +246,7 @@ def files() -> dict[str, str]:
     return {file: _text(stories) for file, stories in FILES.items()}
 
 
-def _text(stories: Iterable[Story]) -> str:
+def _text(stories: Iterable[Story | Script]) -> str:
     told = msgspec.to_builtins(list(conversations(stories)))
     return json.dumps(told, separators=(",", ":")) + "\n"
 
