@@ -34,3 +34,11 @@ def test_reductions_count_what_they_read(convert: Convert) -> None:
     model = keras.Sequential([keras.Input((10,)), layers.Dense(20, "relu"), layers.Dense(1, use_bias=False)])
     by_op = {row["op"]: row for row in convert(model, batch_size=8).manifest["step"]["ops"]}
     assert by_op["BiasAddGrad"] == {"op": "BiasAddGrad", "runs": 1, "flops": 8 * 20, "bytes": 4 * (160 + 20)}
+
+
+def test_a_transposed_convolution_multiplies_each_value_it_reads_not_each_it_writes(convert: Convert) -> None:
+    layer = keras.layers.Conv2DTranspose(3, 4, strides=2, padding="same", use_bias=False)
+    bundle = convert(keras.Sequential([keras.Input((5, 5, 2)), layer]), batch_size=3)
+    by_op = {row["op"]: row for row in bundle.manifest["step"]["ops"]}
+    assert bundle.manifest["flops"]["predict"] == 2 * (3 * 5 * 5 * 2) * (4 * 4 * 3)
+    assert by_op["Conv2DBackpropInput"]["flops"] == 2 * (3 * 5 * 5 * 2) * (4 * 4 * 3)
