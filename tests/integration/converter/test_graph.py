@@ -151,6 +151,15 @@ def test_a_dense_layer_over_a_sequence_is_one_matrix_product() -> None:
     assert left == {"Reshape": 2, "MatMul": 1}
 
 
+def test_a_product_with_what_is_transposed_first_stays() -> None:
+    def build(x: Any, w: Any) -> Any:
+        return tf.raw_ops.BatchMatMulV2(x=x, y=w, adj_x=True)
+
+    # A square, so that its rows and columns would both fit.
+    left = after([passes.flatten_products], traced(build, (BATCH, WIDTH, WIDTH), (WIDTH, 2)))
+    assert left == {"BatchMatMulV2": 1}
+
+
 def test_its_kernels_gradient_is_too() -> None:
     def build(x: Any, g: Any) -> Any:
         return tf.reduce_sum(tf.raw_ops.BatchMatMulV2(x=x, y=g, adj_x=True), 0)
