@@ -124,6 +124,14 @@ def test_the_compiled_model_says_losses_weights_and_metrics(convert: Convert) ->
     check_step(bundle, model, X, Y)
 
 
+def test_losses_of_the_task_file_leave_the_compiled_weights_behind(convert: Convert) -> None:
+    model = two_by_name()
+    model.compile("sgd", LOSSES, loss_weights={"digit": 0.5, "parity": 2.0})
+    bundle = convert(model, BATCH, loss=LOSSES)
+    model.compile("sgd", LOSSES)
+    check_step(bundle, model, X, Y)
+
+
 def test_an_output_without_loss_needs_no_labels(convert: Convert) -> None:
     x = keras.Input((3,))
     hidden = layers.Dense(4, activation="tanh", name="hidden")(x)
