@@ -72,6 +72,16 @@ def test_a_mean_over_the_batch_counts_rows_that_exist(convert: Convert) -> None:
     assert relative_error(done["loss"], expected) <= 1e-5
 
 
+def test_a_mean_over_the_batch_is_known_by_an_axis_counted_from_the_end_too(convert: Convert) -> None:
+    x = keras.Input((4,))
+    hidden = layers.Dense(3)(x)
+    model = keras.Model(x, layers.Dense(1)(hidden - keras.ops.mean(hidden, axis=-2, keepdims=True)))
+    values, y = numbers(4), numbers(1)
+    done = train(convert(model, BATCH), x_0=values, y_0=y)
+    expected = tf.reduce_mean(tf.square(model(values[:ROWS]) - y[:ROWS]))
+    assert relative_error(done["loss"], expected) <= 1e-5
+
+
 def test_a_loss_added_by_a_layer_counts_rows_that_exist(convert: Convert) -> None:
     model = autoencoder()
     bundle = convert(model, BATCH, custom=CUSTOM)
