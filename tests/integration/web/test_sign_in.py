@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,14 @@ def test_a_token_is_shown_once_used_and_revoked(bob: Visitor) -> None:
     assert listed["used"] is not None
     bob.ask("DELETE", f"/api/account/tokens/{listed['id']}")
     assert "revoked" in sentence(script.ask("GET", "/api/account", status=401))
+
+
+def test_the_account_says_until_when_a_token_holds_that_was_never_used(bob: Visitor) -> None:
+    bob.ask("POST", "/api/account/tokens", {"name": "script", "scopes": ["inspect"], "days": 7})
+    (listed,) = bob.ask("GET", "/api/account")["tokens"]
+    page = bob.ask("GET", "/account", Accept="text/html")
+    until = datetime.fromtimestamp(listed["expires"], UTC)
+    assert f"never used, until {until:%-d %b %Y, %H:%M:%S} UTC" in page
 
 
 def test_a_token_makes_no_tokens_and_ends_no_sessions(ann: Visitor) -> None:
