@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -12,6 +13,7 @@ import pytest
 from backend.wire.messages import Accepted
 from tests.support.tiny import SIZE, keep_versions, write_task
 from tests.support.web.client import Client
+from tests.support.web.http import ask
 from tests.support.web.server_process import Server, running
 
 
@@ -46,6 +48,18 @@ async def test_weights_of_old_versions_are_let_go_and_the_reader_is_told(tmp_pat
         error = json.loads(refusal.value.read())["error"]
         assert (error["code"], "Version 2 of 'tiny' was let go" in error["message"]) == ("gone", True)
         await make_versions(server, 1)
+
+
+async def test_a_versions_page_compares_it_with_those_whose_weights_are_kept(tmp_path: Path) -> None:
+    keep_versions(write_task(tmp_path / "tasks" / "tiny", min_available_clients=1), 2)
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        await make_versions(server, 3)
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        versions = server.get("/api/tasks/tiny/versions")["versions"]
+        assert [one["let_go"] is None for one in versions] == [True, False, True, True]
+        status, page = ask(server, "/tasks/tiny/versions/2", Accept="text/html")
+        assert status == 200
+        assert re.findall(r"<option(?: selected)?>(\d+)", page) == ["0", "3"]
 
 
 MOMENTUM = '{ name = "fedavgm", momentum = 0.5 }'
