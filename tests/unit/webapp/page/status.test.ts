@@ -178,6 +178,11 @@ describe("What the volunteer's device does, in words", () => {
     expect(status.line).toBe("Your update counts: waiting for 1 other, at most 9 s");
   });
 
+  test("the steps are shown while this device trains, and no longer once its update is on its way", () => {
+    expect(statusOf(view(TRAINING, { progress }), 0).steps).toEqual([12, 36]);
+    expect(statusOf(view(TRAINED, { progress }), 0).steps).toBeNull();
+  });
+
   test("an update with fewer steps than planned says so", () => {
     expect(statusOf(view(TRAINED, { done: [12, 20] }), 0).hint).toContain("60\u202f% of the steps in time");
     expect(statusOf(view(TRAINED, { done: [20, 20] }), 0).hint).not.toContain("%");
