@@ -1,8 +1,8 @@
 """Keep what explains a failed test: logs of its processes, and what its pages showed and said.
 
 A process writes to `log_file(label)`. When a test fails, what was written to each log since the test began is
-copied to the test's folder below `.make/failures/`, whose path the report names. Fixtures put more into
-`failure_folder(item)` while they end, if `has_failed(item)`.
+copied to the test's folder below `.make/failures/`, whose path the report names, beside the report itself.
+Fixtures put more into `failure_folder(item)` while they end, if `has_failed(item)`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def log_file(label: str) -> Path:
 
 
 def failure_folder(item: pytest.Item) -> Path:
-    """Where what explains a failure of `item` is kept. Made by those who write there."""
+    """Where what explains a failure of `item` is kept. Made when its report is written."""
     return FAILURES / folder_name(item.nodeid)
 
 
@@ -105,6 +105,14 @@ def _output_of_command(raised: pytest.ExceptionInfo[BaseException] | None) -> st
     return "\n".join(s.decode(errors="replace") if isinstance(s, bytes) else s for s in streams if s)
 
 
+def _write_report(folder: Path, report: pytest.TestReport) -> None:
+    """The error and what the test had printed. Of one that fails while it ends, too, both are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = [("Error", report.longreprtext), *report.sections]
+    text = "\n".join(f"== {title}\n{content}\n" for title, content in sections)
+    (folder / f"{report.when}.txt").write_text(text, "utf-8")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     shutil.rmtree(failure_folder(item), ignore_errors=True)
@@ -126,6 +134,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             report.sections.append(("Stacks of tasks that wait", _stacks_of_tasks()))
         if output := _output_of_command(call.excinfo):
             report.sections.append(("Output of the command", output))
+        _write_report(failure_folder(item), report)
         report.sections.append(("Logs, screenshots and frames", f"kept in {kept}/"))
     return report  # type: ignore[return-value]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ async def test_hangs_in_a_task():
 SETTINGS = "[pytest]\nasyncio_mode = auto\ntimeout = 2\ntimeout_method = signal\n"
 
 
+@pytest.fixture(autouse=True)
+def _nothing_of_them_stays() -> Iterator[None]:
+    yield
+    for folder in FAILURES.glob("test_inner_evidence.py*"):
+        shutil.rmtree(folder)
+
+
 def run(folder: Path, *words: str) -> str:
     """What pytest prints of SOURCE."""
     (folder / "test_inner_evidence.py").write_text(SOURCE, "utf-8")
@@ -64,20 +72,20 @@ def test_a_failed_test_keeps_what_was_logged_since_it_began(tmp_path: Path) -> N
     said = run(tmp_path, "-k", "passes or fails")
     name = folder_name("test_inner_evidence.py::test_fails")
     assert f"kept in .make/failures/{name}/" in said
-    try:
-        (log,) = (FAILURES / name).iterdir()
-        assert log.name == "000-the-server.log"
-        assert log.read_text() == "of a test that failed"
-        assert not (FAILURES / folder_name("test_inner_evidence.py::test_passes")).exists()
-    finally:
-        shutil.rmtree(FAILURES / name)
+    kept = {file.name: file.read_text("utf-8") for file in (FAILURES / name).iterdir()}
+    assert sorted(kept) == ["000-the-server.log", "call.txt"]
+    assert kept["000-the-server.log"] == "of a test that failed"
+    assert "assert False" in kept["call.txt"]
+    assert not (FAILURES / folder_name("test_inner_evidence.py::test_passes")).exists()
 
 
 def test_a_failed_command_shows_what_it_printed(tmp_path: Path) -> None:
     said = run(tmp_path, "-k", "command")
-    assert "Output of the command" in said
-    assert "\n42\n" in said
-    assert "\nbeyond repair\n" in said
+    folder = FAILURES / folder_name("test_inner_evidence.py::test_command")
+    for text in (said, (folder / "call.txt").read_text("utf-8")):
+        assert "Output of the command" in text
+        assert "\n42\n" in text
+        assert "\nbeyond repair\n" in text
 
 
 @pytest.mark.timeout(HEAVY)
