@@ -33,7 +33,7 @@ from backend.services.taskfile.server_optimizer import FedAdam
 from backend.stores.contracts import EvaluationRecord
 from tests.support.small_datasets import image_folder
 from tests.support.store_contracts.records import FIRST, ROUND
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HEAVY, PATIENCE
 
 ROOT = Path(__file__).parents[3]
 MINGA = Path(sys.executable).with_name("minga")
@@ -246,7 +246,8 @@ def running(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str
 
 
 def accuracy_of_the_finished_task(address: str) -> float:
-    deadline = time.monotonic() + PATIENCE
+    # A whole training, on a machine that does other things as well.
+    deadline = time.monotonic() + HEAVY
     task: dict[str, Any] = {}
     while time.monotonic() < deadline:
         with urllib.request.urlopen(address, timeout=PATIENCE) as reply:
