@@ -36,10 +36,10 @@ wheel: build ## a wheel that holds the built web app and gallery
 test: setup ## set everything up, check and test all that must hold; ARGS are pytest's
 	@$(BIN)/python -m tests.support.lanes short $(ARGS)
 
-test-fast: setup ## pure floors, contracts and TypeScript, for every save (a few minutes)
+test-fast: setup ## pure floors, contracts and TypeScript, for every save (a minute or two)
 	@$(BIN)/python -m tests.support.lanes fast
 
-test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (half an hour or more)
+test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (16 to 32 minutes)
 	@$(BIN)/python -m tests.support.lanes long $(ARGS)
 
 lint: setup ## style, floors of the architecture
