@@ -106,7 +106,7 @@ def _output_of_command(raised: pytest.ExceptionInfo[BaseException] | None) -> st
 
 
 def _write_report(folder: Path, report: pytest.TestReport) -> None:
-    """The error and what the test had printed. Of one that fails while it ends, too, both are kept."""
+    """Keep the error and what the test printed; its body and its teardown have a file each."""
     folder.mkdir(parents=True, exist_ok=True)
     sections = [("Error", report.longreprtext), *report.sections]
     text = "\n".join(f"== {title}\n{content}\n" for title, content in sections)

@@ -1,8 +1,8 @@
 """Writes allreduce.json and allreduce_masked.json: conversations that both languages replay.
 
 Run `python -m tests.contract.vectors.make_allreduce` after a change of the machine, and read the difference.
-Each is what one member of a simulated group (tests/support/protocols/allreduce/world.py), or of a script, was
-told and did, and when its timer was due afterwards; bytes are base64.
+Each holds the events of one member of a simulated group (tests/support/protocols/allreduce/world.py), or of a
+script, what it did, and when its timer was due afterwards; bytes are base64.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Script:
-    """What one member is told and when, for what no simulated group comes to."""
+    """Events of one member and their times, for a case that no simulated group produces."""
 
     name: str
     order: Group
