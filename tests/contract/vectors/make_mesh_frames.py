@@ -16,7 +16,8 @@ from backend.wire import messages, peering
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.mesh_fields import Outer
 from tests.contract.vectors import write
-from tests.contract.vectors.make_frames import BAD_BYTES, plain
+from tests.contract.vectors.bad_frames import BAD_BYTES
+from tests.contract.vectors.make_frames import plain
 
 PLACE = Path(__file__).with_name("mesh_frames.json")
 HASH, OTHER = "0123456789abcdef" * 4, "f" * 64

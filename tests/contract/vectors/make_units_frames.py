@@ -17,7 +17,8 @@ from backend.wire import units as say
 from backend.wire.codec import encode
 from backend.wire.fields import Frame
 from tests.contract.vectors import write
-from tests.contract.vectors.make_frames import BAD_BYTES, plain
+from tests.contract.vectors.bad_frames import BAD_BYTES
+from tests.contract.vectors.make_frames import plain
 
 PLACE = Path(__file__).with_name("units_frames.json")
 HASH, OTHER = "0123456789abcdef" * 4, "f" * 64

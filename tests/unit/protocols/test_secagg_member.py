@@ -26,6 +26,7 @@ from backend.protocols.secagg_events import (
 from backend.protocols.secagg_member import MaskedMember, Stage
 from backend.wire.masked import Decline, Keys, Reveal, Shares, Vouch
 from tests.contract.vectors import make_secagg as stories
+from tests.contract.vectors import secagg_inputs as inputs
 
 GOLDEN = msgspec.json.decode(stories.FILE.read_bytes(), type=stories.File)
 TOLD = {story.name: story for story in GOLDEN.conversations}
@@ -139,11 +140,11 @@ EXPECTED = {
     Stage.REFUSED: set(),
 }
 ROUND_ONE: dict[str, Event] = {
-    "planned": stories.planned(server="active"), "keys_made": stories.MADE, "roster": stories.roster(),
-    "roster_checked": stories.checked(), "shares_sealed": stories.sealed(), "dealt": stories.dealt(),
-    "shares_opened": stories.opened(), "survivors": stories.survivors(), "survivors_signed": stories.SIGNED,
-    "unmask": stories.unmask(vouchers=stories.VOUCHERS), "vouchers_checked": stories.WEIGHED,
-    "revealed": stories.revealed(), "failed": Failed(1, "No memory."),
+    "planned": inputs.planned(server="active"), "keys_made": stories.MADE, "roster": inputs.roster(),
+    "roster_checked": inputs.checked(), "shares_sealed": inputs.sealed(), "dealt": inputs.dealt(),
+    "shares_opened": inputs.opened(), "survivors": inputs.survivors(), "survivors_signed": stories.SIGNED,
+    "unmask": inputs.unmask(vouchers=inputs.VOUCHERS), "vouchers_checked": stories.WEIGHED,
+    "revealed": inputs.revealed(), "failed": Failed(1, "No memory."),
 }  # fmt: skip
 
 
