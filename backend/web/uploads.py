@@ -49,13 +49,14 @@ async def begin(request: Request) -> Response:
 
 
 async def offset(request: Request) -> Response:
-    """How many bytes are here."""
+    """How many bytes are here of a file on its way, or of the one with the hash that is asked for."""
     draft, kind = await draft_of(request), _kind(request)
-    here = desk(request).uploads.offset(draft, kind)
+    here = desk(request).uploads.offset(draft, kind, request.query_params.get("sha256"))
+    upload = draft.uploads.get(kind)
     return Response(
         headers={
             OFFSET: str(here),
-            LENGTH: str(draft.uploads[kind].bytes),
+            LENGTH: str(here if upload is None else upload.bytes),
             "Cache-Control": "no-store",
         }
     )

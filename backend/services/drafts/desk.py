@@ -68,6 +68,9 @@ class Desk:
         """Takes up what was there before."""
         await self.drafts.start()
         await self.workshop.start()
+        for draft in self.drafts.all():
+            if await self.uploads.keep_whole(draft):
+                await self.workshop.advance(draft)
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -57,8 +57,14 @@ class Uploads:
             await self._drafts.save(draft)
         return upload
 
-    def offset(self, draft: Draft, kind: FileKind) -> int:
-        """How many bytes are here. Raises NotFoundError where nothing was begun."""
+    def offset(self, draft: Draft, kind: FileKind, sha256: str | None = None) -> int:
+        """How many bytes are here: all of them where the draft has the file of that hash already.
+
+        Raises NotFoundError where nothing was begun.
+        """
+        stored = draft.files.get(kind)
+        if kind not in draft.uploads and stored is not None and stored.sha256 == sha256:
+            return stored.bytes
         _begun(draft, kind)
         path = self._drafts.part(draft, kind)
         return path.stat().st_size if path.is_file() else 0
@@ -87,6 +93,10 @@ class Uploads:
                                 "Begin again with the file as it is now."
                             )
                         await asyncio.to_thread(file.write, part)
+                except BadRequestError:
+                    # The connection ended. After the last byte that changes nothing.
+                    if here < upload.bytes:
+                        raise
                 finally:
                     await asyncio.to_thread(_flush, file)
             try:
@@ -97,6 +107,19 @@ class Uploads:
                 await self._forget(draft, kind)
                 raise
         return here
+
+    async def keep_whole(self, draft: Draft) -> bool:
+        """Keeps files all of whose bytes came just before the server was killed; whether there was one.
+
+        A file that is not as announced is forgotten, as by `append`.
+        """
+        kept = False
+        for kind, upload in list(draft.uploads.items()):
+            if self.offset(draft, kind) == upload.bytes:
+                with suppress(RefusedFileError):
+                    await self.append(draft, kind, upload.bytes, _nothing())
+                    kept = True
+        return kept
 
     async def cancel(self, draft: Draft, kind: FileKind) -> None:
         """Forgets an upload. Raises NotFoundError where nothing was begun."""
@@ -134,6 +157,13 @@ class Uploads:
             yield
         finally:
             self._busy.discard((draft.id, kind))
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    """A piece without bytes."""
+    parts: tuple[bytes, ...] = ()
+    for part in parts:
+        yield part
 
 
 def _begun(draft: Draft, kind: FileKind) -> Upload:

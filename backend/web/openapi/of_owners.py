@@ -41,6 +41,12 @@ _OFFSET = Parameter(
     required=True,
 )
 
+_SHA256 = Parameter(
+    "sha256",
+    {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "The file's hash: one that is here whole is found by it.",
+)
+
 _SIGNED_IN = {200: keys("account")}
 _TRIES = (401, 403, 429)
 
@@ -106,7 +112,7 @@ ROWS: dict[str, Row] = {
     f"POST {DRAFT}/files/{{kind}}": Row(
         "create", {201: keys("name", "bytes", "offset")}, uploads.BeginUpload, refusals=(422,), paths=_FILES
     ),
-    f"HEAD {DRAFT}/files/{{kind}}": Row("create", {200: None}, paths=_FILES),
+    f"HEAD {DRAFT}/files/{{kind}}": Row("create", {200: None}, parameters=(_SHA256,), paths=_FILES),
     f"PATCH {DRAFT}/files/{{kind}}": Row(
         "create", EMPTY, file(BYTES), (_OFFSET,), refusals=(408, 409, 422), paths=_FILES
     ),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import signal
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,6 +105,36 @@ def test_a_file_comes_in_pieces(bob: Drafter, draft: str) -> None:
     assert shown["files"]["data"]["sha256"] == said["sha256"]
     states = {item["key"]: item["state"] for item in shown["checklist"]}
     assert (states["data-file"], states["model-file"], states["convert"]) == ("done", "todo", "todo")
+
+
+def test_a_file_whose_last_answer_was_lost_is_found_by_its_hash(bob: Drafter, draft: str) -> None:
+    content = b"a,b\n" + b"1,2\n" * 1000
+    bob.upload(draft, "data", "d.csv", content)
+    path, sha256 = f"{draft}/files/data", hashlib.sha256(content).hexdigest()
+    head = bob.send("HEAD", f"{path}?sha256={sha256}")
+    assert (head.headers["upload-offset"], head.headers["upload-length"]) == (str(len(content)),) * 2
+    assert bob.send("HEAD", f"{path}?sha256={'0' * 64}").status == 404
+    assert bob.send("HEAD", path).status == 404
+
+
+def test_a_server_killed_after_the_last_byte_keeps_the_file_and_goes_on(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny")
+    content = b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 10
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        bob = Drafter(program(operator(server), "create"))
+        draft = bob.begin("cats")
+        bob.send("PATCH", draft, {"onward": True})
+        bob.send("POST", f"{draft}/files/data", {"name": "d.csv", "bytes": len(content)})
+        bob.send("PATCH", f"{draft}/files/data", content[:50], Upload_Offset="0")
+        server.stop(signal.SIGKILL)
+        # Its last write before the kill.
+        (part,) = (tmp_path / "data" / "drafts").glob("*/data.part")
+        part.write_bytes(content)
+        server.start()
+        bob = Drafter(Visitor(server.url, bob.visitor.token))
+        shown = bob.send("GET", draft).json
+        assert (shown["files"]["data"]["bytes"], shown["uploads"]) == (len(content), {})
+        assert bob.ended(draft, "look")["state"] == "done"
 
 
 def test_a_draft_begins_with_the_model_of_a_task(bob: Drafter, draft: str) -> None:

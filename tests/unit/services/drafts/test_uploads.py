@@ -96,14 +96,42 @@ async def test_a_killed_server_goes_on_with_every_byte_that_it_had(tmp_path: Pat
     assert again.file(same, "model").read_bytes() == content
 
 
-async def test_a_server_killed_between_the_last_byte_and_its_record_finishes(tmp_path: Path) -> None:
+async def test_a_server_killed_between_the_last_byte_and_its_record_keeps_the_file_when_it_starts(
+    tmp_path: Path,
+) -> None:
     drafts, content = await opened(tmp_path), keras_file()
-    draft = await drafts.create("ana", {}, "")
-    await Uploads(drafts).begin(draft, "model", "m.keras", len(content), None)
-    drafts.part(draft, "model").write_bytes(content)
+    whole, changed, part = [await drafts.create("ana", {}, "") for _ in range(3)]
+    sha256 = hashlib.sha256(content).hexdigest()
+    for draft, said, came in ((whole, sha256, content), (changed, "0" * 64, content), (part, sha256, b"PK")):
+        await Uploads(drafts).begin(draft, "model", "m.keras", len(content), said)
+        drafts.part(draft, "model").write_bytes(came)
     again = await opened(tmp_path)
-    assert await Uploads(again).append(again.get(draft.id), "model", len(content), pieces()) == len(content)
-    assert again.file(again.get(draft.id), "model").read_bytes() == content
+    uploads = Uploads(again)
+    kept = [await uploads.keep_whole(again.get(draft.id)) for draft in (whole, changed, part)]
+    assert kept == [True, False, False]
+    assert again.file(again.get(whole.id), "model").read_bytes() == content
+    # What is not as announced is forgotten, as if its last piece had just come.
+    assert (again.get(changed.id).files, again.get(changed.id).uploads) == ({}, {})
+    assert uploads.offset(again.get(part.id), "model") == 2
+
+
+async def test_a_file_is_kept_though_its_connection_ended_right_after_its_last_byte(tmp_path: Path) -> None:
+    drafts, content = await opened(tmp_path), keras_file()
+    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    await uploads.begin(draft, "model", "m.keras", len(content), None)
+    assert await uploads.append(draft, "model", 0, broken(content)) == len(content)
+    assert drafts.file(draft, "model").read_bytes() == content
+
+
+async def test_who_lost_the_last_answer_hears_that_the_file_is_whole(tmp_path: Path) -> None:
+    drafts, content = await opened(tmp_path), keras_file()
+    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    await uploads.begin(draft, "model", "m.keras", len(content), None)
+    await uploads.append(draft, "model", 0, pieces(content))
+    assert uploads.offset(draft, "model", hashlib.sha256(content).hexdigest()) == len(content)
+    for other in (None, "0" * 64):
+        with pytest.raises(NotFoundError):
+            uploads.offset(draft, "model", other)
 
 
 async def test_a_server_killed_before_a_file_had_its_name_gives_it_at_the_next_start(tmp_path: Path) -> None:

@@ -18,7 +18,10 @@ function server(here = 0, ...troubles: readonly Error[]) {
     begin: async (name, size, sha256) => {
       said.push(`begin ${name} ${size}${sha256 ? " with its hash" : ""}`);
     },
-    offset: async () => bytes.length,
+    offset: async (sha256) => {
+      said.push(`offset of ${sha256}`);
+      return bytes.length;
+    },
     piece: async (offset, piece) => {
       const trouble = waiting.shift();
       if (trouble) throw trouble;
@@ -68,6 +71,15 @@ test("a server that is away, or elsewhere in the file, is asked how far it came"
   await made.begin();
   expect(new Uint8Array(bytes)).toEqual(CONTENT);
   expect(states()).toEqual(["reading", "sending", "lost", "sending", "lost", "sending", "done"]);
+});
+
+test("a file whose last answer was lost is asked for by its hash", async () => {
+  const { port, said } = server(100);
+  expect(await sending(port).made.goOn(HASH)).toBe(true);
+  expect(said).toEqual([`offset of ${HASH}`]);
+  const cut = server(0, new Silence("away"));
+  await sending(cut.port).made.begin();
+  expect(cut.said.at(-1)).toBe(`offset of ${HASH}`);
 });
 
 test("what the server refuses is told by its sentence, before the file is read where that is known", async () => {

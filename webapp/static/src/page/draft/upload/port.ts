@@ -7,8 +7,8 @@ import type { FileKind } from "../record";
 export interface Port {
   /** Announces a file; without its hash where only a refusal is asked for. */
   begin(name: string, bytes: number, sha256?: string): Promise<void>;
-  /** How many bytes are there. */
-  offset(): Promise<number>;
+  /** How many bytes are there: all, where the file of that hash is there whole. */
+  offset(sha256: string | null): Promise<number>;
   /** Sends bytes that belong at `offset`; how many are there then. */
   piece(offset: number, bytes: Blob, signal: AbortSignal): Promise<number>;
   forget(): Promise<void>;
@@ -24,8 +24,8 @@ export function portOf(draft: string, kind: FileKind): Port {
   return {
     begin: async (name, bytes, sha256) =>
       void (await ask("POST", address, { name, bytes, ...(sha256 ? { sha256 } : {}) })),
-    offset: async () => {
-      const answer = await sent(address, { method: "HEAD" });
+    offset: async (sha256) => {
+      const answer = await sent(sha256 ? `${address}?sha256=${sha256}` : address, { method: "HEAD" });
       if (!answer.ok) throw new Refusal(say.account.odd(answer.status));
       return Number(answer.headers.get(OFFSET));
     },

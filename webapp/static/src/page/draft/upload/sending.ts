@@ -52,7 +52,7 @@ export class Sending {
       await this.port.begin(this.file.name, this.file.size);
       const sha256 = await this.#read();
       await this.port.begin(this.file.name, this.file.size, sha256);
-      await this.#sendAll(0);
+      await this.#sendAll(0, sha256);
     });
   }
 
@@ -64,7 +64,7 @@ export class Sending {
     let same = true;
     await this.#guarded(async () => {
       same = sha256 === null || (await this.#read()) === sha256;
-      if (same) await this.#sendAll(null);
+      if (same) await this.#sendAll(null, sha256);
       else this.#show("cancelled");
     });
     return same;
@@ -101,7 +101,7 @@ export class Sending {
     return digest;
   }
 
-  async #sendAll(known: number | null): Promise<void> {
+  async #sendAll(known: number | null, sha256: string | null): Promise<void> {
     let offset = known;
     let pause = this.firstPause;
     while (this.#state !== "cancelled") {
@@ -112,7 +112,7 @@ export class Sending {
         continue;
       }
       try {
-        offset ??= await this.port.offset();
+        offset ??= await this.port.offset(sha256);
         if (offset === this.file.size) break;
         this.#show("sending", offset);
         const piece = this.file.slice(offset, Math.min(this.file.size, offset + this.pieceBytes));
