@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.formats.manifest import parse_manifest
 from backend.peer.shards import Examples, join_shards, read_shard
-from backend.services.manifest import parse_manifest
 from benchmarks.tasks import Task
 
 MEASURING_BATCH = 250

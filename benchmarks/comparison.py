@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from backend.services.taskfile import TaskFile, read_task_file
+from backend.formats.task_file import TaskFile, read_task_file
 from benchmarks.central import Examined, Measured, Yardstick, read_examples
 from benchmarks.cohort import minga, train
 from benchmarks.results import CENTRAL, Compared, Point, Run

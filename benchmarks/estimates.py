@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from backend.formats.manifest import parse_manifest
 from backend.services.inspection import inspect
-from backend.services.manifest import parse_manifest
 from backend.services.traffic import traffic
 from benchmarks.steps import bundles
 

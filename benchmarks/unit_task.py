@@ -10,8 +10,8 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from backend.formats.task_file import read_task_file
 from backend.numerics.vectors import Vector
-from backend.services.taskfile import read_task_file
 from benchmarks.central import Yardstick, read_examples
 from benchmarks.cohort import minga
 from benchmarks.tasks import load_task, task_file

@@ -15,7 +15,7 @@ from converter.refusal import Refusal
 from converter.rows import Rows
 from converter.task import ConversionTask
 
-# What an update may report (backend/services/manifest.py).
+# What an update may report (backend/formats/manifest.py).
 MAX_METRICS, MAX_NAME = 16, 64
 
 

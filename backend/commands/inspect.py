@@ -15,13 +15,13 @@ from rich.console import Console
 from backend.commands.converting import FORMATS, add_flags, limits_of
 from backend.commands.report import print_report
 from backend.errors import BundleError, TaskFileError
-from backend.services.allowlist import read_allow_list
+from backend.formats.op_allowlist import read_allow_list
+from backend.formats.task_file import TaskFile, read_task_file
 from backend.services.bundles import check_bundle
 from backend.services.conversion import convert
 from backend.services.inspection import Inspection, inspect
 from backend.services.shards import check_shards
 from backend.services.task import TASK_FILE
-from backend.services.taskfile import TaskFile, read_task_file
 from backend.services.traffic import program_bytes, traffic
 from backend.settings import dist_folder, ops_file
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from backend.errors import DataError, MingaError, TaskFileError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file.url_data import MOST_BYTES
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted, encode_fitted
@@ -19,9 +21,7 @@ from backend.services.datasets.fits import check_fits
 from backend.services.datasets.opening import chunks, fit
 from backend.services.datasets.source import Split, stop
 from backend.services.fetching import Wanted, fetch
-from backend.services.manifest import Manifest
 from backend.services.shards import PREPROCESS
-from backend.services.taskfile.addressed import MOST_BYTES
 from backend.stores.blobs import file_sha256
 
 

@@ -16,10 +16,10 @@ from rich.console import Console
 from backend.commands.forecast import print_forecast
 from backend.commands.numbers import number
 from backend.errors import TaskFileError
-from backend.services.allowlist import read_allow_list
+from backend.formats.op_allowlist import read_allow_list
+from backend.formats.task_file import TaskFile, read_task_file
 from backend.services.devices import DeviceName
 from backend.services.task import TASK_FILE
-from backend.services.taskfile import TaskFile, read_task_file
 from backend.settings import ops_file
 from backend.simulation.advice import advice
 from backend.simulation.population import Population

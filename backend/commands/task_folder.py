@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from backend.errors import MingaError, RefusedFileError, TaskFileError
+from backend.formats.task_file.reading.diagnostics import problems
 from backend.services.drafts.kinds import HEAD_BYTES, check_head
 from backend.services.drafts.records import Draft, FileKind, Stored
 from backend.services.drafts.standing import checklist
 from backend.services.drafts.tables import fixed
 from backend.services.task import TASK_FILE
-from backend.services.taskfile.lines import problems
 
 README = "README.md"
 MODELS = (".keras", ".h5", ".hdf5")

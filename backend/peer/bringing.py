@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from backend.errors import PeerError
+from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Arrays, Fitted, Image, Table, Text
 from backend.peer.elsewhere import fetch_elsewhere
 from backend.peer.own import OwnData, read_own
 from backend.peer.preview import first_examples
 from backend.peer.progress import Reporter
 from backend.peer.site import TaskData, patiently
-from backend.services.taskfile import VolunteerData
 
 _SHOWN = 5
 

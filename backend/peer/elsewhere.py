@@ -15,6 +15,9 @@ from urllib.parse import urlsplit
 from msgspec import Meta, Struct
 
 from backend.errors import DataError, MingaError
+from backend.formats.manifest import Hash
+from backend.formats.task_file.url_data import MOST_BYTES, check_address
+from backend.formats.task_file.url_data import Path as FilePath
 from backend.numerics.dealing import data_key
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.blobs import CACHE_BYTES
@@ -22,9 +25,6 @@ from backend.peer.files import evict
 from backend.peer.own import Dealt, OwnData, read_all
 from backend.peer.progress import Reporter
 from backend.services.fetching import Wanted, fetch
-from backend.services.manifest import Hash
-from backend.services.taskfile.addressed import MOST_BYTES, check_address
-from backend.services.taskfile.addressed import Path as FilePath
 from backend.stores.blobs import file_sha256
 
 _TOLD_EVERY = 5.0

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import backend
 from backend.errors import BundleError, PeerError
-from backend.services.allowlist import check_native, read_allow_list
-from backend.services.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
+from backend.formats.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
+from backend.formats.op_allowlist import check_native, read_allow_list
 
 ALLOW_LIST = Path(backend.__file__).parents[1] / "converter" / "ops.json"
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from backend.errors import PeerError
+from backend.formats.manifest import Manifest, SignatureName, parse_manifest
 from backend.peer.blobs import Source
 from backend.peer.graphs import CheckedBundle, Device, check_bundle, import_graphs
 from backend.peer.masker import Model
@@ -24,7 +25,6 @@ from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import Halt, Sums, Vector, read_totals, totals_size
 from backend.peer.trainer import Control, Plan, Progress, Result, Trainer
 from backend.peer.variates import Variates
-from backend.services.manifest import Manifest, SignatureName, parse_manifest
 from backend.services.privacy.entropy import fresh_words
 from backend.wire.messages import Evaluate, Privacy, Shard, Train
 

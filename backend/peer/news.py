@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from backend.formats.manifest import MetricSpec
 from backend.numerics.metrics import metric_values
 from backend.peer.progress import Reporter
-from backend.services.manifest import MetricSpec
 from backend.wire.mesh import Entered, ServerToPeer
 from backend.wire.mesh_fields import Way
 from backend.wire.messages import (

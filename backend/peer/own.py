@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.errors import DataError, PeerError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import VolunteerData
 from backend.numerics.dealing import parse_part, part_rows
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.fitted import Fitted
@@ -19,8 +21,6 @@ from backend.services.datasets.counts import count_classes
 from backend.services.datasets.fits import check_fits
 from backend.services.datasets.opening import chunks
 from backend.services.datasets.source import Broken, Chunk, Split, stop
-from backend.services.manifest import Manifest
-from backend.services.taskfile import VolunteerData
 
 
 @dataclass(frozen=True)

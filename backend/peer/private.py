@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from backend.formats.manifest import SignatureName
 from backend.peer.graphs import Graphs, Tensor
-from backend.services.manifest import SignatureName
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.formats.manifest import Manifest
+from backend.formats.shard_file import decode_shard
 from backend.numerics.preprocess.loading import load_values
-from backend.services.manifest import Manifest
-from backend.services.shardfile import decode_shard
 
 Array = NDArray[Any]
 

@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import PeerError, UnreachableError
+from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.elsewhere import UrlData
 from backend.peer.progress import Reporter
-from backend.services.taskfile import VolunteerData
 
 T = TypeVar("T")
 

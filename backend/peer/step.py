@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.formats.manifest import MetricSpec
 from backend.peer.graphs import Graphs, Tensor
 from backend.peer.private import clipped_outputs
-from backend.services.manifest import MetricSpec
 
 Vector = NDArray[np.float32]
 # Asked before each step with the steps done and the seconds that the next one will take; True ends the work.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from backend.formats.task_file import TaskFile
 from backend.protocols.allreduce import LEAST_MASKED
 from backend.protocols.mesh_groups import Averages
-from backend.services.taskfile import TaskFile
 
 
 def averages_of(file: TaskFile, values: int) -> Averages | None:

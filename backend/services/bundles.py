@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend.errors import BundleError
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.op_allowlist import check_native, check_tfjs
 from backend.numerics.checks import all_finite
 from backend.numerics.vectors import from_bytes
-from backend.services.allowlist import check_native, check_tfjs
-from backend.services.manifest import Manifest, parse_manifest
 from backend.stores.blobs import file_sha256
 from backend.stores.contracts import Blobs
 

@@ -13,10 +13,12 @@ import msgspec
 import structlog
 
 from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
+from backend.formats.manifest import parse_manifest
+from backend.formats.op_allowlist import read_allow_list
+from backend.formats.task_file import TaskFile
 from backend.protocols.life import State
 from backend.services.access.rules import Place, unknown
 from backend.services.alerting.messenger import NOWHERE, Outside
-from backend.services.allowlist import read_allow_list
 from backend.services.averages import averages_of
 from backend.services.dashboard.board import Board
 from backend.services.disclosure import Disclosure, Guarantee, disclose
@@ -25,7 +27,6 @@ from backend.services.hosts import Host
 from backend.services.inspection import Inspection, inspect
 from backend.services.keeper import Keeper
 from backend.services.limits import USUAL, TaskLimits
-from backend.services.manifest import parse_manifest
 from backend.services.mesh.host import MeshHost
 from backend.services.mesh.ice import NO_ICE, Ice
 from backend.services.mesh.picture import picture
@@ -33,7 +34,6 @@ from backend.services.observer import SILENCE, Observer
 from backend.services.opening import Doorway, Hosting, Opener
 from backend.services.task import find_launched, find_tasks
 from backend.services.taskdata import elsewhere
-from backend.services.taskfile import TaskFile
 from backend.services.timeline import rounds_told, versions_told
 from backend.services.traffic import program_bytes, traffic
 from backend.services.trial import Trial

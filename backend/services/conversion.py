@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct, to_builtins
 
 from backend.errors import BundleError, SettingsError
+from backend.formats.task_file.types import Measures
 from backend.services.limited import Cancelled, ProcessLimits, Tell, Work, never, run_limited, silent
-from backend.services.taskfile.types import Measures
 
 PROPOSED_BYTES = 1 << 16
 

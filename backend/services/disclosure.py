@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from backend.formats.task_file import Privacy, TaskFile
 from backend.services.disclosure_of_mesh import elsewhere, participants_of_mesh, server_of_mesh
 from backend.services.disclosure_of_units import participants_of_units, server_of_units
-from backend.services.taskfile import Privacy, TaskFile
 
 
 @dataclass(frozen=True)

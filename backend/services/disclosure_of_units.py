@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.services.taskfile import TaskFile, Units
+from backend.formats.task_file import TaskFile, Units
 
 
 def server_of_units(file: TaskFile, units: Units) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.services.manifest import Manifest
+from backend.formats.manifest import Manifest
 
 # GFLOP for each joule that a device draws while it trains, from its slow end: WebAssembly on a laptop gets 8
 # to 40 GFLOP/s (backend/services/devices.py) at some 20 W, a phone's GPU some 50 GFLOP/s at 5 W.

@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 import structlog
 
+from backend.formats.task_file.hooks import Hooks
 from backend.services import observer as happened
-from backend.services.taskfile.hooks import Hooks
 from backend.stores.contracts import EvaluationRecord
 
 log = structlog.stdlib.get_logger("minga.hooks")

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from backend.formats.layer_costs import StepMemory, TensorShape
+from backend.formats.manifest import Manifest
 from backend.services.devices import PLACES, BackendName, Basis, DeviceName, Place
 from backend.services.figures import size
-from backend.services.manifest import Manifest
 from backend.services.traffic import Traffic
-from backend.services.work import StepMemory, TensorShape
 
 Verdict = Literal["everywhere", "some devices", "nowhere"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.errors import UnfitError
-from backend.services.taskfile import Security
+from backend.formats.task_file import Security
 from backend.wire.masked import Aggregation
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 
 from backend.errors import MingaError, TaskFileError
+from backend.formats.task_file import read_task_file
 from backend.services.alerting.book import open_book
 from backend.services.alerting.messenger import Messenger, Outside
 from backend.services.dashboard.board import Board
@@ -25,7 +26,6 @@ from backend.services.mesh.ice import Ice
 from backend.services.observer import Observer, RoundEnded
 from backend.services.privacy.account import open_account
 from backend.services.task import Task, load_task, overrides_of
-from backend.services.taskfile import read_task_file
 from backend.services.units.beginning import left_by
 from backend.services.units.host import UnitsHost
 from backend.services.units.parameters import Parameters

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backend.services.taskfile import TaskFile
+from backend.formats.task_file import TaskFile
 
 BASES = {
     "volunteers": "Volunteers bring data of their own, and decide themselves.",

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Struct
 
 from backend.errors import BundleError
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.shard_file import decode_shard
 from backend.numerics.preprocess.loading import load_values
 from backend.services.conversion import converter_folder
 from backend.services.limited import Cancelled, ProcessLimits, Tell, Work, never, run_limited, silent
-from backend.services.manifest import Manifest, parse_manifest
-from backend.services.shardfile import decode_shard
 from backend.services.shards import INDEX, ShardIndex
 from backend.stores.blobs import file_sha256
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from backend.services.taskfile import Checkpoints
+from backend.formats.task_file import Checkpoints
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
 

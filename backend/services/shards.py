@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backend.errors import BundleError, DataError
+from backend.formats.manifest import Hash, Manifest, Size
+from backend.formats.shard_file import decode_shard
 from backend.numerics.preprocess.fitted import Fitted, parse_fitted
-from backend.services.manifest import Hash, Manifest, Size
-from backend.services.shardfile import decode_shard
 from backend.stores.blobs import file_sha256
 from backend.stores.contracts import Blobs
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from backend.errors import TaskFileError
-from backend.services.manifest import Manifest
-from backend.services.taskfile import TaskFile
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile
 
 
 def check_suits(file: TaskFile, manifest: Manifest, held: bool, measured: bool) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backend.errors import TaskFileError
+from backend.formats.task_file import Stop, TaskFile, read_task_file
+from backend.formats.task_file.server_optimizer import hyperparameters, name_of
 from backend.numerics.packing import masked_bytes
 from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
 from backend.numerics.sparse import chosen_values
@@ -19,8 +21,6 @@ from backend.services.bundles import Bundle, store_bundle
 from backend.services.shards import Shards
 from backend.services.suits import check_suits
 from backend.services.taskdata import load_data
-from backend.services.taskfile import Stop, TaskFile, read_task_file
-from backend.services.taskfile.server_optimizer import hyperparameters, name_of
 from backend.services.texts import rendered
 from backend.services.trial import Trial, trial_of
 from backend.stores.contracts import Blobs

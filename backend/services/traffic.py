@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from backend.formats.manifest import Manifest
 from backend.numerics.precision import encoded_size
 from backend.protocols.grouping import choose_exchange
 from backend.protocols.mesh_groups import Averages
-from backend.services.manifest import Manifest
 from backend.services.shards import ShardFile
 
 BYTES_PER_VALUE = 4

@@ -8,6 +8,8 @@ from math import prod
 from typing import Literal
 
 from backend.errors import TaskFileError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile
 from backend.numerics.preprocess.fitted import (
     Arrays,
     ClassLabel,
@@ -18,8 +20,6 @@ from backend.numerics.preprocess.fitted import (
     Table,
     Text,
 )
-from backend.services.manifest import Manifest
-from backend.services.taskfile import TaskFile
 
 Kind = Literal["draw", "picture", "row", "text", "prompt", "numbers"]
 

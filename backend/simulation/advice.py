@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from backend.formats.task_file import TaskFile
+from backend.formats.task_file.coordination import Coordination
 from backend.protocols.degrees import degree
-from backend.services.taskfile import TaskFile
-from backend.services.taskfile.coordination import Coordination
 from backend.simulation.outcome import DeviceOutcome, Outcome
 from backend.wire.masked import Server
 

@@ -9,9 +9,9 @@ from functools import partial
 from random import Random
 
 from backend.errors import SettingsError
+from backend.formats.task_file.data import VolunteerData
 from backend.services.devices import DeviceName
 from backend.services.inspection import StepTime, fastest
-from backend.services.taskfile.data import VolunteerData
 from backend.simulation.clients import Fate, Traits
 from backend.simulation.labour import Exit, Turn
 from backend.simulation.network import Line, Pipe

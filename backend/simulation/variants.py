@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.services.taskfile import TaskFile
+from backend.formats.task_file import TaskFile
 
 
 def variants(file: TaskFile, clients: int) -> list[str]:

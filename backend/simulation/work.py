@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
+from backend.formats.manifest import Manifest, Parameters
 from backend.numerics.packing import masked_bytes
 from backend.numerics.sparse import chosen_values
 from backend.peer.masker import Model
-from backend.services.manifest import Manifest, Parameters
 from backend.services.shards import ShardFile
 from backend.services.traffic import traffic
 from backend.simulation.labour import Findings, Update

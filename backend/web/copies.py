@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
+from backend.formats.task_file.types import Name
 from backend.services.catalogue import Catalogue
 from backend.services.drafts.bringing import bring_toml
 from backend.services.drafts.copying import copy_draft, copy_task
@@ -19,7 +20,6 @@ from backend.services.drafts.packing import packed
 from backend.services.drafts.records import Draft
 from backend.services.drafts.sides import side_of_draft, side_of_task
 from backend.services.drafts.tables import MAX_BYTES
-from backend.services.taskfile.types import Name
 from backend.web.bodies import read_body, read_json, read_pieces
 from backend.web.drafting import FRESH, desk, draft_of, owned, told
 from backend.web.identity import require

@@ -10,10 +10,10 @@ from typing import Any
 from babel.dates import format_datetime
 from babel.numbers import get_decimal_symbol
 
+from backend.formats.task_file import Checkpoints
 from backend.services import figures
 from backend.services.figures import shape
 from backend.services.gallery import missing, words
-from backend.services.taskfile import Checkpoints
 from backend.web.agents import browser_of
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from backend.formats.manifest import MetricSpec
 from backend.peer.links.links import Links
 from backend.peer.news import tell_peers_evaluation
 from backend.peer.progress import Reporter
@@ -13,7 +14,6 @@ from backend.protocols import onward_events as onward
 from backend.protocols.mesh_member import MeshMember
 from backend.protocols.onward import Onward
 from backend.protocols.participant_events import Disconnected, Measured
-from backend.services.manifest import MetricSpec
 from backend.wire.mesh import Entered, Group
 from backend.wire.messages import Evaluation, Train
 from backend.wire.peering import OnwardFrame

@@ -11,10 +11,10 @@ from typing import Any
 import structlog
 
 from backend.errors import NotFoundError, StoreError
+from backend.formats.task_file import TaskFile
 from backend.protocols.alarms import Trouble
 from backend.protocols.life import UNDER_WAY, State
 from backend.services.hosts import Host
-from backend.services.taskfile import TaskFile
 from backend.stores.alerts import Alert, Alerts
 
 log = structlog.stdlib.get_logger("minga.alerts")

@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 
 from backend.errors import TaskFileError
+from backend.formats.task_file import TaskFile
 from backend.protocols.rate import NEVER, Rate
 from backend.services.alerting import mail, webhook
-from backend.services.taskfile import TaskFile
 
 log = structlog.stdlib.get_logger("minga.alerts")
 

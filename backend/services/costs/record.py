@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from backend.services.manifest import Manifest
+from backend.formats.manifest import Manifest
 from backend.services.traffic import BYTES_PER_VALUE, traffic
 
 Told = Mapping[str, Any]

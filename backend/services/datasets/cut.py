@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.errors import DataError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import Partition
 from backend.numerics.partition import dirichlet, iid
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted
@@ -20,9 +22,7 @@ from backend.services.datasets.opening import chunks, fit
 from backend.services.datasets.source import NOTHING_HELD, Broken, Chunk, Split
 from backend.services.datasets.store import Stored, store
 from backend.services.datasets.writer import write_index, write_shard
-from backend.services.manifest import Manifest
 from backend.services.shards import ShardIndex
-from backend.services.taskfile import Partition
 
 # A shard is one download: small enough for a phone, large enough that round trips do not matter.
 _SHARD_BYTES = 1 << 20

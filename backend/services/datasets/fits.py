@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.errors import DataError
+from backend.formats.manifest import InputSpec, LabelSpec, Manifest
 from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, StoredSpec, Table, Text
-from backend.services.manifest import InputSpec, LabelSpec, Manifest
 
 
 def check_fits(fitted: Fitted, manifest: Manifest) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.errors import BundleError, DataError
+from backend.formats.manifest import Manifest
+from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
 from backend.numerics.preprocess.fitted import Dtype, Fitted, StoredSpec, encode_fitted
 from backend.services.datasets.source import Array
 from backend.services.datasets.store import Stored
-from backend.services.manifest import Manifest
-from backend.services.shardfile import StoredArray, StoredShard, decode_shard
 from backend.services.shards import INDEX, PREPROCESS, ShardFile, ShardIndex
 
 

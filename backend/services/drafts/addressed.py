@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backend.formats.task_file.url_data import check_address, origin_of
 from backend.services.drafts.records import Draft, Stored
 from backend.services.shards import PREPROCESS
-from backend.services.taskfile.addressed import check_address, origin_of
 
 # Until the data are cut: a task file with these is sound, and the checklist does not let it out.
 _UNKNOWN = {"train": 1, "held_out": 0}

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import NotWantedError
+from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
 from backend.services.conversion import ConversionLimits, Proposed, convert
 from backend.services.drafts import tables
@@ -20,7 +21,6 @@ from backend.services.drafts.toml import to_toml
 from backend.services.limited import Cancelled, Tell
 from backend.services.looking.jobs import cut_into, look_at, show_of
 from backend.services.looking.wanted import Wanted, wanted_by
-from backend.services.manifest import parse_manifest
 from backend.services.rehearsing import rehearse
 from backend.services.shards import INDEX, ShardIndex
 

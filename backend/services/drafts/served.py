@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import NotFoundError, NotReadyError
+from backend.formats.manifest import parse_manifest
 from backend.services.drafts.records import Draft
 from backend.services.drafts.standing import MADE, fingerprint, holds
-from backend.services.manifest import parse_manifest
 from backend.services.rehearsing import STEP, Rehearsed
 from backend.services.shards import INDEX, ShardIndex
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from backend.errors import MingaError, TaskFileError
+from backend.formats.task_file import TaskFile
 from backend.services.drafts.addressed import address_left
 from backend.services.drafts.records import Draft, JobKind
 from backend.services.drafts.tables import BUNDLE, SHARDS, parsed
@@ -18,7 +19,6 @@ from backend.services.inspection import Inspection
 from backend.services.publishing import consent_missing, ethics_missing
 from backend.services.suits import check_suits
 from backend.services.takers import trained_with
-from backend.services.taskfile import TaskFile
 
 # Within a draft's folder: what becomes the task's folder, and what was found in the data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"

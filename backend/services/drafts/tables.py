@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import TaskFileError
+from backend.formats.task_file import TaskFile
+from backend.formats.task_file.reading.reader import parse_task
 from backend.services.drafts.addressed import fixed_url
 from backend.services.looking.findings import Findings
-from backend.services.taskfile import TaskFile
-from backend.services.taskfile.read import parse_task
 
 WHERE = "task.toml"
 MAX_BYTES, MAX_DEPTH = 1 << 18, 12

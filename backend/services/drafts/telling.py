@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import MingaError
+from backend.formats.task_file import Coordination, TaskFile
+from backend.formats.task_file.units import Units, name_of
 from backend.services.disclosure import disclose
 from backend.services.drafts.records import Draft
 from backend.services.drafts.tables import parsed
@@ -16,8 +18,6 @@ from backend.services.figures import size
 from backend.services.inspection import Inspection
 from backend.services.publishing import publication
 from backend.services.takers import trained_with
-from backend.services.taskfile import Coordination, TaskFile
-from backend.services.taskfile.units import Units, name_of
 
 VISIBILITY = {
     "public": "Everybody sees the task in the gallery.",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.services.manifest import Variable
+from backend.formats.manifest import Variable
 
 # The earliest moment that a zip file can name: the same weights give the same bytes on every day.
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.services.manifest import Variable
+from backend.formats.manifest import Variable
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from backend.errors import DataError, MingaError
+from backend.formats.manifest import parse_manifest
 from backend.services.datasets.cut import Plan, cut
 from backend.services.looking.jobs import (
     FINDINGS,
@@ -27,7 +28,6 @@ from backend.services.looking.jobs import (
 from backend.services.looking.look import look
 from backend.services.looking.parcel import unpack
 from backend.services.looking.showing import show
-from backend.services.manifest import parse_manifest
 
 _TELL_EVERY = 2000
 

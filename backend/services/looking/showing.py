@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from backend.errors import DataError
+from backend.formats.manifest import Manifest
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import (
     Arrays,
@@ -44,7 +45,6 @@ from backend.services.looking.shown import (
     Spread,
     Token,
 )
-from backend.services.manifest import Manifest
 
 _ROWS, _PICTURES = 6, 12
 _LARGEST_SIDE = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from backend.services.manifest import InputSpec, LabelSpec, Manifest
+from backend.formats.manifest import InputSpec, LabelSpec, Manifest
 
 _SCALES = ("Rescaling", "Normalization")
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from backend.errors import TaskFileError
-from backend.protocols.convener import Convener
-from backend.services.averages import averages_of
-from backend.services.ledger import Ledger
-from backend.services.task import Task
-from backend.services.taskfile.server_optimizer import (
+from backend.formats.task_file.server_optimizer import (
     FedAvg,
     FedAvgM,
     Nesterov,
     ServerOptimizerChoice,
     name_of,
 )
+from backend.protocols.convener import Convener
+from backend.services.averages import averages_of
+from backend.services.ledger import Ledger
+from backend.services.task import Task
 from backend.wire.mesh_fields import Outer
 
 

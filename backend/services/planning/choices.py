@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from backend.errors import MingaError
+from backend.formats.task_file import TaskFile
 from backend.protocols.allreduce import LEAST_MASKED
-from backend.services.taskfile import TaskFile
 
 Tables = dict[str, Any]
 _FEWEST, _USUAL = 3, 8

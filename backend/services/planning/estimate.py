@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile
 from backend.numerics.packing import masked_bytes
 from backend.numerics.sparse import chosen_values
 from backend.protocols.attendance import wanted, with_reserve
 from backend.services.devices import BackendName, DeviceName, Range
 from backend.services.energy import training_energy
 from backend.services.inspection import StepTime, fastest
-from backend.services.manifest import Manifest
 from backend.services.planning.supply import Supply
-from backend.services.taskfile import TaskFile
 from backend.services.traffic import Traffic
 
 _BITS_PER_BYTE, _MEGA = 8.0, 1e6

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile
 from backend.services.inspection import StepTime, fastest
-from backend.services.manifest import Manifest
 from backend.services.planning.estimate import cohort, held, transfer_seconds
 from backend.services.planning.reasons import (
     ENOUGH_STEPS,
@@ -22,7 +23,6 @@ from backend.services.planning.reasons import (
     slow_step,
 )
 from backend.services.planning.supply import Supply
-from backend.services.taskfile import TaskFile
 from backend.services.traffic import Traffic
 
 # Nobody's device should be busy for longer than that in a round.

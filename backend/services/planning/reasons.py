@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from backend.formats.manifest import Manifest
 from backend.services.inspection import StepTime, fastest
-from backend.services.manifest import Manifest
 
 # With so many steps an update is worth its traffic; more visits than these have clients drift apart.
 ENOUGH_STEPS, MOST_EPOCHS = 20, 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from backend.services.manifest import Manifest
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile
 from backend.services.shards import ShardIndex
-from backend.services.taskfile import TaskFile
 
 # What the cut makes of data (backend/services/datasets/cut.py): its largest and its fewest shards.
 _SHARD_EXAMPLES, _SHARDS = 1000, 16

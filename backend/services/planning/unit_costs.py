@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile, Units
+from backend.formats.task_file.units import Downpour, Trust
 from backend.protocols.workunits.sizes import SizeRules
 from backend.services.inspection import StepTime
-from backend.services.manifest import Manifest
 from backend.services.planning.estimate import (
     DEVICES,
     DeviceCost,
@@ -20,8 +22,6 @@ from backend.services.planning.estimate import (
     transfer_seconds,
 )
 from backend.services.planning.supply import Supply
-from backend.services.taskfile import TaskFile, Units
-from backend.services.taskfile.units import Downpour, Trust
 from backend.services.traffic import Traffic
 from backend.services.units.dealing import MOST_LEASES_LONG
 from backend.services.units.tolerances import table

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile, Units
+from backend.formats.task_file.units import VcAsgd
 from backend.services.inspection import StepTime, fastest
-from backend.services.manifest import Manifest
 from backend.services.planning.estimate import transfer_seconds
 from backend.services.planning.reasons import (
     ENOUGH_STEPS,
@@ -22,8 +24,6 @@ from backend.services.planning.reasons import (
 )
 from backend.services.planning.supply import Supply
 from backend.services.planning.unit_costs import SMALLEST, batch_of, shard_rows
-from backend.services.taskfile import TaskFile, Units
-from backend.services.taskfile.units import VcAsgd
 from backend.services.traffic import Traffic
 from backend.services.units.tolerances import table
 

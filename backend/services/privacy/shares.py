@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from backend.errors import TaskFileError
+from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.security import Masking
 from backend.numerics.encoding import Encoding
 from backend.protocols.degrees import MOST_ACTIVE, degree
 from backend.services.privacy.mechanism import WholeNumbers
-from backend.services.taskfile.privacy import Privacy
-from backend.services.taskfile.security import Masking
 from backend.wire.masked import MOST_MEMBERS
 
 

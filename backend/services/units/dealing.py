@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from backend.errors import TaskFileError
+from backend.formats.task_file import Units
+from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
 from backend.numerics.asynchronous import ASSIMILATIONS, Assimilate, warm_start
 from backend.protocols.deadline import Work
 from backend.protocols.workunits.effects import Grant, UnitId, WorkUnit
@@ -17,14 +19,6 @@ from backend.protocols.workunits.rules import Rules
 from backend.protocols.workunits.sizes import SizeRules
 from backend.protocols.workunits.trust import TrustRules
 from backend.services.task import Task
-from backend.services.taskfile import Units
-from backend.services.taskfile.units import (
-    AssimilationChoice,
-    Downpour,
-    Easgd,
-    name_of,
-    settings_of,
-)
 from backend.services.units.parameter_server import Recipe
 from backend.wire.units import Start
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
+from backend.formats.task_file import Units
 from backend.numerics.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.stopping import Progress
@@ -21,7 +22,6 @@ from backend.services.links import Client, Link
 from backend.services.observer import Event as Happening
 from backend.services.observer import Observer
 from backend.services.task import Task
-from backend.services.taskfile import Units
 from backend.services.units.epoch import Epoch
 from backend.services.units.servers import ParameterServers
 from backend.services.units.snapshots import Snapshots

@@ -11,11 +11,11 @@ import numpy as np
 import structlog
 
 from backend.errors import NotFiniteError
+from backend.formats.task_file.units import Downpour
 from backend.numerics.asynchronous import Result
 from backend.numerics.checks import all_finite
 from backend.protocols.workunits.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.workunits.rules import Verdict
-from backend.services.taskfile.units import Downpour
 from backend.services.units.hosted import Event, Hosted, Work
 from backend.services.units.judging import Judging, Shown
 from backend.stores.parameters.contract import Receipt

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from backend.formats.task_file.units import Trust
 from backend.protocols.workunits import trust
 from backend.protocols.workunits.population import Client
 from backend.protocols.workunits.records import Unit
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.services.links import Presence
-from backend.services.taskfile.units import Trust
 
 # Cells of the map of shards; where there are more shards, neighbours share one.
 MOST_CELLS = 400

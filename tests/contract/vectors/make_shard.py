@@ -7,7 +7,7 @@ import json
 
 import msgspec
 
-from backend.services.shardfile import StoredArray, StoredShard
+from backend.formats.shard_file import StoredArray, StoredShard
 from tests.contract.vectors import write
 
 

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from backend.services.taskfile import parse_task
+from backend.formats.task_file import parse_task
 from tests.e2e.pages.conftest import listen, sign_in
 from tests.support.browser.axe import findings
 from tests.support.waiting import PATIENCE

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backend.__main__ import REFUSED, main
-from backend.services.taskfile import read_task_file
+from backend.formats.task_file import read_task_file
 from tests.support import tiny
 from tests.support.data_server import elsewhere
 from tests.support.requirements import real_data

@@ -13,9 +13,9 @@ import pytest
 from backend.__main__ import main
 from backend.commands.task_new import new_task, sources
 from backend.errors import TaskFileError
+from backend.formats.task_file import read_task_file
 from backend.numerics.preprocess.fitting import resolve
 from backend.peer.own import read_own
-from backend.services.taskfile import read_task_file
 from tests.support.web.server_process import running
 
 STARTERS = ("image", "series", "table", "text")

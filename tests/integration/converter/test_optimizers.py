@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from backend.services import taskfile
+from backend.formats import task_file
 from converter.layout import Layout
 from converter.optimizers import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
 from converter.optimizers.settings import AROUND, DEFAULTS, SCHEDULE_DEFAULTS
@@ -278,16 +278,17 @@ def test_a_wrong_optimizer_is_refused_by_name(table: dict[str, Any], word: str) 
 
 def test_the_task_file_and_the_converter_know_the_same_settings() -> None:
     known = {"name", "learning_rate", "schedule", *AROUND}
-    assert set(taskfile.Optimizer.__struct_fields__) == known.union(*DEFAULTS.values())
+    assert set(task_file.Optimizer.__struct_fields__) == known.union(*DEFAULTS.values())
     of_schedules = [
         name for required, optional in SCHEDULE_DEFAULTS.values() for name in (*required, *optional)
     ]
-    assert set(taskfile.Schedule.__struct_fields__) == {"name", *of_schedules}
+    assert set(task_file.Schedule.__struct_fields__) == {"name", *of_schedules}
     hints = {
-        struct: get_args(get_type_hints(struct)["name"]) for struct in (taskfile.Optimizer, taskfile.Schedule)
+        struct: get_args(get_type_hints(struct)["name"])
+        for struct in (task_file.Optimizer, task_file.Schedule)
     }
-    assert set(hints[taskfile.Optimizer]) == set(FACTORIES)
-    assert set(hints[taskfile.Schedule]) == set(SCHEDULE_DEFAULTS)
+    assert set(hints[task_file.Optimizer]) == set(FACTORIES)
+    assert set(hints[task_file.Schedule]) == set(SCHEDULE_DEFAULTS)
 
 
 class Halving(keras.optimizers.schedules.LearningRateSchedule):  # type: ignore[misc]

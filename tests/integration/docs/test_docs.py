@@ -23,13 +23,13 @@ from structlog.testing import capture_logs
 
 from backend.__main__ import _parser
 from backend.errors import MingaError
+from backend.formats.task_file import parse_task
+from backend.formats.task_file.hooks import Hooks
+from backend.formats.task_file.reading.hints import FLOWER
+from backend.formats.task_file.server_optimizer import FedAdam
 from backend.services.devices import PLACES, Range, Rates
 from backend.services.hooks import RoundEndHook
 from backend.services.observer import RoundEnded, VersionEvaluated
-from backend.services.taskfile import parse_task
-from backend.services.taskfile.hints import FLOWER
-from backend.services.taskfile.hooks import Hooks
-from backend.services.taskfile.server_optimizer import FedAdam
 from backend.stores.contracts import EvaluationRecord
 from tests.support.small_datasets import image_folder
 from tests.support.store_contracts.records import FIRST, ROUND

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from backend.services.taskfile import TaskFile
+from backend.formats.task_file import TaskFile
 from tests.integration.docs.test_docs import ROOT
 
 # Preprocessing has a page of its own.

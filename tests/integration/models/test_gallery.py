@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from backend.__main__ import _parser, main
+from backend.formats.task_file import TaskFile, read_task_file
 from backend.numerics.preprocess.fitting import resolve
 from backend.peer.own import OwnData, read_own
 from backend.services.publishing import publication
-from backend.services.taskfile import TaskFile, read_task_file
 from tests.support.requirements import real_data
 
 ROOT = Path(__file__).parents[3]

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from backend.services.taskfile import read_task_file
-from backend.services.taskfile.units import VcAsgd
+from backend.formats.task_file import read_task_file
+from backend.formats.task_file.units import VcAsgd
 from tests.support import fork_servers
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.long]

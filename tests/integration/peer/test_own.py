@@ -11,6 +11,8 @@ import pytest
 from PIL import Image as Pillow
 
 from backend.errors import DataError, PeerError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec
 from backend.numerics.preprocess.fitting import resolve
 from backend.peer.bringing import bring, tell_own
@@ -18,8 +20,6 @@ from backend.peer.own import read_own
 from backend.peer.progress import PlainLines
 from backend.peer.site import TaskData
 from backend.services.bundles import check_bundle
-from backend.services.manifest import Manifest
-from backend.services.taskfile import VolunteerData
 from tests.support import tiny
 from tests.support.small_datasets import declared
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.errors import PeerError
+from backend.formats.manifest import SignatureName
 from backend.numerics.philox import batches
 from backend.peer.graphs import import_graphs, open_bundle
 from backend.peer.jobs import example_clip
@@ -19,7 +20,6 @@ from backend.peer.private import ExampleClip, rows_of
 from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import never
 from backend.peer.trainer import Plan, Result, Trainer
-from backend.services.manifest import SignatureName
 from backend.wire.messages import Privacy
 from tests.integration.peer.plain import Array, build_plain, gradient, parts
 from tests.support.waiting import HEAVY

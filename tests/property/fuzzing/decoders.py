@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from backend.errors import BundleError, FrameError, MingaError, WrongLengthError
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.shard_file import decode_shard
 from backend.services.limits import USUAL
-from backend.services.manifest import Manifest, parse_manifest
-from backend.services.shardfile import decode_shard
 from backend.services.uploads import WINDOW_BYTES, Uploads
 from backend.web.receiver import Receiver
 from backend.wire.codec import decode_client, decode_server, encode

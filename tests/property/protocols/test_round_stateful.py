@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from backend.errors import NotFiniteError, OrderError, UpdateRefusedError
+from backend.formats.manifest import MetricSpec
 from backend.protocols import effects as do
 from backend.protocols.phases import Phase
 from backend.protocols.plan import Plan
 from backend.protocols.round import Round
 from backend.protocols.stopping import StopRules
-from backend.services.manifest import MetricSpec
 from backend.wire.messages import Aggregation, Evaluation, Offer
 
 LATE = UpdateRefusedError("Your keys did not come in time.")

@@ -15,11 +15,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from backend.formats.task_file import TaskFile
 from backend.numerics.encoding import Encoding, error
 from backend.protocols.degrees import degree
 from backend.services.privacy.account import open_account
 from backend.services.task import Task, load_task
-from backend.services.taskfile import TaskFile
 from backend.simulation import clock
 from backend.simulation.clients import Traits
 from backend.simulation.labour import Exit, Turn

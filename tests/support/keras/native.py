@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from backend.formats.manifest import SignatureName
 from backend.peer.graphs import import_graphs, open_bundle
-from backend.services.manifest import SignatureName
 from tests.support.keras.comparing import metric_values, relative_error
 from tests.support.keras.reference import uniform_input
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from backend.errors import NotFiniteError
+from backend.formats.manifest import MetricSpec
 from backend.protocols import effects as do
 from backend.protocols.phases import Phase
 from backend.protocols.plan import Plan
 from backend.protocols.round import Round
-from backend.services.manifest import MetricSpec
 from backend.wire.messages import Evaluation, Offer
 
 PLAN = Plan(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from backend.errors import BundleError
-from backend.services.allowlist import read_allow_list
+from backend.formats.op_allowlist import read_allow_list
 from backend.services.bundles import check_bundle, store_bundle
 from backend.services.shards import check_shards, store_shards
 from backend.settings import Settings

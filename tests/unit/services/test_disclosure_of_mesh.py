@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from backend.formats.task_file import parse_task
 from backend.services.disclosure import Disclosure, disclose
-from backend.services.taskfile import parse_task
 from tests.support.tiny import task_toml
 from tests.unit.services.test_disclosure import OWN, PUBLIC, everything, text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+from backend.formats.task_file import parse_task
 from backend.services.disclosure import Disclosure, disclose
-from backend.services.taskfile import parse_task
 from tests.support.tiny import volunteer_toml
 from tests.unit.services.test_disclosure import text
 

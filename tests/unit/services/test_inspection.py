@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from backend.formats.manifest import Manifest, parse_manifest
 from backend.services.devices import DEVICES, PLACES
 from backend.services.inspection import Inspection, fastest, inspect
-from backend.services.manifest import Manifest, parse_manifest
 from backend.services.traffic import traffic
 from tests.support.tiny import SIGNATURES, SIZE, manifest
 

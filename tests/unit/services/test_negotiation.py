@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from backend.errors import UnfitError
+from backend.formats.task_file import Masking, Security
 from backend.services.negotiation import agreed
-from backend.services.taskfile import Masking, Security
 from backend.wire.masked import Aggregation
 
 OPEN = Security()

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from backend.errors import DataError
+from backend.formats.manifest import Manifest, parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
-from backend.services.manifest import Manifest, parse_manifest
 from backend.services.taskdata import own_data
 from tests.support.tiny import write_task
 

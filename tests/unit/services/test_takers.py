@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
+from backend.formats.layer_costs import TensorShape
+from backend.formats.manifest import Manifest, parse_manifest
 from backend.services.inspection import Inspection, inspect
-from backend.services.manifest import Manifest, parse_manifest
 from backend.services.takers import browsers, payload, takers, trained_with
 from backend.services.traffic import traffic
-from backend.services.work import TensorShape
 from tests.support.tiny import write_task
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from backend.crypto.context import Terms
+from backend.formats.manifest import MetricSpec
 from backend.numerics.aggregate import WeightedMean
 from backend.numerics.control import ControlChanges
 from backend.numerics.encoding import Decoded
-from backend.services.manifest import MetricSpec
 from backend.services.masked import MaskedSum
 from backend.services.tally import Tally
 from backend.wire.messages import Masking, Offer

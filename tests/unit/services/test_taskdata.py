@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from backend.errors import BundleError
+from backend.formats.task_file import Data
 from backend.services.bundles import check_bundle
 from backend.services.taskdata import check_loading
-from backend.services.taskfile import Data
 from tests.support import tiny
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from backend.formats.manifest import parse_manifest
 from backend.protocols.mesh_groups import Averages
-from backend.services.manifest import parse_manifest
 from backend.services.shards import ShardFile
 from backend.services.traffic import Traffic, program_bytes, round_bytes, traffic
 from tests.support.protocols.convener import AVERAGES

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from backend.errors import TaskFileError
-from backend.services.manifest import Manifest
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import parse_task
 from backend.services.taskdata import own_data
-from backend.services.taskfile import parse_task
 from backend.services.trial import Trial, trial_of
 from tests.support import tiny
 

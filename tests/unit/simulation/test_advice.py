@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backend.services.taskfile import TaskFile, read_task_file
+from backend.formats.task_file import TaskFile, read_task_file
 from backend.simulation.advice import advice, longer
 from backend.simulation.outcome import DeviceOutcome, Outcome
 from tests.support.tiny import task_toml

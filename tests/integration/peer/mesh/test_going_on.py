@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from backend.errors import PeerError
+from backend.formats.manifest import MetricSpec
 from backend.peer.mesh.going_on import GoingOn
 from backend.peer.progress import JsonLines
 from backend.protocols import onward_events as onward
 from backend.protocols.onward import Onward
-from backend.services.manifest import MetricSpec
 from backend.wire.messages import Evaluation
 from tests.contract.vectors import make_onward as stories
 from tests.contract.vectors.make_mesh_member import TWO

@@ -16,12 +16,12 @@ import pytest
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from backend.errors import TaskFileError
+from backend.formats.task_file import TaskFile, read_task_file
+from backend.formats.task_file.alerts import Alerts
 from backend.services.alerting import messenger as sending
 from backend.services.alerting.mail import Mailbox
 from backend.services.alerting.messenger import AT_ONCE, Messenger, Outside
 from backend.services.alerting.webhook import check_webhook, origin_of
-from backend.services.taskfile import TaskFile, read_task_file
-from backend.services.taskfile.alerts import Alerts
 from tests.support.tiny import write_task
 
 TEXT = "For 30 minutes too few participants were here."

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from backend.errors import SettingsError
+from backend.formats.manifest import Manifest
 from backend.services.costs.cost import cost_of
 from backend.services.costs.prices import OURS, read_prices
 from backend.services.costs.record import Record, of_rounds, of_units, read_results
-from backend.services.manifest import Manifest
 from tests.support import tiny
 
 UNITS = {"name": "tiny", "scheme": "volunteer"}

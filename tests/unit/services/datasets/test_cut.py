@@ -13,10 +13,10 @@ import pyarrow.parquet
 import pytest
 
 from backend.errors import DataError
+from backend.formats.task_file import Partition
 from backend.numerics.preprocess.fitted import Table, Text, parse_fitted
 from backend.services.datasets.cut import Cut, Plan, cut
 from backend.services.shards import PREPROCESS, read_preprocess
-from backend.services.taskfile import Partition
 from tests.support.small_datasets import (
     arrays_of,
     declared,

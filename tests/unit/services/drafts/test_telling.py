@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+from backend.formats.task_file import parse_task
 from backend.services.drafts.telling import _plan
-from backend.services.taskfile import parse_task
 from tests.support.tiny import task_toml, volunteer_toml
 
 

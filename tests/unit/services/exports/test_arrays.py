@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from backend.formats.manifest import Variable
 from backend.services.exports.arrays import write_npz, write_safetensors
 from backend.services.exports.comparison import distances
-from backend.services.manifest import Variable
 
 LAYOUT = [
     Variable("dense/kernel", [2, 3], 0, True),

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from backend.errors import BundleError, BusyError, NotFoundError
+from backend.formats.manifest import Variable
 from backend.services.exports.exporter import MOST_WAITING, Exporter, Source
 from backend.services.exports.formats import FORMATS, format_of
-from backend.services.manifest import Variable
 from tests.support.waiting import PATIENCE
 
 NPZ, KERAS = FORMATS["npz"], FORMATS["keras"]
@@ -115,7 +115,7 @@ def test_a_format_that_there_is_not_names_those_that_there_are() -> None:
 async def test_digits_come_as_onnx_from_a_process_of_their_own(exporter: Exporter, tmp_path: Path) -> None:
     import onnxruntime
 
-    from backend.services.manifest import parse_manifest
+    from backend.formats.manifest import parse_manifest
 
     bundle = Path(__file__).parents[4] / "models" / "digits" / "built" / "bundle"
     assert bundle.is_dir(), "The gallery is not built; run `make build` first."

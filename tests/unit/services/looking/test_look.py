@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from backend.errors import CancelledError, DataError, MingaError
+from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
 from backend.services.datasets.cut import Plan, cut
 from backend.services.datasets.source import stop
@@ -18,7 +19,6 @@ from backend.services.looking.findings import Findings, read_findings
 from backend.services.looking.jobs import look_at
 from backend.services.looking.look import look
 from backend.services.looking.wanted import Wanted
-from backend.services.manifest import InputSpec, LabelSpec
 from tests.support.owner_files import pictures, zipped
 
 NOTHING = Wanted()

@@ -12,13 +12,13 @@ import pytest
 from PIL import Image
 
 from backend.errors import DataError
+from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
 from backend.services.looking.jobs import show_of
 from backend.services.looking.look import look
 from backend.services.looking.showing import show
 from backend.services.looking.shown import Shown, read_shown
 from backend.services.looking.wanted import Wanted
-from backend.services.manifest import parse_manifest
 from tests.support.owner_files import pictures, zipped
 from tests.support.tiny import SIGNATURES, SIZE, manifest
 

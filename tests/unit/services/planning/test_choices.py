@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from backend.errors import MingaError
+from backend.formats.task_file import parse_task
+from backend.formats.task_file.task_file import TaskFile
 from backend.services.planning.choices import Option, options
-from backend.services.taskfile import parse_task
-from backend.services.taskfile.whole import TaskFile
 from tests.support.tiny import task_toml, volunteer_toml
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.task_file import TaskFile, parse_task
 from backend.services.averages import averages_of
 from backend.services.inspection import inspect
-from backend.services.manifest import Manifest, parse_manifest
 from backend.services.planning.estimate import Estimate, estimate
 from backend.services.planning.proposals import propose
 from backend.services.planning.reasons import Proposal
 from backend.services.planning.supply import BROUGHT, Supply, found_supply, own_supply
-from backend.services.taskfile import TaskFile, parse_task
 from backend.services.traffic import traffic
 from tests.support.tiny import SIGNATURES, SIZE, manifest, task_toml
 

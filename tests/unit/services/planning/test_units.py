@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from backend.formats.task_file import TaskFile, parse_task
+from backend.formats.task_file.units import Trust
 from backend.services.planning.estimate import Estimate
 from backend.services.planning.reasons import Proposal
 from backend.services.planning.supply import Supply
 from backend.services.planning.unit_costs import estimate_units, leases_of_unit
 from backend.services.planning.unit_proposals import propose_units
-from backend.services.taskfile import TaskFile, parse_task
-from backend.services.taskfile.units import Trust
 from backend.services.units.tolerances import table
 from tests.support.tiny import volunteer_toml
 from tests.unit.services.planning.test_estimate import SHARDS, VECTOR, facts, task, tiny

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from backend.errors import TaskFileError
+from backend.formats.task_file import Privacy, TaskFile, parse_task
 from backend.services.privacy.account import Account, open_account, terms, visits_of
 from backend.services.privacy.accounting import Curve, gaussian_epsilon
-from backend.services.taskfile import Privacy, TaskFile, parse_task
 from backend.stores.contracts import VersionRecord
-from tests.unit.services.test_taskfile import tables
+from tests.unit.formats.task_file.test_task_file import tables
 
 CENTRAL = Privacy("central", 1.0, 2.0, epsilon=5.0)
 

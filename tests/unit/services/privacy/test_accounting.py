@@ -12,6 +12,8 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
 from backend.errors import TaskFileError
+from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.security import Masking
 from backend.services.privacy.accountant import ask_accountant
 from backend.services.privacy.accounting import (
     Curve,
@@ -27,8 +29,6 @@ from backend.services.privacy.accounting import (
 )
 from backend.services.privacy.mechanism import Mechanism, WholeNumbers
 from backend.services.privacy.shares import whole_numbers
-from backend.services.taskfile.privacy import Privacy
-from backend.services.taskfile.security import Masking
 from tests.support.waiting import HEAVY
 
 DELTA = 1e-5

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from backend.formats.task_file.privacy import Adaptive, Privacy
 from backend.services.privacy.central import CentralNoise
-from backend.services.taskfile.privacy import Adaptive, Privacy
 
 SIZE = 400_000
 

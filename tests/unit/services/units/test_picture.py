@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from backend.formats.task_file.units import Trust
 from backend.protocols.workunits.effects import Grant, WorkUnit
 from backend.protocols.workunits.rules import Rules, Verdict
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.protocols.workunits.trust import TrustRules
 from backend.services.links import Presence
-from backend.services.taskfile.units import Trust
 from backend.services.units.picture import MOST_CELLS, MOST_ROWS, picture
 
 RULES = Trust(replicas=2, checked=1)

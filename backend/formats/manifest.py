@@ -1,0 +1,229 @@
+"""bundle.json, typed, and the checks that need its text only; docs/reference/bundle.md specifies it.
+
+Server and peer read the same manifest through here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from backend.errors import BundleError
+from backend.formats.layer_costs import Flops, Layer, Step
+from backend.numerics.metrics import METRICS, Pairs
+from backend.numerics.preprocess.loading import Factor
+
+SignatureName = Literal["train", "apply", "evaluate", "predict", "train_slice"]
+# Every bundle has these; `train_slice` is there where a step may be taken in slices.
+SIGNATURES: tuple[SignatureName, ...] = ("train", "apply", "evaluate", "predict")
+MAX_PARAMETERS = 500_000_000
+
+Size = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Dtype = Literal["float32", "int32"]
+Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+
+
+class Parameters(Struct, frozen=True):
+    """Lengths of the two parts of the flat vector."""
+
+    trainable: Size
+    state: Size
+
+    @property
+    def total(self) -> int:
+        """Length of the flat vector."""
+        return self.trainable + self.state
+
+
+class Variable(Struct, frozen=True):
+    """One variable's place in the flat vector."""
+
+    name: str
+    shape: list[Size]
+    offset: Size
+    trainable: bool
+
+
+class InputSpec(Struct, frozen=True):
+    """One input of the model: name, shape and type of one example's part."""
+
+    name: str
+    shape: list[Size]
+    dtype: Dtype
+
+
+class LabelSpec(Struct, frozen=True):
+    """The label of one output; where it is a class number, it is below `classes`."""
+
+    name: str
+    shape: list[Size]
+    dtype: Dtype
+    classes: Annotated[int, Meta(ge=1)] | None = None
+
+
+class OutputSpec(Struct, frozen=True):
+    """One output of the model, and its loss if it has one."""
+
+    name: str
+    shape: list[Size]
+    dtype: Dtype
+    loss: str | None = None
+
+
+class MetricSpec(Struct, frozen=True):
+    """A metric and how many rows of a graph's `metrics` it counts in."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    kind: Literal["ratio", "root", "sum", "mean", "auc"] = "ratio"
+    rows: Annotated[int, Meta(ge=1, le=1024)] = 1
+
+    def value(self, pairs: Pairs) -> float:
+        """The metric of its rows' numerators and denominators, added up over some batches."""
+        return METRICS[self.kind](pairs)
+
+
+class NamedTensor(Struct, frozen=True):
+    """One input or output of a graph; `tensor` is its node, with `:index` if it is not the first output."""
+
+    name: str
+    tensor: str
+    shape: list[Size]
+    dtype: Dtype
+
+
+class Signature(Struct, frozen=True):
+    """Inputs and outputs of one graph, in order."""
+
+    inputs: list[NamedTensor]
+    outputs: list[NamedTensor]
+
+
+class ClientOptimizer(Struct, frozen=True):
+    """What the `apply` graph computes; it keeps `slots` vectors as long as the trainable part."""
+
+    name: str
+    learning_rate: float
+    slots: Annotated[int, Meta(ge=0, le=8)]
+    schedule: str | None = None
+    hyperparameters: dict[str, float | bool] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether an update is exactly -rate times the sum of the steps' gradients, as SCAFFOLD takes it."""
+        return self.name == "sgd" and self.schedule is None and not any(self.hyperparameters.values())
+
+
+class RandomInput(Struct, frozen=True):
+    """A random input of the train graph, filled anew each step."""
+
+    name: str
+    shape: list[Size]
+    kind: Literal["uniform"]
+
+
+class Slice(Struct, frozen=True):
+    """The graph `train_slice` takes so many rows of a batch."""
+
+    batch_size: Annotated[int, Meta(ge=1)]
+
+
+class Preprocess(Struct, frozen=True):
+    """Stored values are multiplied by `scale`, then `offset` is added; lists go along the last axis."""
+
+    scale: Factor = 1.0
+    offset: Factor = 0.0
+
+
+class BundleFile(Struct, frozen=True):
+    """Address and length of one file."""
+
+    sha256: Hash
+    bytes: Size
+
+
+class Manifest(Struct, frozen=True):
+    """bundle.json."""
+
+    format: Literal["minga-bundle/2"]
+    name: str
+    batch_size: Annotated[int, Meta(ge=1, le=2**20)]
+    parameters: Parameters
+    layout: list[Variable]
+    inputs: Annotated[list[InputSpec], Meta(min_length=1, max_length=64)]
+    labels: Annotated[list[LabelSpec], Meta(max_length=64)]
+    outputs: Annotated[list[OutputSpec], Meta(min_length=1, max_length=64)]
+    metrics: Annotated[list[MetricSpec], Meta(max_length=16)]
+    optimizer: ClientOptimizer
+    random: list[RandomInput]
+    signatures: dict[SignatureName, Signature]
+    layers: Annotated[list[Layer], Meta(max_length=10_000)]
+    flops: Flops
+    step: Step
+    files: dict[str, BundleFile]
+    preprocess: Preprocess = msgspec.field(default_factory=Preprocess)
+    slice: Slice | None = None
+
+    @property
+    def graphs(self) -> tuple[SignatureName, ...]:
+        """The signatures that this bundle has."""
+        return SIGNATURES if self.slice is None else (*SIGNATURES, "train_slice")
+
+
+def parse_manifest(text: bytes) -> Manifest:
+    """The manifest in `text`. Raises BundleError when a field, the layout or a file name is wrong."""
+    try:
+        manifest = msgspec.json.decode(text, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleError(f"bundle.json is not a manifest: {error}. Convert the model again.") from error
+    _check_layout(manifest)
+    _check_files(manifest)
+    _check_preprocess(manifest)
+    return manifest
+
+
+def _check_layout(manifest: Manifest) -> None:
+    sizes = {True: 0, False: 0}
+    offset = 0
+    for variable in manifest.layout:
+        if variable.offset != offset:
+            raise BundleError(f"The layout has a gap or overlap at {variable.name}; convert the model again.")
+        if variable.trainable and sizes[False]:
+            raise BundleError(f"{variable.name} is trainable but comes after non-trainable state.")
+        size = math.prod(variable.shape)
+        sizes[variable.trainable] += size
+        offset += size
+    if (sizes[True], sizes[False]) != (manifest.parameters.trainable, manifest.parameters.state):
+        raise BundleError(
+            "The layout and the parameter counts of bundle.json differ; convert the model again."
+        )
+    if not 0 < manifest.parameters.trainable <= manifest.parameters.total <= MAX_PARAMETERS:
+        raise BundleError(f"A model has 1 to {MAX_PARAMETERS} parameters and something to train.")
+
+
+def _check_preprocess(manifest: Manifest) -> None:
+    for factor in (manifest.preprocess.scale, manifest.preprocess.offset):
+        for spec in manifest.inputs:
+            if isinstance(factor, list) and spec.dtype == "float32" and [len(factor)] != spec.shape[-1:]:
+                raise BundleError(
+                    f"preprocess has {len(factor)} numbers where the last axis of '{spec.name}' {spec.shape} "
+                    "has another length; give one number, or one for each channel."
+                )
+
+
+def _check_files(manifest: Manifest) -> None:
+    needed = {"weights.bin"}
+    needed |= {f"{signature}/model.json" for signature in manifest.graphs}
+    needed |= {f"native/{signature}.pb" for signature in manifest.graphs}
+    missing = sorted(needed - manifest.files.keys())
+    if missing:
+        raise BundleError(f"The bundle lacks {', '.join(missing)}; convert the model again.")
+    for name in manifest.files:
+        if not _FILE_NAME.fullmatch(name) or ".." in name:
+            raise BundleError(f"The bundle names a file '{name}' outside of itself.")
+    if manifest.files["weights.bin"].bytes != 4 * manifest.parameters.total:
+        raise BundleError("weights.bin does not hold the layout's parameters; convert the model again.")

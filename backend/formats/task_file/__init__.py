@@ -1,0 +1,42 @@
+"""The task file: docs/reference/task-file.md is its specification, this its typed form, a file per table."""
+
+from backend.formats.task_file.averaging import Averaging
+from backend.formats.task_file.checkpoints import Checkpoints
+from backend.formats.task_file.coordination import Coordination, Stop, Target, Training
+from backend.formats.task_file.data import Data, Partition, VolunteerData
+from backend.formats.task_file.model import Model, Optimizer, Schedule
+from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.publication import Consent, Ethics, Licence, Try
+from backend.formats.task_file.reading.reader import parse_task, read_task_file
+from backend.formats.task_file.security import Masking, Security
+from backend.formats.task_file.task_file import TaskFile
+from backend.formats.task_file.units import Units
+from backend.formats.task_file.url_data import UrlData, UrlFile
+
+__all__ = [
+    "Averaging",
+    "Checkpoints",
+    "Consent",
+    "Coordination",
+    "Data",
+    "Ethics",
+    "Licence",
+    "Masking",
+    "Model",
+    "Optimizer",
+    "Partition",
+    "Privacy",
+    "Schedule",
+    "Security",
+    "Stop",
+    "Target",
+    "TaskFile",
+    "Training",
+    "Try",
+    "Units",
+    "UrlData",
+    "UrlFile",
+    "VolunteerData",
+    "parse_task",
+    "read_task_file",
+]

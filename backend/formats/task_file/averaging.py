@@ -1,0 +1,38 @@
+"""The table [coordination.averaging]: how peers average among themselves (docs/decisions/0025-mesh.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from backend.formats.task_file.types import Part
+from backend.protocols.grouping import FULL_MEMBERS
+from backend.wire.mesh_fields import MOST_IN_GROUP, Exchange, Plain, Reducer
+
+
+class Averaging(Part, frozen=True):
+    """Who averages with whom, how vectors go among them, and how pieces become a mean.
+
+    `precision` is float16 where nothing is said. `patience` is after how many seconds of silence a member is
+    gone on without.
+    """
+
+    groups: Literal["near", "random", "grid"] = "near"
+    group_size: Annotated[int, Meta(ge=2, le=MOST_IN_GROUP)] = 8
+    exchange: Literal["auto"] | Exchange = "auto"
+    precision: Plain | None = None
+    reducer: Reducer = "mean"
+    patience: Annotated[float, Meta(ge=0.5, le=300)] = 5.0
+
+    def __post_init__(self) -> None:
+        if self.exchange == "full" and self.group_size > FULL_MEMBERS:
+            raise ValueError(
+                f'exchange = "full" sends whole vectors to all of a group: set group_size to {FULL_MEMBERS} '
+                'or less, or take "butterfly"'
+            )
+        if self.reducer != "mean" and self.exchange not in ("auto", "butterfly"):
+            raise ValueError(
+                f'reducer = "{self.reducer}" needs every piece of a part in one place: take '
+                'exchange = "butterfly"'
+            )

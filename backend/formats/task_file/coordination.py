@@ -1,0 +1,168 @@
+"""The tables [training] and [coordination]: what a client does in a round, and how clients work together.
+
+Names are Flower's where it has one, with "client" for its "node" (docs/how-to/coming-from-flower.md).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import force_setattr
+
+from backend.formats.task_file.averaging import Averaging
+from backend.formats.task_file.server_optimizer import FEDAVG, ServerOptimizerChoice
+from backend.formats.task_file.types import NotNegative, Number, Part, Positive
+from backend.formats.task_file.units import Units
+
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Clients = Annotated[int, Meta(ge=1, le=10_000)]
+Seconds = Annotated[float, Meta(ge=1, le=86_400)]
+
+# A metric whose name ends so is better when it is smaller; any other when it is larger.
+SMALLER_IS_BETTER = (
+    "loss",
+    "error",
+    "crossentropy",
+    "divergence",
+    "poisson",
+    "hinge",
+    "mae",
+    "mse",
+    "mape",
+    "msle",
+    "false_positives",
+    "false_negatives",
+)
+
+
+class Training(Part, frozen=True):
+    """What a client does in one round: `epochs` over its examples, or `steps`.
+
+    `proximal_mu` is FedProx's, `control_variates` are SCAFFOLD's.
+    """
+
+    epochs: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    steps: Number | None = None
+    batch_size: Number | None = None
+    learning_rate: Positive | None = None
+    proximal_mu: NotNegative = 0.0
+    control_variates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.epochs is not None and self.steps is not None:
+            raise ValueError("training takes epochs or steps, not both")
+
+
+class Target(Part, frozen=True):
+    """The value of an evaluation at which a task is finished. `mode` says which way is better."""
+
+    metric: Annotated[str, Meta(min_length=1, max_length=64)]
+    value: float
+    mode: Literal["auto", "min", "max"] = "auto"
+
+    @property
+    def upward(self) -> bool:
+        """Whether larger is better."""
+        return self.mode == "max" or (self.mode == "auto" and not self.metric.endswith(SMALLER_IS_BETTER))
+
+
+class Stop(Part, frozen=True):
+    """When a task is finished before its last round."""
+
+    target: Target | None = None
+    patience: Number | None = None
+    min_delta: NotNegative = 0.0
+    seconds: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if self.min_delta and self.patience is None:
+            raise ValueError("min_delta belongs to patience, the number of versions to wait for progress")
+
+
+class Coordination(Part, frozen=True):
+    """How clients work together. Times are seconds.
+
+    `averaging` is how the peers of a decentralized task average among themselves, `units` how the data of a
+    volunteer one are dealt out; None for any other scheme. The `rounds` of the latter are its epochs.
+    """
+
+    scheme: Literal["federated", "decentralized", "volunteer"]
+    rounds: Number = 0
+    fraction_train: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    min_train_clients: Clients = 2
+    min_available_clients: Clients = 2
+    over_selection: Annotated[float, Meta(ge=0, le=10)] = 0.0
+    quorum: Clients = 1
+    deadline: Seconds = 60.0
+    min_deadline: Seconds | None = None
+    adaptive_deadline: bool = True
+    gather: Annotated[float, Meta(ge=0, le=3600)] = 1.0
+    grace: Annotated[float, Meta(ge=0, le=3600)] = 5.0
+    fraction_evaluate: Fraction | None = None
+    min_evaluate_clients: Clients = 2
+    evaluate_every: Number = 1
+    server_optimizer: ServerOptimizerChoice = FEDAVG
+    stop: Stop = Stop()
+    averaging: Averaging | None = None
+    units: Units | None = None
+
+    def __post_init__(self) -> None:
+        self._check_passes()
+        if self.averaging is not None and not self.decentralized:
+            raise ValueError('averaging goes with scheme = "decentralized"; take the table out')
+        if self.min_deadline is not None and self.min_deadline > self.deadline:
+            raise ValueError("min_deadline is over deadline; lower it or raise that")
+        if self.quorum > self.min_available_clients:
+            raise ValueError(
+                "quorum is over min_available_clients, so a round could open that cannot succeed; "
+                "lower quorum or raise min_available_clients"
+            )
+        if self.fraction_train < 1.0 and self.quorum > self.min_train_clients:
+            raise ValueError(
+                "quorum is over min_train_clients, so a round could choose too few clients to succeed; "
+                "lower quorum or raise min_train_clients"
+            )
+
+    def _check_passes(self) -> None:
+        """How often all is gone through is said by the scheme's own key, and by no other."""
+        if self.volunteer:
+            if self.units is None:
+                raise ValueError(
+                    'scheme = "volunteer" needs the table [coordination.units] with its `epochs`: write '
+                    "[coordination.units] below the other keys of [coordination], and epochs = 20 below that"
+                )
+            if self.rounds not in (0, self.units.epochs):
+                raise ValueError('rounds does not go with scheme = "volunteer"; say units.epochs')
+            force_setattr(self, "rounds", self.units.epochs)
+            return
+        if self.units is not None:
+            raise ValueError('units goes with scheme = "volunteer"; take the table out')
+        if not self.rounds:
+            # In the words of a key that no scheme could do without.
+            raise ValueError("Object missing required field `rounds`")
+
+    @property
+    def volunteer(self) -> bool:
+        """Whether clients train work units, each of which is blended when it arrives."""
+        return self.scheme == "volunteer"
+
+    @property
+    def wanted(self) -> int:
+        """How many clients it takes."""
+        return 1 if self.volunteer else self.min_available_clients
+
+    @property
+    def decentralized(self) -> bool:
+        """Whether peers average among themselves, and no server adds up."""
+        return self.scheme == "decentralized"
+
+    @property
+    def averages(self) -> Averaging:
+        """How peers average, where they do."""
+        return self.averaging or Averaging()
+
+    @property
+    def shortest(self) -> float:
+        """The least seconds of a round with an adaptive deadline."""
+        return min(10.0, self.deadline) if self.min_deadline is None else self.min_deadline

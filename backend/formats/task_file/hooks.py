@@ -1,0 +1,18 @@
+"""The table [hooks]: what the server runs when something has happened to the task."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from backend.formats.task_file.types import Part
+
+Word = Annotated[str, Meta(min_length=1, max_length=1000)]
+
+
+class Hooks(Part, frozen=True):
+    """Commands with their arguments, run in the task's folder; each may take `seconds`."""
+
+    on_round_end: Annotated[list[Word], Meta(min_length=1, max_length=100)] | None = None
+    seconds: Annotated[float, Meta(gt=0, le=3600)] = 30.0

@@ -1,0 +1,63 @@
+"""Reading a task file: TOML, overrides, types, and what the tables demand of one another."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from backend.errors import TaskFileError
+from backend.formats.task_file.reading.hints import explained
+from backend.formats.task_file.rules.combinations import contradiction
+from backend.formats.task_file.task_file import TaskFile
+
+
+def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
+    """The task in the file at `path`, with overrides such as `coordination.rounds=5` applied.
+
+    Raises TaskFileError that names the field.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TaskFileError(f"{path} cannot be read: {error}.") from error
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TaskFileError(f"{path} is not valid TOML: {error}.") from error
+    for override in overrides:
+        set_value(tables, override)
+    return parse_task(tables, str(path))
+
+
+def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
+    """The typed form of a parsed task file; `where` names it in errors."""
+    try:
+        task = msgspec.convert(tables, TaskFile)
+    except msgspec.ValidationError as error:
+        raise TaskFileError(f"{where}: {explained(error)} See docs/reference/task-file.md.") from error
+    if sentence := contradiction(task):
+        raise TaskFileError(f"{where}: {sentence} See docs/reference/task-file.md.")
+    return task
+
+
+def set_value(tables: dict[str, Any], override: str) -> None:
+    """Sets `a.b.c=value`; the value is TOML, or else a plain text."""
+    key, equals, text = override.partition("=")
+    *folders, last = key.strip().split(".")
+    if not equals or not last:
+        raise TaskFileError(f"'{override}' is no override; write TASK.TABLE.KEY=VALUE.")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    table = tables
+    for folder in folders:
+        inner = table.setdefault(folder, {})
+        if not isinstance(inner, dict):
+            raise TaskFileError(f"'{override}' cannot be set: {folder} is not a table.")
+        table = inner
+    table[last] = value

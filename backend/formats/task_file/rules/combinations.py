@@ -1,0 +1,154 @@
+"""What goes together: what parts of a task need to see of single clients, and what can be seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.rules.decentralized import meshed
+from backend.formats.task_file.rules.volunteer import volunteered
+from backend.formats.task_file.task_file import TaskFile
+from backend.protocols.degrees import MOST_ACTIVE
+from backend.wire.masked import Aggregation
+
+# What of a single client there is to be seen: its update, or what it measured on examples of its own.
+Sight = Literal["updates", "measurements"]
+SHOWS: dict[Aggregation, frozenset[Sight]] = {
+    "open": frozenset({"updates", "measurements"}),
+    "masked": frozenset(),
+}
+
+
+@dataclass(frozen=True)
+class Need:
+    """A part of a task, where it is `chosen`, needs to see `sight` of single clients.
+
+    `why` is for people, and says what would work instead.
+    """
+
+    part: str
+    chosen: Callable[[TaskFile], bool]
+    sight: Sight
+    why: str
+
+
+# Parts that need no more than a sum have no row.
+NEEDS = (
+    Need(
+        "training.control_variates",
+        lambda file: file.training.control_variates,
+        "updates",
+        "SCAFFOLD works out each client's control variate from its update. Take training.proximal_mu instead",
+    ),
+    Need(
+        "coordination.fraction_evaluate",
+        lambda file: file.data.own is not None and file.fraction_evaluate > 0.0,
+        "measurements",
+        "Each client would tell what it measured on examples of its own. Leave fraction_evaluate out",
+    ),
+)
+
+
+def contradiction(file: TaskFile) -> str | None:
+    """Why the parts of `file` do not go together, and what would; None if they do."""
+    meshes, masks = file.coordination.decentralized, file.security.masks
+    alone = meshed(file) if meshes else volunteered(file) if file.coordination.volunteer else ()
+    for sentences in (alone, _unseen(file), _too_few(file) if masks and not meshes else (), _unnoised(file)):
+        for sentence in sentences:
+            return sentence
+    return None
+
+
+def _unnoised(file: TaskFile) -> Iterator[str]:
+    """What would tell of single clients, beside their noised updates, or could not be clipped."""
+    privacy = file.privacy
+    if privacy is None:
+        return
+    yield from _unmasked(file, privacy)
+    if file.training.control_variates:
+        yield (
+            "training.control_variates does not go with [privacy]: the server's variate is made of updates "
+            "without noise. Take training.proximal_mu instead."
+        )
+    if file.data.own is not None and file.fraction_evaluate > 0.0:
+        yield (
+            "coordination.fraction_evaluate does not go with [privacy]: what clients measure on their own "
+            "examples gets no noise. Leave it out, and have the server measure on examples of yours."
+        )
+    if privacy.of_examples and file.data.own is None:
+        yield (
+            'privacy.mechanism = "examples" needs data.source = "volunteer": a shard goes to several '
+            'clients, and nobody counts how often one of its examples was seen. Take mechanism = "central".'
+        )
+    if privacy.of_examples and privacy.microbatch > (file.training.batch_size or file.model.batch_size):
+        yield (
+            f"privacy.microbatch is {privacy.microbatch}, more than a batch has. Lower it: 1 clips each "
+            "example by itself."
+        )
+    bounded = privacy.mechanism in ("central", "local")
+    if bounded and file.security.max_update_norm < privacy.clip:
+        yield (
+            f"security.max_update_norm is {file.security.max_update_norm:g}, so that no update is ever "
+            f"clipped to privacy.clip = {privacy.clip:g}. Raise it over that."
+        )
+
+
+def _unseen(file: TaskFile) -> Iterator[str]:
+    for need in NEEDS:
+        for aggregation in file.security.aggregation:
+            if need.chosen(file) and need.sight not in SHOWS[aggregation]:
+                yield (
+                    f'{need.part} does not go with security.aggregation = ["{aggregation}"], which shows no '
+                    f'single client\'s {need.sight}. {need.why}, or take aggregation = ["open"].'
+                )
+
+
+def _too_few(file: TaskFile) -> Iterator[str]:
+    """Numbers of clients with which a masked round could never be unmasked, or would be opened in vain."""
+    rounds, masking = file.coordination, file.security.masked
+    least = masking.min_clients
+    for key, value in (
+        ("min_available_clients", rounds.min_available_clients),
+        ("quorum", rounds.quorum),
+        ("min_train_clients", rounds.min_train_clients if rounds.fraction_train < 1.0 else least),
+    ):
+        if value < least:
+            yield (
+                f"coordination.{key} is {value}, but updates are masked among at least {least} clients "
+                f"(security.masking.min_clients). Raise it to {least}, or lower that to 3 at least."
+            )
+    if masking.server == "active" and rounds.min_available_clients > MOST_ACTIVE:
+        yield (
+            f'security.masking.server = "active" takes at most {MOST_ACTIVE} clients in a round, and '
+            f"coordination.min_available_clients is {rounds.min_available_clients}. Lower it, or take "
+            'server = "honest".'
+        )
+
+
+def _unmasked(file: TaskFile, privacy: Privacy) -> Iterator[str]:
+    """Shares of noise are worth something in a masked sum alone, and other noise nothing there."""
+    security = file.security
+    if privacy.mechanism != "distributed":
+        if security.masks:
+            yield (
+                f'privacy.mechanism = "{privacy.mechanism}" does not go with masked updates. Take '
+                'mechanism = "distributed", or security.aggregation = ["open"].'
+            )
+        return
+    if security.aggregation != ("masked",):
+        yield (
+            'privacy.mechanism = "distributed" adds up shares of noise with updates that nobody may see '
+            'alone: it needs security.aggregation = ["masked"].'
+        )
+    if security.masked.clip is not None or security.masked.examples is not None:
+        yield (
+            "security.masking.clip and examples do not go with [privacy]: updates are clipped to "
+            "privacy.clip, and each weighs 1. Leave them out."
+        )
+    if security.masked.share < 1.0:
+        yield (
+            "security.masking.share does not go with [privacy]: what a client learned and did not send "
+            "lives on in later updates, and no account covers that. Leave it out, so that all is sent."
+        )

@@ -1,0 +1,99 @@
+"""What does not go with scheme = "decentralized", where no server sees an update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.formats.task_file.coordination import Coordination
+from backend.formats.task_file.security import Security
+from backend.formats.task_file.server_optimizer import FedAvg, FedAvgM, Nesterov, name_of
+from backend.formats.task_file.task_file import TaskFile
+from backend.protocols.allreduce import LEAST_MASKED
+
+SCHEME = 'scheme = "decentralized"'
+# Keys of [coordination] that choose among clients: of a mesh everybody who is ready is in every round.
+CHOOSING = ("fraction_train", "min_train_clients", "over_selection")
+
+
+def meshed(file: TaskFile) -> Iterator[str]:
+    """Why the parts of a decentralized task do not go together, and what would."""
+    yield from _chosen(file.coordination)
+    if file.training.control_variates:
+        yield (
+            f"training.control_variates does not go with {SCHEME}: SCAFFOLD's variates are kept by a server "
+            "that sees every update. Take training.proximal_mu instead."
+        )
+    if file.security.masks:
+        yield from _masked(file)
+    if file.privacy is not None:
+        yield (
+            f"[privacy] does not go with {SCHEME}: its noise is counted for sums that a server makes. Leave "
+            'the table out, or take scheme = "federated".'
+        )
+    if file.security.max_update_norm != Security().max_update_norm:
+        yield (
+            f"security.max_update_norm does not go with {SCHEME}: no server looks at updates. Leave it out; "
+            'coordination.averaging.reducer = "trimmed_mean" bounds what one peer can do.'
+        )
+
+
+def _masked(file: TaskFile) -> Iterator[str]:
+    """What does not go with groups whose members mask what they send (decision 0032)."""
+    coordination, averages = file.coordination, file.coordination.averages
+    if file.security.aggregation != ("masked",):
+        yield (
+            f"security.aggregation names two ways. With {SCHEME} all members of a group mask, or none does: "
+            'say ["masked"] or ["open"].'
+        )
+    if file.security.masking is not None:
+        yield (
+            f"security.masking is for rounds that a server adds up. With {SCHEME} a group masks among its "
+            "members, 3 at least: leave the table out."
+        )
+    if averages.reducer != "mean":
+        yield (
+            f'coordination.averaging.reducer = "{averages.reducer}" looks at single values, which masks '
+            'hide. Take reducer = "mean", or security.aggregation = ["open"].'
+        )
+    if averages.exchange not in ("auto", "butterfly"):
+        yield (
+            f'coordination.averaging.exchange = "{averages.exchange}" does not go with '
+            'security.aggregation = ["masked"]: take "butterfly", in which one member adds a part up.'
+        )
+    if averages.precision is not None:
+        yield (
+            'coordination.averaging.precision does not go with security.aggregation = ["masked"]: a masked '
+            "value is a whole number of 32 bits. Leave it out."
+        )
+    for key, value in (
+        ("min_available_clients", coordination.min_available_clients),
+        ("quorum", coordination.quorum),
+        ("averaging.group_size", averages.group_size),
+    ):
+        if value < LEAST_MASKED:
+            yield (
+                f"coordination.{key} is {value}, but of fewer than {LEAST_MASKED} members who mask each "
+                f"could work out the other's update. Raise it to {LEAST_MASKED}."
+            )
+
+
+def _chosen(coordination: Coordination) -> Iterator[str]:
+    optimizer = coordination.server_optimizer
+    if not isinstance(optimizer, FedAvg | FedAvgM | Nesterov):
+        yield (
+            f'coordination.server_optimizer = "{name_of(optimizer)}" does not go with {SCHEME}: each peer '
+            "takes this step before the mean, which comes to the same only for fedavg, fedavgm and nesterov."
+        )
+    usual = {key: Coordination.__struct_defaults__[_place(key)] for key in CHOOSING}
+    for key, value in usual.items():
+        if getattr(coordination, key) != value:
+            yield (
+                f"coordination.{key} does not go with {SCHEME}: all peers that are ready are in every round. "
+                "Leave it out."
+            )
+
+
+def _place(key: str) -> int:
+    """Where the default of a key stands among those of all keys that have one."""
+    required = len(Coordination.__struct_fields__) - len(Coordination.__struct_defaults__)
+    return Coordination.__struct_fields__.index(key) - required

@@ -1,0 +1,58 @@
+"""What does not go with scheme = "volunteer", which has work units in the place of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.formats.task_file.coordination import Coordination
+from backend.formats.task_file.task_file import TaskFile
+
+SCHEME = 'scheme = "volunteer"'
+# Keys of [coordination] that are about rounds, and what is said of units instead.
+OF_ROUNDS = {
+    "fraction_train": "everybody who is there gets units",
+    "min_train_clients": "everybody who is there gets units",
+    "min_available_clients": "nobody waits for others",
+    "over_selection": "units.trust.replicas says how often a unit is done",
+    "quorum": "units.trust.replicas says how often a unit is done",
+    "deadline": "say units.lease",
+    "min_deadline": "say units.lease",
+    "adaptive_deadline": "leases always adapt to their clients",
+    "gather": "nobody waits for others",
+    "grace": "say units.lease",
+    "fraction_evaluate": "the server measures on its held-out shards",
+    "min_evaluate_clients": "the server measures on its held-out shards",
+    "evaluate_every": "say units.evaluate_every",
+    "server_optimizer": "say units.assimilation",
+}
+
+
+def volunteered(file: TaskFile) -> Iterator[str]:
+    """Why the parts of a task of work units do not go together, and what would."""
+    fields = Coordination.__struct_fields__
+    usual = dict(zip(reversed(fields), reversed(Coordination.__struct_defaults__), strict=False))
+    for key, instead in OF_ROUNDS.items():
+        if getattr(file.coordination, key) != usual[key]:
+            yield f"coordination.{key} does not go with {SCHEME}: {instead}. Leave it out."
+    if file.data.source != "shards":
+        yield (
+            f'data.source = "{file.data.source}" does not go with {SCHEME}: its units are rows of shards '
+            'that the server hands out. Take source = "shards", or scheme = "federated".'
+        )
+    if file.data.shards_per_client != 1:
+        yield f"data.shards_per_client does not go with {SCHEME}: a unit is of one shard. Leave it out."
+    if file.training.control_variates:
+        yield (
+            f"training.control_variates does not go with {SCHEME}: SCAFFOLD's variates are those of rounds. "
+            "Take training.proximal_mu instead."
+        )
+    if file.security.masks:
+        yield (
+            f'security.aggregation = ["masked"] does not go with {SCHEME}: each result is blended alone and '
+            'compared with others, so the server sees it. Take ["open"], or scheme = "federated".'
+        )
+    if file.privacy is not None:
+        yield (
+            f"[privacy] does not go with {SCHEME}: its noise is counted for sums of rounds. Leave the table "
+            'out, or take scheme = "federated".'
+        )

@@ -1,0 +1,73 @@
+"""The table [coordination.server_optimizer]: how the mean update becomes the next version.
+
+Names and defaults are those of the papers and of Flower; backend/numerics/server_optimizers.py says what
+each one computes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from backend.formats.task_file.types import Part, Positive, Share
+
+
+class FedAvg(Part, frozen=True, tag_field="name", tag="fedavg"):
+    """Averaging."""
+
+    learning_rate: Positive = 1.0
+
+
+class FedAvgM(Part, frozen=True, tag_field="name", tag="fedavgm"):
+    """Averaging with momentum."""
+
+    learning_rate: Positive = 1.0
+    momentum: Share = 0.9
+
+
+class FedAdagrad(Part, frozen=True, tag_field="name", tag="fedadagrad"):
+    """Adagrad on the server."""
+
+    eta: Positive = 0.1
+    tau: Positive = 1e-3
+
+
+class FedAdam(Part, frozen=True, tag_field="name", tag="fedadam"):
+    """Adam on the server."""
+
+    eta: Positive = 0.1
+    beta_1: Share = 0.9
+    beta_2: Share = 0.99
+    tau: Positive = 1e-3
+
+
+class FedYogi(Part, frozen=True, tag_field="name", tag="fedyogi"):
+    """Yogi on the server."""
+
+    eta: Positive = 0.01
+    beta_1: Share = 0.9
+    beta_2: Share = 0.99
+    tau: Positive = 1e-3
+
+
+class Nesterov(Part, frozen=True, tag_field="name", tag="nesterov"):
+    """Nesterov's momentum on the server, DiLoCo's outer optimizer."""
+
+    learning_rate: Positive = 0.7
+    momentum: Share = 0.9
+
+
+ServerOptimizerChoice = FedAvg | FedAvgM | FedAdagrad | FedAdam | FedYogi | Nesterov
+FEDAVG = FedAvg()
+
+
+def hyperparameters(choice: ServerOptimizerChoice) -> dict[str, Any]:
+    """The settings of a server optimizer by their names, without its own."""
+    settings: dict[str, Any] = msgspec.structs.asdict(choice)
+    return settings
+
+
+def name_of(choice: ServerOptimizerChoice) -> str:
+    """The name that the task file gives a server optimizer."""
+    return str(choice.__struct_config__.tag)
