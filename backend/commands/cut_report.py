@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from backend.datasets.sharding.cut import Cut
 from backend.numerics.preprocess.fitted import Text
-from backend.services.datasets.cut import Cut
 from backend.services.figures import size
 from backend.services.shards import ShardFile
 

@@ -14,13 +14,13 @@ from rich.console import Console
 
 from backend.commands.cut_report import as_json, print_cut
 from backend.commands.shard_url import describe, register_url, unfinished
+from backend.datasets.sharding.cut import Cut, Plan, cut
 from backend.errors import DataError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.task_file import Partition, TaskFile, read_task_file
 from backend.formats.task_file.reading.hints import explained
 from backend.formats.task_file.reading.reader import set_value
 from backend.numerics.preprocess.declared import Preprocess
-from backend.services.datasets.cut import Cut, Plan, cut
 
 KINDS = "a folder or zip of images or texts by class, a CSV, Parquet or Feather file, a text, or an .npz file"
 

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from backend.datasets.download import Wanted, fetch
+from backend.datasets.model_fit import check_fits
+from backend.datasets.readers.dataset import chunks, fit
+from backend.datasets.readers.source import Split, stop
 from backend.errors import DataError, MingaError, TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file.url_data import MOST_BYTES
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted, encode_fitted
-from backend.services.datasets.fits import check_fits
-from backend.services.datasets.opening import chunks, fit
-from backend.services.datasets.source import Split, stop
-from backend.services.fetching import Wanted, fetch
 from backend.services.shards import PREPROCESS
 from backend.stores.blobs import file_sha256
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from backend.commands.asking import server_at
 from backend.commands.task_folder import Folder, Told, findings, open_folder, packed
 from backend.commands.tokens import needed
+from backend.datasets.inspection.inspect_file import look
+from backend.datasets.inspection.model_input import Wanted, wanted_by
 from backend.errors import MingaError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.services.conversion import convert
 from backend.services.drafts.toml import to_toml
 from backend.services.inspection import inspect
-from backend.services.looking.look import look
-from backend.services.looking.wanted import Wanted, wanted_by
 from backend.services.takers import takers
 from backend.services.task import TASK_FILE
 from backend.services.traffic import traffic

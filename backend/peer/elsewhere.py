@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
+from backend.datasets.download import Wanted, fetch
 from backend.errors import DataError, MingaError
 from backend.formats.manifest import Hash
 from backend.formats.task_file.url_data import MOST_BYTES, check_address
@@ -24,7 +25,6 @@ from backend.peer.blobs import CACHE_BYTES
 from backend.peer.files import evict
 from backend.peer.own import Dealt, OwnData, read_all
 from backend.peer.progress import Reporter
-from backend.services.fetching import Wanted, fetch
 from backend.stores.blobs import file_sha256
 
 _TOLD_EVERY = 5.0

@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.datasets.model_fit import check_fits
+from backend.datasets.readers.dataset import chunks
+from backend.datasets.readers.source import Broken, Chunk, Split, stop
+from backend.datasets.sharding.class_counts import count_classes
 from backend.errors import DataError, PeerError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import VolunteerData
@@ -17,10 +21,6 @@ from backend.numerics.dealing import parse_part, part_rows
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.shards import Examples, load_examples
-from backend.services.datasets.counts import count_classes
-from backend.services.datasets.fits import check_fits
-from backend.services.datasets.opening import chunks
-from backend.services.datasets.source import Broken, Chunk, Split, stop
 
 
 @dataclass(frozen=True)

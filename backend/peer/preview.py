@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.datasets.sharding.class_counts import class_numbers, label_of
 from backend.numerics.preprocess.fitted import Table, Text
 from backend.peer.own import OwnData
-from backend.services.datasets.counts import class_numbers, label_of
 
 _EXAMPLES = 3
 _VALUES = 12

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from backend.datasets.model_fit import check_fits
 from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import Data, UrlData
@@ -13,7 +14,6 @@ from backend.numerics.dealing import Half, data_key, part_name, part_sizes
 from backend.numerics.preprocess.declared import DeclaredArrays, Preprocess
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec, parse_fitted
 from backend.numerics.preprocess.fitting import resolve
-from backend.services.datasets.fits import check_fits
 from backend.services.shards import ShardFile, Shards, store_shards
 from backend.stores.contracts import Blobs
 

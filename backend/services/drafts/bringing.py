@@ -8,12 +8,12 @@ import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from backend.datasets.inspection.jobs import unpack_into
 from backend.errors import NotWantedError, RefusedFileError, TooLongError
 from backend.services.drafts import tables
 from backend.services.drafts.drafts import MIB, Drafts
 from backend.services.drafts.kinds import HEAD_BYTES, check_head, suffix_of
 from backend.services.drafts.records import FILE_KINDS, Draft, FileKind, Stored
-from backend.services.looking.jobs import unpack_into
 from backend.stores.blobs import file_sha256
 from backend.stores.translate import translated
 

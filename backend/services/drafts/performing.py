@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from backend.datasets.inspection.jobs import cut_into, look_at, show_of
+from backend.datasets.inspection.model_input import Wanted, wanted_by
 from backend.errors import NotWantedError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
@@ -19,8 +21,6 @@ from backend.services.drafts.records import Draft, JobKind
 from backend.services.drafts.standing import MADE, TASK, holds
 from backend.services.drafts.toml import to_toml
 from backend.services.limited import Cancelled, Tell
-from backend.services.looking.jobs import cut_into, look_at, show_of
-from backend.services.looking.wanted import Wanted, wanted_by
 from backend.services.rehearsing import rehearse
 from backend.services.shards import INDEX, ShardIndex
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backend.datasets.inspection.findings import Findings
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.reading.reader import parse_task
 from backend.services.drafts.addressed import fixed_url
-from backend.services.looking.findings import Findings
 
 WHERE = "task.toml"
 MAX_BYTES, MAX_DEPTH = 1 << 18, 12

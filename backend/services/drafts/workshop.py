@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from backend.datasets.inspection.findings import Findings
 from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedError
 from backend.services.drafts import tables
 from backend.services.drafts.addressed import address_left, url_completed
@@ -18,7 +19,6 @@ from backend.services.drafts.drafts import Drafts
 from backend.services.drafts.performing import perform
 from backend.services.drafts.records import ONWARD, Draft, Job, JobKind, Line
 from backend.services.drafts.standing import fingerprint, holds
-from backend.services.looking.findings import Findings
 
 log = structlog.stdlib.get_logger("minga.drafts")
 

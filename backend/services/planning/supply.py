@@ -9,7 +9,7 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.services.shards import ShardIndex
 
-# What the cut makes of data (backend/services/datasets/cut.py): its largest and its fewest shards.
+# What the cut makes of data (backend/datasets/sharding/cut.py): its largest and its fewest shards.
 _SHARD_EXAMPLES, _SHARDS = 1000, 16
 _BYTES_PER_VALUE = 4
 # What a volunteer brings where nothing is known, as `minga simulate` has it.

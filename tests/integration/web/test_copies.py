@@ -134,8 +134,8 @@ def test_a_task_file_alone_becomes_a_draft(bob: Drafter) -> None:
     assert bring(bob, SOUND, "text/plain").status == 400
 
 
-# What is inside a zip is looked at by a process of its own: tests/unit/services/looking/test_parcel.py has
-# more.
+# What is inside a zip is looked at by a process of its own: tests/unit/datasets/inspection/test_draft_zip.py
+# has more.
 HOSTILE: list[tuple[str, Callable[[], bytes], str]] = [
     ("no zip", lambda: b"<html>", "no zip file"),
     ("a bomb", lambda: zip_bytes({"task.toml": SOUND, "data.csv": bytes(1 << 23)}), "200 times"),

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.datasets.inspection.findings import Findings
 from backend.errors import TaskFileError
 from backend.services.drafts.records import Draft, Job, Stored, Tried
 from backend.services.drafts.standing import checklist, fingerprint, holds, missing
 from backend.services.drafts.tables import begin, fixed, from_toml, parsed, proposed
 from backend.services.drafts.toml import to_toml
-from backend.services.looking.findings import Findings
 from backend.settings import assets_folder
 from tests.support.web.drafter import ABOUT
 

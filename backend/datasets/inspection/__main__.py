@@ -1,0 +1,108 @@
+"""`python -m backend.datasets.inspection JOB.json`: reads strangers' data, in a process that is shut in.
+
+The job says what to do (`jobs.Job`). Answers as the converter does: lines that begin with `doing: `, and JSON
+at last, `{"ok", "message", "code"}`. What was found or cut is in the job's folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+
+from backend.datasets.inspection.draft_zip import unpack
+from backend.datasets.inspection.inspect_file import look
+from backend.datasets.inspection.jobs import FINDINGS, SHARDS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
+from backend.datasets.inspection.preview import show
+from backend.datasets.sharding.cut import Plan, cut
+from backend.errors import DataError, MingaError
+from backend.formats.manifest import parse_manifest
+
+_TELL_EVERY = 2000
+
+
+def main() -> int:
+    """Does the job; the exit code."""
+    job = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job)
+    try:
+        message = _do(job)
+    except MingaError as error:
+        return _answer(False, str(error).replace(f"{job.data}", job.name), "bad-data")
+    except MemoryError:
+        return _answer(False, f"{job.name} needs more memory than one may use; bring fewer data.", "bad-data")
+    return _answer(True, message)
+
+
+def _do(job: Job) -> str:
+    match job:
+        case LookJob():
+            return _look(job)
+        case CutJob():
+            return _cut(job)
+        case ShowJob():
+            return _show(job)
+        case UnpackJob():
+            return f"{len(unpack(Path(job.data), Path(job.folder), job.most))} parts."
+
+
+def _look(job: LookJob) -> str:
+    _tell(f"Looking at {job.name}.")
+    folder = Path(job.folder)
+    findings = look(Path(job.data), job.wanted, folder)
+    (folder / FINDINGS).write_bytes(msgspec.json.encode(findings))
+    return f"{findings.examples:,} examples."
+
+
+def _show(job: ShowJob) -> str:
+    _tell("Preparing some examples.")
+    folder = Path(job.folder)
+    manifest = None if job.manifest is None else parse_manifest(Path(job.manifest).read_bytes())
+    made = show(Path(job.data), job.declared, job.holdout, folder, manifest)
+    made.broken = [one.replace(job.data, job.name) for one in made.broken]
+    (folder / SHOWN).write_bytes(msgspec.json.encode(made))
+    return "This is what becomes of some examples."
+
+
+def _cut(job: CutJob) -> str:
+    manifest = parse_manifest(Path(job.manifest).read_bytes())
+    folder = Path(job.folder) / SHARDS
+    folder.mkdir()
+    broken: list[str] = []
+
+    def note(error: DataError) -> None:
+        if job.strict:
+            raise DataError(
+                f"{error} Clients fetch this file and have to read all of it: repair it, or take it out."
+            )
+        broken.append(str(error))
+        if len(broken) <= job.most_told:
+            _tell(f"Left out: {str(error).replace(job.data, job.name)}")
+
+    told = 0
+
+    def progress(count: int) -> None:
+        nonlocal told
+        if count - told >= _TELL_EVERY:
+            told = count
+            _tell(f"{count:,} examples read.")
+
+    _tell(f"Cutting {job.name} into shards.")
+    done = cut(Path(job.data), Plan(job.declared, holdout=job.holdout), folder, manifest, note, progress)
+    train, held = (sum(one.examples for one in some) for some in (done.index.train, done.index.holdout))
+    left = f" {len(broken):,} broken ones were left out." * bool(broken)
+    return f"{train:,} examples to train on, {held:,} held out.{left}"
+
+
+def _tell(text: str) -> None:
+    print(f"doing: {' '.join(text.split())}", flush=True)
+
+
+def _answer(ok: bool, message: str, code: str | None = None) -> int:
+    print(json.dumps({"ok": ok, "message": message, "code": code}), flush=True)
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,121 @@
+"""Pictures in folders by class."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from backend.datasets.inspection.findings import MAX_PICTURES, Findings, Picture, shown
+from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.readers.files import Files, folder_of
+from backend.datasets.readers.images import decode_image
+from backend.errors import DataError
+from backend.numerics.preprocess.image import Pixels, orient
+
+# Sides that models usually take, in pixels.
+_SIDES = (28, 32, 48, 64, 96, 128)
+_THUMBNAIL = 96
+
+
+def look_at_pictures(files: Files, wanted: Wanted, folder: Path) -> Findings:
+    """Looks at some pictures of each class and writes small ones into `folder`. Raises DataError."""
+    counts = Counter(folder_of(name) for name in files.names)
+    loose = counts.pop("", 0)
+    notes = [f"{loose:,} pictures lie in no folder, so that their class is not known. Sort them in."]
+    notes = notes if loose else []
+    if len(counts) < 2:
+        raise DataError(
+            "The pictures are not sorted: put those of each class into a folder with its name, and zip the "
+            "folders."
+        )
+    classes = dict(sorted(counts.items()))
+    pictures: list[Picture] = []
+    for name in some_of_each(files, list(classes)):
+        try:
+            pictures.append(_picture(files, name, folder, len(pictures)))
+        except DataError as error:
+            notes.append(shown(f"{name}: {error}"))
+    if not pictures:
+        raise DataError(f"None of these pictures can be read. {notes[-1]}")
+    size, channels = _size(pictures, wanted)
+    notes += _balance(classes) + _fit(classes, wanted)
+    return Findings(
+        kind="image",
+        examples=sum(classes.values()),
+        classes={shown(name): count for name, count in classes.items()},
+        pictures=pictures,
+        notes=notes,
+        preprocess={
+            "kind": "image",
+            "size": size,
+            "channels": channels,
+            "classes": list(classes),
+            "encoding": wanted.encoding,
+            "scale": 1.0 if wanted.scales else 1 / 255,
+        },
+    )
+
+
+def some_of_each(files: Files, classes: list[str]) -> list[str]:
+    """A few files of each class, in turn, as many as are shown."""
+    by_class: dict[str, list[str]] = {name: [] for name in classes}
+    for name in files.names:
+        if (folder := folder_of(name)) in by_class and len(by_class[folder]) < MAX_PICTURES:
+            by_class[folder].append(name)
+    turns = [some[turn] for turn in range(MAX_PICTURES) for some in by_class.values() if turn < len(some)]
+    return turns[:MAX_PICTURES]
+
+
+def _picture(files: Files, name: str, folder: Path, number: int) -> Picture:
+    pixels, orientation = decode_image(files.read(name))
+    upright = np.ascontiguousarray(orient(pixels, orientation))
+    height, width = upright.shape[:2]
+    write_small(upright, folder / f"{number}.png")
+    return Picture(f"{number}.png", shown(folder_of(name)), width, height)
+
+
+def write_small(pixels: Pixels, path: Path, side: int = _THUMBNAIL) -> None:
+    """Writes [height, width, 1, 3 or 4] levels as PNG, at most `side` pixels long."""
+    from PIL import Image as Pillow
+
+    small = Pillow.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+    small.thumbnail((side, side))
+    content = io.BytesIO()
+    small.save(content, "PNG")
+    path.write_bytes(content.getvalue())
+
+
+def _size(pictures: list[Picture], wanted: Wanted) -> tuple[list[int], int]:
+    """[height, width] and channels: the model's, else the usual side below that of most pictures."""
+    shape = wanted.shape
+    if shape is not None and len(shape) == 3 and shape[2] in (1, 3):
+        return shape[:2], shape[2]
+    side = median(min(one.width, one.height) for one in pictures)
+    usual = max((one for one in _SIDES if one <= side), default=_SIDES[0])
+    return [usual, usual], 3
+
+
+def _balance(classes: dict[str, int]) -> list[str]:
+    most, least = max(classes, key=classes.__getitem__), min(classes, key=classes.__getitem__)
+    if classes[most] <= 3 * classes[least]:
+        return []
+    return [
+        shown(
+            f"'{most}' has {classes[most]:,} examples and '{least}' {classes[least]:,}: a model learns to "
+            "guess the frequent class. Bring more of the rare one, or weigh classes by class_weight."
+        )
+    ]
+
+
+def _fit(classes: dict[str, int], wanted: Wanted) -> list[str]:
+    shape, told = wanted.shape, wanted.classes
+    notes = []
+    if shape is not None and (len(shape) != 3 or shape[2] not in (1, 3)):
+        notes.append(f"The model takes {shape}, which is no picture: [height, width, 1 or 3] is.")
+    if told is not None and told < len(classes):
+        notes.append(f"The model tells {told} classes apart, and the folders are {len(classes)}.")
+    return notes

@@ -1,0 +1,222 @@
+"""Some examples before and after their preprocessing: the very numbers that the cut would store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from backend.datasets.inspection.findings import Kind, shown
+from backend.datasets.inspection.images import some_of_each, write_small
+from backend.datasets.inspection.preview_result import (
+    MAX_SHOWN,
+    MAX_TOKENS,
+    MAX_VALUES,
+    Cell,
+    Part,
+    Seen,
+    SeenColumn,
+    Shown,
+    Spread,
+    Token,
+)
+from backend.datasets.model_fit import check_fits
+from backend.datasets.readers.dataset import chunks, fit
+from backend.datasets.readers.files import folder_of, list_files
+from backend.datasets.readers.images import SUFFIXES, decode_image
+from backend.datasets.readers.rows import Rows, read_rows
+from backend.datasets.readers.source import Array, Broken, Split
+from backend.datasets.sharding.cut import Plan
+from backend.errors import DataError
+from backend.formats.manifest import Manifest
+from backend.numerics.preprocess.declared import Preprocess
+from backend.numerics.preprocess.fitted import (
+    Arrays,
+    CategoryColumn,
+    Column,
+    Fitted,
+    Image,
+    StoredSpec,
+    Table,
+    Text,
+)
+from backend.numerics.preprocess.image import image_values, orient
+from backend.numerics.preprocess.loading import load_values
+from backend.numerics.preprocess.table import column_values, label_value, needed_columns, trimmed
+
+_ROWS, _PICTURES = 6, 12
+_LARGEST_SIDE = 256
+_KINDS: dict[type[Fitted], Kind] = {Image: "image", Table: "table", Text: "text", Arrays: "array"}
+
+
+def show(path: Path, declared: Preprocess, holdout: float, folder: Path, manifest: Manifest | None) -> Shown:
+    """Fits `declared` to the data at `path` as a cut would, and shows what becomes of some examples.
+
+    Pictures go into `folder`. Raises DataError.
+    """
+    split = Plan(declared, holdout).split
+    fitted = fit(declared, path, split)
+    made = Shown(_KINDS[type(fitted)], _parts(fitted.inputs), _parts(fitted.labels))
+    match fitted:
+        case Image():
+            values = _pictures(made, fitted, path, folder)
+        case Table():
+            values = _rows(made, fitted, path)
+        case Text():
+            values = _tokens(made, fitted, path, split)
+        case Arrays():
+            values = _arrays(made, fitted, path, split, folder)
+    if values and fitted.inputs[0].dtype != "int32":
+        loaded = load_values(np.stack(values), *declared.loading)
+        made.spread = Spread(float(loaded.min()), float(loaded.mean()), float(loaded.max()))
+    if manifest is not None:
+        try:
+            check_fits(fitted, manifest)
+        except DataError as error:
+            made.misfit = str(error)[:1000]
+    return made
+
+
+def _parts(specs: Sequence[StoredSpec]) -> list[Part]:
+    return [Part(list(one.shape), one.dtype) for one in specs]
+
+
+def _pictures(made: Shown, fitted: Image, path: Path, folder: Path) -> list[Array]:
+    files = list_files(path).ending(*SUFFIXES)
+    values: list[Array] = []
+    for name in some_of_each(files, fitted.label.classes)[:_PICTURES]:
+        try:
+            rgba, orientation = decode_image(files.read(name))
+        except DataError as error:
+            made.broken.append(shown(f"{name}: {error}"))
+            continue
+        upright = np.ascontiguousarray(orient(rgba, orientation))
+        after = image_values(fitted, rgba, orientation)
+        before, into = f"{len(values)}.png", f"{len(values)}-in.png"
+        write_small(upright, folder / before)
+        write_small(after, folder / into, _LARGEST_SIDE)
+        height, width = upright.shape[:2]
+        made.pictures.append(Seen(before, into, shown(folder_of(name)), width, height))
+        values.append(after)
+    return values
+
+
+def _rows(made: Shown, fitted: Table, path: Path) -> list[Array]:
+    made.columns = [SeenColumn(shown(one.column), in_words(one), "input") for one in fitted.columns]
+    made.columns += [
+        SeenColumn(shown(name), "what the model learns to tell", "label") for name in fitted.label_columns
+    ]
+    names = tuple(needed_columns(fitted))
+    values: list[Array] = []
+    for number, row in read_rows(Rows(path, fitted.delimiter, fitted.decimal, tuple(fitted.missing), names)):
+        if len(made.rows) == _ROWS or number > 1000:
+            break
+        try:
+            cells = _cells(fitted, row)
+        except DataError as error:
+            if len(made.broken) < MAX_SHOWN:
+                made.broken.append(shown(f"row {number}, {error}"))
+            continue
+        made.rows.append(cells)
+        pairs = zip(fitted.columns, cells, strict=False)
+        first = [value for column, cell in pairs if column.input == 0 for value in cell.values]
+        values.append(np.array(first, np.float32))
+    # Cells are cut for showing; rows of many categories are then of unlike lengths.
+    return values if len({len(one) for one in values}) == 1 else []
+
+
+def _cells(fitted: Table, row: dict[str, str]) -> list[Cell]:
+    cells = [
+        _cell(fitted, row[one.column], column_values(fitted, one, row[one.column])) for one in fitted.columns
+    ]
+    for name, label in zip(fitted.label_columns, fitted.label, strict=True):
+        made = label_value(fitted, label, name, row[name])
+        cells.append(_cell(fitted, row[name], made.astype(float).reshape(-1).tolist()))
+    return cells
+
+
+def _cell(fitted: Table, raw: str, values: list[float]) -> Cell:
+    missing = trimmed(raw) in fitted.missing
+    return Cell(None if missing else shown(trimmed(raw)), values[:MAX_VALUES])
+
+
+def in_words(column: Column) -> str:
+    """What a column becomes, for people."""
+    if isinstance(column, CategoryColumn):
+        some = ", ".join(column.categories[:5]) + (", …" if len(column.categories) > 5 else "")
+        which = f"one of {len(column.categories)}: {some}"
+        return shown(f"{which}, as its number" if column.encoding == "index" else which)
+    scaled = "a number, scaled" if (column.subtract, column.divide) != (0.0, 1.0) else "a number"
+    return scaled if column.missing == "error" else f"{scaled}; {column.fill:.4g} where it is empty"
+
+
+def _tokens(made: Shown, fitted: Text, path: Path, split: Split) -> list[Array]:
+    first = next(iter(chunks(fitted, path, split, _note(made))), None)
+    if first is None:
+        return []
+    ids = first.x[0][0].reshape(-1)[:MAX_TOKENS].tolist()
+    vocabulary = _vocabulary(fitted)
+    made.tokens = [_token(fitted, vocabulary, number) for number in ids]
+    if fitted.label is None:
+        following = _token(fitted, vocabulary, int(first.y[0][0].reshape(-1)[len(ids) - 1]))
+        made.label = following.text
+    else:
+        label = first.y[0][0].reshape(-1)
+        at = int(label.argmax()) if fitted.label.encoding == "one-hot" else int(label[0])
+        made.label = shown(fitted.label.classes[at])
+    return []
+
+
+def _vocabulary(fitted: Text) -> list[str]:
+    """The text of each token from `fitted.first` on."""
+    if fitted.tokenizer in ("characters", "words"):
+        return list(fitted.tokens)
+    known = [bytes([one]) for one in range(256)]
+    for left, right in fitted.merges:
+        known.append(known[left] + known[right])
+    return [one.decode("utf-8", "replace") for one in known]
+
+
+def _token(fitted: Text, vocabulary: list[str], number: int) -> Token:
+    at = number - fitted.first
+    known = 0 <= at < len(vocabulary)
+    padding = fitted.label is not None and number == 0
+    return Token(shown(vocabulary[at]) if known else "", number, not known and not padding)
+
+
+def _arrays(made: Shown, fitted: Arrays, path: Path, split: Split, folder: Path) -> list[Array]:
+    first = next(iter(chunks(fitted, path, split, _note(made))), None)
+    if first is None:
+        return []
+    examples = list(islice(first.x[0], _PICTURES))
+    labels = first.y[0] if first.y else None
+    for number, one in enumerate(examples):
+        if (pixels := _as_picture(one)) is None:
+            break
+        name = f"{number}-in.png"
+        write_small(pixels, folder / name, _LARGEST_SIDE)
+        label = "" if labels is None or labels[number].size > 1 else f"{labels[number].reshape(-1)[0]:g}"
+        made.pictures.append(Seen(None, name, label, pixels.shape[1], pixels.shape[0]))
+    return examples
+
+
+def _as_picture(values: Array) -> Array | None:
+    """[height, width, 1 or 3] as levels, the lowest value black; None for what is no picture."""
+    if values.ndim == 2:
+        values = values[..., None]
+    if values.ndim != 3 or values.shape[2] not in (1, 3) or not all(2 <= n <= 1024 for n in values.shape[:2]):
+        return None
+    if values.dtype == np.uint8:
+        return values
+    least, most = float(values.min()), float(values.max())
+    return ((values - least) * (255.0 / (most - least or 1.0))).astype(np.uint8)
+
+
+def _note(made: Shown) -> Broken:
+    def note(error: DataError) -> None:
+        if len(made.broken) < MAX_SHOWN:
+            made.broken.append(shown(str(error)))
+
+    return note

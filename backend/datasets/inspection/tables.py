@@ -1,0 +1,257 @@
+"""Rows of CSV, Parquet and Arrow files: what each column holds, and which is to be predicted."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_ROWS, Column, Findings, shown
+from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.readers.rows import COLUMNAR, Rows, read_rows
+from backend.errors import DataError
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None", "?")
+# Names that people give to what is to be predicted.
+_TARGETS = ("label", "class", "target", "y", "outcome", "answer", "survived", "species", "diagnosis")
+# More different values than that are no categories; and a number of few values is a class.
+_MOST_CATEGORIES, _FEW_NUMBERS = 50, 10
+_COUNTED = 1000
+_SAMPLE_BYTES = 1 << 16
+_LONG_TEXT = 30
+
+
+@dataclass
+class _Seen:
+    """What was seen of one column so far."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    missing: int = 0
+    present: int = 0
+    numbers: int = 0
+    whole: bool = True
+    total: float = 0.0
+    least: float = float("inf")
+    most: float = float("-inf")
+    characters: int = 0
+    crowded: bool = False
+
+    def add(self, cell: str, decimal: str) -> None:
+        """One more cell."""
+        text = cell.strip(" \t")
+        if text in MISSING:
+            self.missing += 1
+            return
+        self.present += 1
+        self.characters += len(text)
+        if text in self.values or len(self.values) < _COUNTED:
+            self.values[text] += 1
+        else:
+            self.crowded = True
+        number = _number(text, decimal)
+        if number is not None:
+            self.numbers += 1
+            self.total += number
+            self.whole = self.whole and number == int(number)
+            self.least, self.most = min(self.least, number), max(self.most, number)
+
+    def column(self, name: str) -> Column:
+        """In the form for the owner."""
+        numeric = self.present > 0 and self.numbers == self.present
+        different = len(self.values) + self.crowded
+        column = Column(shown(name), self._kind(numeric, different), self.missing, different)
+        if numeric:
+            column.least, column.most = self.least, self.most
+            column.mean = self.total / self.numbers
+        if not self.crowded:
+            column.values = {shown(value): count for value, count in self.values.most_common(20)}
+        return column
+
+    def _kind(self, numeric: bool, different: int) -> Any:
+        unlike = self.present > 20 and different >= 0.95 * min(self.present, _COUNTED)
+        if unlike and (not numeric or self._counts()):
+            long = self.characters / self.present > _LONG_TEXT
+            return "text" if long and not numeric else "id"
+        if numeric:
+            return "number"
+        if different <= _MOST_CATEGORIES and not self.crowded:
+            return "category"
+        return "text"
+
+    def _counts(self) -> bool:
+        """Whether the numbers are those of the rows, as an index is."""
+        return self.whole and self.most - self.least == self.present - 1
+
+
+def look_at_table(path: Path, wanted: Wanted) -> Findings:
+    """Reads the whole table once. Raises DataError that names file and row."""
+    delimiter, decimal = (",", ".") if path.suffix.lower() in COLUMNAR else _dialect(path)
+    names = _names(path, delimiter)
+    seen = {name: _Seen() for name in names}
+    rows, first = Rows(path, delimiter, decimal, MISSING, tuple(names)), []
+    count = 0
+    for count, row in read_rows(rows):
+        if count <= MAX_ROWS:
+            first.append([shown(row[name]) for name in names])
+        for name, cell in row.items():
+            seen[name].add(cell, decimal)
+    if not count:
+        raise DataError("The table has no row of examples: its first row names the columns, they follow.")
+    columns = {name: one.column(name) for name, one in seen.items()}
+    target = _target(columns)
+    texts = [name for name, one in columns.items() if one.kind == "text"]
+    if texts and target is not None and not _usable(columns, target):
+        return _texts(count, columns, first, (texts[0], target), delimiter, wanted)
+    return _table(count, columns, first, target, delimiter, decimal, wanted)
+
+
+def _table(
+    count: int,
+    columns: dict[str, Column],
+    rows: list[list[str]],
+    target: str | None,
+    delimiter: str,
+    decimal: str,
+    wanted: Wanted,
+) -> Findings:
+    usable = _usable(columns, target)
+    left = [name for name in columns if name not in usable and name != target]
+    if not usable:
+        raise DataError("The table has no column of numbers or categories to learn from; check it.")
+    notes = []
+    if left:
+        notes.append(shown(f"Left out, because they name rows or are free text: {', '.join(left)}."))
+    gaps = [name for name in usable if columns[name].missing]
+    if gaps:
+        notes.append(shown(f"Missing values become the mean, or no category: {', '.join(gaps)}."))
+    label, classes = _label(columns[target], target, wanted) if target is not None else (None, {})
+    if label is None:
+        notes.append("No column looks like what is to be predicted: choose one as the label.")
+    else:
+        notes.append(shown(f"'{target}' is taken as what is to be predicted; change it if it is not."))
+    preprocess = {
+        "kind": "table",
+        "columns": [_input(columns[name], name) for name in usable],
+        "labels": [label] if label else [],
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "missing": list(MISSING),
+    }
+    notes += _width(usable, columns, wanted)
+    return Findings("table", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes)
+
+
+def _texts(
+    count: int,
+    columns: dict[str, Column],
+    rows: list[list[str]],
+    chosen: tuple[str, str],
+    delimiter: str,
+    wanted: Wanted,
+) -> Findings:
+    text, target = chosen
+    preprocess = {
+        "kind": "text",
+        "tokenizer": "bytes",
+        "length": wanted.shape[0] if wanted.shape and len(wanted.shape) == 1 else 256,
+        "labels": "column",
+        "text_column": text,
+        "label_column": target,
+        "delimiter": delimiter,
+        "classes": sorted(columns[target].values),
+        "encoding": wanted.encoding,
+    }
+    notes = [shown(f"'{text}' is taken as the text and '{target}' as its class.")]
+    classes = dict(columns[target].values)
+    return Findings("text", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes)
+
+
+def _input(column: Column, name: str) -> dict[str, Any]:
+    if column.kind == "number":
+        filled = {"missing": "mean"} if column.missing else {}
+        return {"name": name, "kind": "number", "scaling": "standard", **filled}
+    return {"name": name, "kind": "category", "missing": "none", "unknown": "none"}
+
+
+def _label(column: Column, name: str, wanted: Wanted) -> tuple[dict[str, Any], dict[str, int]]:
+    """The declared label, and how many examples each class has."""
+    if column.kind == "number" and column.different > _FEW_NUMBERS:
+        return {"name": name, "kind": "number"}, {}
+    classes = dict(sorted(column.values.items()))
+    encoding = wanted.encoding if wanted.labels else ("number" if len(classes) == 2 else "index")
+    return {"name": name, "kind": "class", "classes": list(classes), "encoding": encoding}, classes
+
+
+def _usable(columns: dict[str, Column], target: str | None) -> list[str]:
+    return [
+        name
+        for name, one in columns.items()
+        if name != target and (one.kind == "number" or (one.kind == "category" and one.different > 1))
+    ]
+
+
+def _target(columns: dict[str, Column]) -> str | None:
+    """The column of a telling name, else the last one that is a class or a number."""
+    fit = [name for name, one in columns.items() if one.kind in ("category", "number") and not one.missing]
+    by_name = {name.strip().lower(): name for name in fit}
+    named = next((by_name[name] for name in _TARGETS if name in by_name), None)
+    return named or (fit[-1] if fit and fit[-1] == list(columns)[-1] else None)
+
+
+def _width(usable: list[str], columns: dict[str, Column], wanted: Wanted) -> list[str]:
+    """A sentence where the model takes another number of values than the columns make."""
+    made = sum(1 if columns[name].kind == "number" else columns[name].different for name in usable)
+    if wanted.shape is None or wanted.shape == [made]:
+        return []
+    return [f"These columns make {made} values for an example, and the model takes {wanted.shape}."]
+
+
+def _names(path: Path, delimiter: str) -> list[str]:
+    """The columns that can be told apart. Raises DataError."""
+    if path.suffix.lower() in COLUMNAR:
+        import pyarrow
+        import pyarrow.dataset
+
+        kind = "parquet" if path.suffix.lower() == ".parquet" else "feather"
+        try:
+            names = list(pyarrow.dataset.dataset(path, format=kind).schema.names)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataError(f"The file cannot be read ({error}); write it again.") from error
+    else:
+        names = [name.strip(" \t").removeprefix("\ufeff") for name in next(_csv(path, delimiter), [])]
+    if not 1 <= len(names) <= MAX_COLUMNS:
+        raise DataError(f"The table has {len(names)} columns; 1 to {MAX_COLUMNS} can be used.")
+    if len(set(names)) < len(names) or not all(names):
+        raise DataError("Two columns have one name, or one has none; name each in the first row.")
+    return names
+
+
+def _csv(path: Path, delimiter: str) -> Iterator[list[str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            yield from islice(csv.reader(lines, delimiter=delimiter, strict=True), 1)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DataError(f"The table is no CSV in UTF-8 ({error}); save the table again.") from error
+
+
+def _dialect(path: Path) -> tuple[str, str]:
+    """Delimiter and decimal point, from the first rows."""
+    with path.open("rb") as file:
+        text = file.read(_SAMPLE_BYTES).decode("utf-8", "replace")
+    first = text.partition("\n")[0]
+    delimiter = max((",", ";", "\t", "|"), key=first.count)
+    if delimiter == "," or "." in text.partition("\n")[2]:
+        return delimiter, "."
+    return delimiter, "," if "," in text.partition("\n")[2] else "."
+
+
+def _number(text: str, decimal: str) -> float | None:
+    try:
+        value = float(text.replace(decimal, ".") if decimal != "." else text)
+    except ValueError:
+        return None
+    return value if value - value == 0.0 else None

@@ -1,0 +1,83 @@
+"""Plain texts, and texts in folders by class."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from backend.datasets.inspection.findings import MAX_TEXTS, SHOWN_CHARACTERS, Findings, Snippet, shown
+from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.readers.files import Files, folder_of
+from backend.errors import DataError
+from backend.numerics.preprocess.text import decode_text
+
+# Windows of so many characters, and classes from the first so many bytes, where the model does not say.
+_WINDOW, _CLASS_BYTES = 64, 256
+
+
+def look_at_texts(files: Files, wanted: Wanted) -> Findings:
+    """Reads the texts once. Raises DataError that names the file."""
+    folders = Counter(folder_of(name) for name in files.names)
+    if len(folders) > 1 and "" not in folders:
+        return _by_class(files, dict(sorted(folders.items())), wanted)
+    return _plain(files, wanted)
+
+
+def _by_class(files: Files, classes: dict[str, int], wanted: Wanted) -> Findings:
+    texts = [Snippet(shown(folder_of(name)), _beginning(files, name)) for name in _some(files)]
+    preprocess = {
+        "kind": "text",
+        "tokenizer": "bytes",
+        "length": _length(wanted, _CLASS_BYTES),
+        "labels": "folders",
+        "classes": list(classes),
+        "encoding": wanted.encoding,
+    }
+    notes = ["Each folder is a class, and each file in it one text."]
+    found = {shown(name): count for name, count in classes.items()}
+    return Findings("text", len(files.names), found, texts=texts, preprocess=preprocess, notes=notes)
+
+
+def _plain(files: Files, wanted: Wanted) -> Findings:
+    characters: Counter[str] = Counter()
+    for name in files.names:
+        characters.update(_read(files, name))
+    length, total = _length(wanted, _WINDOW), characters.total()
+    if total <= length:
+        raise DataError(
+            f"The text has {total} characters, fewer than one window of {length}; bring a longer one."
+        )
+    told = wanted.classes
+    preprocess: dict[str, object] = {"kind": "text", "length": length, "unknown": "drop"}
+    notes = [f"The model learns to continue the text, in windows of {length} characters."]
+    if told == 256:
+        preprocess = {"kind": "text", "length": length, "tokenizer": "bytes"}
+    elif told is not None and told < len(characters):
+        preprocess |= {"tokenizer": "characters", "vocabulary": told}
+        notes.append(
+            f"The text has {len(characters)} different characters; the {told} most frequent are kept."
+        )
+    else:
+        preprocess |= {"tokenizer": "characters", "tokens": sorted(characters)}
+        notes.append(f"The text has {len(characters)} different characters.")
+    texts = [Snippet("", _beginning(files, name)) for name in _some(files)]
+    return Findings("text", total // length, texts=texts, preprocess=preprocess, notes=notes)
+
+
+def _length(wanted: Wanted, usual: int) -> int:
+    return wanted.shape[0] if wanted.shape and len(wanted.shape) == 1 else usual
+
+
+def _some(files: Files) -> list[str]:
+    step = max(1, len(files.names) // MAX_TEXTS)
+    return list(files.names[::step])[:MAX_TEXTS]
+
+
+def _beginning(files: Files, name: str) -> str:
+    return shown(_read(files, name)[: 2 * SHOWN_CHARACTERS])
+
+
+def _read(files: Files, name: str) -> str:
+    try:
+        return decode_text(files.read(name))
+    except DataError as error:
+        raise DataError(f"{shown(name) or 'The text'}: {error}") from error

@@ -1,0 +1,71 @@
+"""Arrays of NumPy's .npz files; no array is in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from backend.datasets.readers.npz import Rows, open_npz
+from backend.datasets.readers.source import Array, Chunk, Split
+from backend.errors import DataError
+from backend.numerics.preprocess.declared import DeclaredArrays
+from backend.numerics.preprocess.fitted import Arrays, Dtype, StoredSpec
+
+_AT_ONCE = 1024
+_INT32 = np.iinfo(np.int32)
+_STORED: dict[str, Dtype] = {"b": "uint8", "i": "int32", "u": "int32", "f": "float32"}
+
+
+def fit_arrays(declared: DeclaredArrays, path: Path) -> Arrays:
+    """Shapes and dtypes are those of the file. Raises DataError."""
+    with open_npz(path, (*declared.x, *declared.y)) as arrays:
+        _length(path, arrays)
+        specs = [StoredSpec(list(one.shape[1:]), _dtype(one)) for one in arrays]
+    count = len(declared.x)
+    return Arrays(inputs=specs[:count], labels=specs[count:], x=list(declared.x), y=list(declared.y))
+
+
+def array_chunks(fitted: Arrays, path: Path, split: Split) -> Iterator[Chunk]:
+    """The rows of the arrays. Raises DataError."""
+    count, specs = len(fitted.x), (*fitted.inputs, *fitted.labels)
+    with open_npz(path, (*fitted.x, *fitted.y)) as arrays:
+        for one, spec in zip(arrays, specs, strict=True):
+            if list(one.shape[1:]) != spec.shape:
+                raise DataError(
+                    f"{one.name} has examples of {list(one.shape[1:])}, not {spec.shape}; reshape it."
+                )
+        held = split.held(_length(path, arrays))
+        for start in range(0, len(held), _AT_ONCE):
+            rows = [_stored(one.name, one.take(_AT_ONCE)) for one in arrays]
+            yield Chunk(rows[:count], rows[count:], held[start : start + _AT_ONCE])
+
+
+def _length(path: Path, arrays: Sequence[Rows]) -> int:
+    lengths = {one.name: one.shape[0] for one in arrays}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        told = ", ".join(f"{name.removeprefix(f'{path}: ')} {length}" for name, length in lengths.items())
+        raise DataError(
+            f"{path}: all arrays have to hold equally many examples, at least one; they hold {told}."
+        )
+    return next(iter(lengths.values()))
+
+
+def _dtype(array: Rows) -> Dtype:
+    return "uint8" if array.dtype == np.uint8 else _STORED[array.dtype.kind]
+
+
+def _stored(name: str, array: Array) -> Array:
+    """The rows as uint8, int32 or float32. Raises DataError."""
+    if array.dtype.kind == "b" or array.dtype == np.uint8:
+        return array.astype(np.uint8, copy=False)
+    if array.dtype.kind in "iu":
+        if array.size and (array.min() < _INT32.min or array.max() > _INT32.max):
+            raise DataError(f"{name} has whole numbers beyond int32; scale them down.")
+        return array.astype(np.int32, copy=False)
+    with np.errstate(over="ignore"):
+        values = array.astype(np.float32, copy=False)
+    if not np.isfinite(values).all():
+        raise DataError(f"{name} has values that are no finite float32; fill them in first.")
+    return values

@@ -1,0 +1,87 @@
+"""Images in folders by class."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.datasets.readers.files import Files, folder_of, list_files
+from backend.datasets.readers.source import Array, Broken, Chunk, Split
+from backend.errors import DataError
+from backend.numerics.preprocess.declared import DeclaredImage
+from backend.numerics.preprocess.fitted import Image
+from backend.numerics.preprocess.fitting import fit_image
+from backend.numerics.preprocess.image import Pixels, image_values
+from backend.numerics.preprocess.labels import class_value
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
+MAX_PIXELS = 64_000_000
+_ORIENTATION = 0x0112
+_AT_ONCE = 64
+# Decoding lets other threads run; more than a few of them only cost memory.
+_THREADS = 4
+
+
+def fit_images(declared: DeclaredImage, path: Path) -> Image:
+    """Classes are the names of the folders. Raises DataError."""
+    names = list_files(path).ending(*SUFFIXES).names
+    return fit_image(declared, {folder_of(name) for name in names} - {""})
+
+
+def image_chunks(fitted: Image, path: Path, split: Split, broken: Broken) -> Iterator[Chunk]:
+    """One example for each file. Raises DataError."""
+    files = list_files(path).ending(*SUFFIXES)
+    held = split.held(len(files.names))
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for start in range(0, len(held), _AT_ONCE):
+            some = files.names[start : start + _AT_ONCE]
+            x, y, out = [], [], []
+            for i, made in enumerate(threads.map(lambda name: _example(fitted, files, name), some)):
+                if isinstance(made, DataError):
+                    broken(made)
+                    continue
+                x.append(made[0])
+                y.append(made[1])
+                out.append(held[start + i])
+            if out:
+                yield Chunk([np.stack(x)], [np.stack(y)], np.array(out))
+
+
+def _example(fitted: Image, files: Files, name: str) -> tuple[Pixels, Array] | DataError:
+    try:
+        label = class_value(fitted.label, folder_of(name))
+        rgba, orientation = decode_image(files.read(name))
+    except DataError as error:
+        return DataError(f"{files.where(name)}: {error}")
+    return image_values(fitted, rgba, orientation), label
+
+
+def decode_image(content: bytes) -> tuple[Pixels, int]:
+    """Pixels [h, w, 4], red, green, blue, alpha, and the orientation of EXIF. Raises DataError."""
+    try:
+        from PIL import Image as Pillow
+    except ImportError as error:
+        raise DataError("images need Pillow: run `pip install 'minga[data]'` and try again.") from error
+    try:
+        with Pillow.open(io.BytesIO(content), formats=FORMATS) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise DataError(f"the image has over {MAX_PIXELS:,} pixels; make it smaller.")
+            orientation = image.getexif().get(_ORIENTATION, 1)
+            deep = image.mode.startswith("I")
+            rgba = _eight_bits(np.asarray(image)) if deep else np.asarray(image.convert("RGBA"))
+    except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
+        raise DataError(f"the image cannot be read ({error}); save it again as PNG or JPEG.") from error
+    return rgba, orientation if orientation in range(1, 9) else 1
+
+
+def _eight_bits(gray: NDArray[Any]) -> Pixels:
+    """16 bits of gray [h, w] as [h, w, 4]."""
+    levels = (gray.astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8)
+    return np.dstack([levels, levels, levels, np.full_like(levels, 255)])

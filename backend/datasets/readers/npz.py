@@ -1,0 +1,104 @@
+"""The arrays of one of NumPy's .npz files, read a few rows at a time."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from backend.datasets.readers.source import Array
+from backend.errors import DataError
+
+# Its functions have no types.
+_npy: Any = np.lib.format
+# An array that lies column by column has to be in memory as a whole before there is a row of it.
+_MAX_COLUMNS_FIRST = 1 << 30
+
+
+@dataclass
+class Rows:
+    """An array of a file, `name` and where it is for people. Its rows are read once, from the first on."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    _file: IO[bytes]
+    _whole: Array | None = None
+    _done: int = 0
+
+    def take(self, count: int) -> Array:
+        """The next `count` rows, fewer at the end. Raises DataError when the file ends before."""
+        count = min(count, self.shape[0] - self._done)
+        start, self._done = self._done, self._done + count
+        if self._whole is not None:
+            return self._whole[start : start + count]
+        return self._read((count, *self.shape[1:]))
+
+    def load(self) -> None:
+        """Reads an array whole that lies column by column."""
+        self._done = self.shape[0]
+        self._whole = self._read(self.shape[::-1]).T
+        self._done = 0
+
+    def _read(self, shape: tuple[int, ...]) -> Array:
+        size = self.dtype.itemsize * math.prod(shape)
+        content = self._file.read(size)
+        if len(content) != size:
+            raise DataError(f"{self.name} ends early; write the file again.")
+        if self._done == self.shape[0] and self._file.read(1):
+            raise DataError(f"{self.name} goes on after its end; write the file again.")
+        return np.frombuffer(content, self.dtype).reshape(shape)
+
+
+@contextmanager
+def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[Rows]]:
+    """The named arrays. Raises DataError when the file has none of the name, or is none of plain numbers."""
+    if not path.is_file():
+        raise DataError(f"There is no file {path}; check the path.")
+    try:
+        with ExitStack() as stack:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            there = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            absent = [name for name in names if name not in there]
+            if absent:
+                raise DataError(
+                    f"{path} has no array '{absent[0]}'; it has {', '.join(there)}. "
+                    "Name the arrays by `x` and `y` of [data.preprocess]."
+                )
+            members = [archive.getinfo(f"{name}.npy") for name in names]
+            yield [
+                _opened(stack.enter_context(archive.open(member)), f"{path}: '{name}'", member.file_size)
+                for name, member in zip(names, members, strict=True)
+            ]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        raise DataError(f"{path} is no .npz file of plain numbers ({error}).") from error
+
+
+def _opened(file: IO[bytes], name: str, size: int) -> Rows:
+    version = _npy.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise DataError(f"{name} has names for its values; save plain numbers.")
+    read = _npy.read_array_header_1_0 if version == (1, 0) else _npy.read_array_header_2_0
+    shape, columns_first, dtype = read(file)
+    if dtype.kind not in "biuf":
+        raise DataError(f"{name} holds {dtype}, no numbers.")
+    if not shape:
+        raise DataError(f"{name} is a single number; the first axis has to count examples.")
+    if dtype.itemsize * math.prod(shape) > size:
+        raise DataError(f"{name} ends early; write the file again.")
+    rows = Rows(name, shape, dtype, file)
+    if columns_first and len(shape) > 1:
+        if size > _MAX_COLUMNS_FIRST:
+            raise DataError(
+                f"{name} lies column by column and has over {_MAX_COLUMNS_FIRST >> 30} GiB; "
+                "save numpy.ascontiguousarray of it."
+            )
+        rows.load()
+    return rows

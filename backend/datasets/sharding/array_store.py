@@ -1,0 +1,57 @@
+"""Stored arrays on disk while a data set is cut, so that memory never holds more than a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.datasets.readers.source import Array, Chunk
+from backend.errors import DataError
+from backend.numerics.preprocess.fitted import Fitted, StoredSpec
+
+
+@dataclass(frozen=True)
+class Stored:
+    """All examples of a data set: `x` and `y` [n, ...] each, and whether each is held out [n]."""
+
+    x: list[Array]
+    y: list[Array]
+    held: NDArray[np.bool_]
+
+
+def store(chunks: Iterable[Chunk], fitted: Fitted, folder: Path, name: str) -> Stored:
+    """Writes chunks into files of `folder` that start with `name`, and gives them back as arrays on disk.
+
+    Raises DataError when there is no example, or the disk is full.
+    """
+    specs = [*fitted.inputs, *fitted.labels]
+    paths = [folder / f"{name}-{number}" for number in range(len(specs))]
+    held: list[NDArray[np.bool_]] = []
+    try:
+        files = [path.open("wb") for path in paths]
+        try:
+            for chunk in chunks:
+                for file, values, spec in zip(files, (*chunk.x, *chunk.y), specs, strict=True):
+                    file.write(np.ascontiguousarray(values, spec.dtype).tobytes())
+                held.append(chunk.held)
+        finally:
+            for file in files:
+                file.close()
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror}.") from error
+    if not sum(map(len, held)):
+        raise DataError("There is no example left; see what is said about the files above.")
+    mask = np.concatenate(held)
+    arrays = [_opened(path, spec, len(mask)) for path, spec in zip(paths, specs, strict=True)]
+    count = len(fitted.inputs)
+    return Stored(arrays[:count], arrays[count:], mask)
+
+
+def _opened(path: Path, spec: StoredSpec, n: int) -> Array:
+    if 0 in spec.shape:
+        return np.zeros((n, *spec.shape), spec.dtype)
+    return np.memmap(path, spec.dtype, "r", shape=(n, *spec.shape))

@@ -1,0 +1,152 @@
+"""A data set cut into shards: read once, dealt out, and written into a new folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.datasets.model_fit import check_fits
+from backend.datasets.readers.dataset import chunks, fit
+from backend.datasets.readers.source import NOTHING_HELD, Broken, Chunk, Split
+from backend.datasets.sharding.array_store import Stored, store
+from backend.datasets.sharding.class_counts import class_numbers, count_classes
+from backend.datasets.sharding.shard_writer import write_index, write_shard
+from backend.errors import DataError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import Partition
+from backend.numerics.partition import dirichlet, iid
+from backend.numerics.preprocess.declared import Preprocess
+from backend.numerics.preprocess.fitted import Fitted
+from backend.services.shards import ShardIndex
+
+# A shard is one download: small enough for a phone, large enough that round trips do not matter.
+_SHARD_BYTES = 1 << 20
+_SHARD_EXAMPLES = 1000
+# As many shards as a small cohort can share out, where the data are few.
+_SHARDS = 16
+
+Numbers = NDArray[np.int64]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a data set is cut: `holdout` is a share, or all of `test`; `shard_examples` None chooses."""
+
+    declared: Preprocess
+    holdout: float = 0.1
+    test: Path | None = None
+    seed: int = 0
+    shard_examples: int | None = None
+    partition: Partition | None = None
+
+    @property
+    def split(self) -> Split:
+        """What is held out: the same in every pass over the data."""
+        if self.test is not None:
+            return NOTHING_HELD
+        return Split(self.holdout, lambda n: _random(self.seed).permutation(n))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What was cut: examples by class (empty where there are no classes), and the index that was written."""
+
+    fitted: Fitted
+    index: ShardIndex
+    train_classes: dict[str, int]
+    holdout_classes: dict[str, int]
+    part_classes: list[dict[str, int]]
+
+
+def cut(
+    data: Path, plan: Plan, folder: Path, manifest: Manifest | None, broken: Broken, progress: Progress
+) -> Cut:
+    """Cuts the data at `data` into shards in the empty folder `folder`, to fit `manifest` if it is known.
+
+    `broken` hears of files and rows that cannot be used, `progress` the number of examples read so far.
+    Raises DataError.
+    """
+    fitted = fit(plan.declared, data, plan.split)
+    if manifest is not None:
+        check_fits(fitted, manifest)
+    with tempfile.TemporaryDirectory(prefix=".arrays-", dir=folder.parent) as work:
+        read = _counted(chunks(fitted, data, plan.split, broken), progress)
+        stored = store(read, fitted, Path(work), "train")
+        parts = _parts(plan, fitted, stored)
+        size = plan.shard_examples or _shard_examples(stored)
+        train = [
+            write_shard(folder, fitted, stored, numbers, manifest, part if plan.partition else None)
+            for part, members in enumerate(parts)
+            for numbers in _pieces(members, size)
+        ]
+        held, numbers = stored, np.flatnonzero(stored.held)
+        if plan.test is not None:
+            read = _counted(chunks(fitted, plan.test, NOTHING_HELD, broken), progress)
+            held = store(read, fitted, Path(work), "test")
+            numbers = np.arange(len(held.held))
+        holdout = [write_shard(folder, fitted, held, some, manifest, None) for some in _pieces(numbers, size)]
+        counted = [_count(fitted, stored, part) for part in parts]
+        return Cut(
+            fitted,
+            write_index(folder, fitted, train, holdout),
+            _count(fitted, stored, np.concatenate(parts)),
+            _count(fitted, held, numbers),
+            counted if plan.partition else [],
+        )
+
+
+def _count(fitted: Fitted, stored: Stored, numbers: Numbers) -> dict[str, int]:
+    return count_classes(fitted, [one[numbers] for one in stored.y])
+
+
+def _random(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def _counted(some: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
+    done = 0
+    for chunk in some:
+        done += len(chunk.held)
+        progress(done)
+        yield chunk
+
+
+def _parts(plan: Plan, fitted: Fitted, stored: Stored) -> list[Numbers]:
+    """Shuffled numbers of the training examples of each client; one part where nothing is dealt out."""
+    train = np.flatnonzero(~stored.held)
+    if not len(train):
+        raise DataError("There is no example to train on; lower holdout or add data.")
+    # Not the numbers that the held-out part was drawn with.
+    random = _random(plan.seed + 1)
+    partition = plan.partition
+    if partition is None:
+        return [random.permutation(train)]
+    if len(train) < partition.clients:
+        raise DataError(f"{len(train)} examples cannot be dealt out to {partition.clients} clients.")
+    if partition.alpha is None:
+        return [train[part] for part in iid(len(train), partition.clients, random)]
+    labels = class_numbers(fitted, stored.y)
+    if labels is None:
+        raise DataError('kind = "dirichlet" deals out classes, and these data have none; use "iid".')
+    try:
+        parts = dirichlet(labels[train], partition.clients, partition.alpha, random)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return [train[part] for part in parts]
+
+
+def _shard_examples(stored: Stored) -> int:
+    n = len(stored.held)
+    example = sum(array.nbytes for array in (*stored.x, *stored.y)) / n
+    return max(1, min(_SHARD_EXAMPLES, int(_SHARD_BYTES / max(example, 1)), -(-n // _SHARDS)))
+
+
+def _pieces(numbers: Numbers, size: int) -> list[Numbers]:
+    """Parts of nearly equal length, at most `size`."""
+    return np.array_split(numbers, -(-len(numbers) // size)) if len(numbers) else []

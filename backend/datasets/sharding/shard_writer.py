@@ -1,0 +1,70 @@
+"""Shard files and their index."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.datasets.readers.source import Array
+from backend.datasets.sharding.array_store import Stored
+from backend.errors import BundleError, DataError
+from backend.formats.manifest import Manifest
+from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
+from backend.numerics.preprocess.fitted import Dtype, Fitted, StoredSpec, encode_fitted
+from backend.services.shards import INDEX, PREPROCESS, ShardFile, ShardIndex
+
+
+def write_shard(
+    folder: Path,
+    fitted: Fitted,
+    stored: Stored,
+    numbers: NDArray[np.int64],
+    manifest: Manifest | None,
+    part: int | None,
+) -> ShardFile:
+    """Writes the examples `numbers` into one shard, named by its hash. Raises DataError."""
+    shard = StoredShard(
+        format="minga-shard/2",
+        examples=len(numbers),
+        x=[_array(one[numbers], spec) for one, spec in zip(stored.x, fitted.inputs, strict=True)],
+        y=[_array(one[numbers], spec) for one, spec in zip(stored.y, fitted.labels, strict=True)],
+    )
+    content = msgspec.msgpack.encode(shard)
+    if manifest is not None:
+        try:
+            decode_shard(content, manifest)
+        except BundleError as error:
+            raise DataError(str(error)) from error
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"{digest}.shard"
+    _write(folder / name, content)
+    return ShardFile(name, digest, len(numbers), len(content), part)
+
+
+def write_index(
+    folder: Path, fitted: Fitted, train: Sequence[ShardFile], holdout: Sequence[ShardFile]
+) -> ShardIndex:
+    """Writes preprocess.json and shards.json. Raises DataError."""
+    content = encode_fitted(fitted)
+    _write(folder / PREPROCESS, content)
+    index = ShardIndex(list(train), list(holdout), hashlib.sha256(content).hexdigest())
+    _write(folder / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")
+    return index
+
+
+def _array(values: Array, spec: StoredSpec) -> StoredArray:
+    dtype: Dtype = spec.dtype
+    data = np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<"))
+    return StoredArray(dtype=dtype, shape=list(data.shape), data=data.tobytes())
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.") from error
