@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import backend
 from backend.errors import SettingsError
 from backend.protocols.workunits.pool import PoolRules
-from backend.services.alerting.mail import NO_MAIL, Mailbox, Security
-from backend.services.alerting.messenger import NOWHERE, Outside
-from backend.services.alerting.webhook import origin_of
+from backend.server.alerting.mail import NO_MAIL, Mailbox, Security
+from backend.server.alerting.messenger import NOWHERE, Outside
+from backend.server.alerting.webhook import origin_of
 from backend.services.drafts.limits import DraftLimits
 from backend.services.limits import TaskLimits
 from backend.services.mesh.ice import NO_ICE, Ice

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from backend.commands.asking import DEFAULT, server_at
 from backend.errors import NotFoundError, StoreError
-from backend.services.access.access import access_to
+from backend.server.accounts.accounts import access_to
 from backend.settings import read_settings
 from backend.stores.database import Database
 from backend.stores.embedded import RECORDS

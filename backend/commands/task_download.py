@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from backend.commands.asking import Asked
 from backend.errors import SettingsError, UnreachableError
-from backend.services.exports.formats import FORMATS, format_of
+from backend.server.exports.export_formats import FORMATS, format_of
 from backend.services.figures import size
 
 _BLOCK = 1 << 20

@@ -17,10 +17,10 @@ from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile
 from backend.protocols.life import State
-from backend.services.access.rules import Place, unknown
-from backend.services.alerting.messenger import NOWHERE, Outside
+from backend.server.accounts.permissions import Place, unknown
+from backend.server.alerting.messenger import NOWHERE, Outside
+from backend.server.dashboards.dashboard import Board
 from backend.services.averages import averages_of
-from backend.services.dashboard.board import Board
 from backend.services.disclosure import Disclosure, Guarantee, disclose
 from backend.services.evaluation import can_evaluate
 from backend.services.hosts import Host

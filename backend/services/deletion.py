@@ -10,9 +10,9 @@ from pathlib import Path
 import structlog
 
 from backend.errors import ClosedError, OrderError
-from backend.services.access.roles import Roles
+from backend.server.accounts.roles import Roles
+from backend.server.exports.task_exports import Results
 from backend.services.catalogue import Catalogue
-from backend.services.exports.results import Results
 from backend.stores.contracts import VersionRecord
 from backend.stores.embedded import Stores
 from backend.stores.translate import translated

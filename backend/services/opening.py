@@ -12,9 +12,9 @@ import structlog
 
 from backend.errors import MingaError, TaskFileError
 from backend.formats.task_file import read_task_file
-from backend.services.alerting.book import open_book
-from backend.services.alerting.messenger import Messenger, Outside
-from backend.services.dashboard.board import Board
+from backend.server.alerting.alert_log import open_book
+from backend.server.alerting.messenger import Messenger, Outside
+from backend.server.dashboards.dashboard import Board
 from backend.services.hooks import RoundEndHook
 from backend.services.host import TaskHost
 from backend.services.hosts import Host

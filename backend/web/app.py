@@ -13,13 +13,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
 
 from backend.protocols.rate import Rate
-from backend.services.access.access import access_to
-from backend.services.access.attempts import Attempts
+from backend.server.accounts.accounts import access_to
+from backend.server.accounts.sign_in_attempts import Attempts
+from backend.server.exports.exporter import Exporter
+from backend.server.exports.task_exports import Results
 from backend.services.catalogue import Catalogue
 from backend.services.deletion import Deletions
 from backend.services.drafts.desk import TASKS, Desk
-from backend.services.exports.exporter import Exporter
-from backend.services.exports.results import Results
 from backend.services.logbook import Logbook
 from backend.services.observer import Observers
 from backend.settings import Settings

@@ -10,11 +10,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError, SignInError
-from backend.services.access.access import Access
-from backend.services.access.attempts import Attempts
-from backend.services.access.codes import hashed, id_of
-from backend.services.access.rules import Identity
-from backend.services.access.sessions import SESSION_SECONDS
+from backend.server.accounts.accounts import Access
+from backend.server.accounts.permissions import Identity
+from backend.server.accounts.secret_codes import hashed, id_of
+from backend.server.accounts.sessions import SESSION_SECONDS
+from backend.server.accounts.sign_in_attempts import Attempts
 from backend.stores.access import AccountRecord
 from backend.web.addresses import UNKNOWN, household, read_address
 from backend.web.bodies import read_json

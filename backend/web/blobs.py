@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from backend.errors import GoneError, NotFoundError
-from backend.services.access.rules import ANYBODY, may
+from backend.server.accounts.permissions import ANYBODY, may
 from backend.stores.embedded import Stores
 from backend.web.files import EXTENSION
 from backend.web.identity import identify

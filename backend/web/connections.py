@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
 from backend.errors import ClosedError, MingaError, StoreError
-from backend.services.access.rules import TaskAction
+from backend.server.accounts.permissions import TaskAction
 from backend.web.identity import require_anew
 
 log = structlog.stdlib.get_logger("minga.socket")

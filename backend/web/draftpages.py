@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from backend.errors import NotFoundError
-from backend.services.access.rules import Identity, may
+from backend.server.accounts.permissions import Identity, may
 from backend.services.catalogue import Catalogue
 from backend.services.drafts.addressed import origin_left
 from backend.services.drafts.steps import STEPS

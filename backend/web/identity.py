@@ -8,9 +8,9 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from backend.errors import SignInError
-from backend.services.access.access import Access
-from backend.services.access.rules import ANYBODY, Action, Identity, listed, refusal
-from backend.services.access.tokens import PREFIX
+from backend.server.accounts.accounts import Access
+from backend.server.accounts.permissions import ANYBODY, Action, Identity, listed, refusal
+from backend.server.accounts.tokens import PREFIX
 from backend.services.catalogue import Catalogue
 from backend.web.cookies import read_cookie
 

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import NotFoundError
-from backend.services.access.codes import id_of, new_code
-from backend.services.access.rules import ROLES, Role, may
-from backend.services.access.sessions import DAY
+from backend.server.accounts.permissions import ROLES, Role, may
+from backend.server.accounts.secret_codes import id_of, new_code
+from backend.server.accounts.sessions import DAY
 from backend.web.auth import Code, access_of, fresh, identified, person
 from backend.web.bodies import read_json
 from backend.web.connections import connections_of

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import NotFoundError, SignInError
-from backend.services.access.codes import hashed, id_of
-from backend.services.access.passkeys import Site
-from backend.services.access.passwords import LONGEST
+from backend.server.accounts.passkeys import Site
+from backend.server.accounts.passwords import LONGEST
+from backend.server.accounts.secret_codes import hashed, id_of
 from backend.stores.access import AccountRecord
 from backend.web.auth import Label, access_of, fresh, identified, person, signed_in, slow_down
 from backend.web.bodies import read_json

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 
 from backend.errors import NotReadyError
-from backend.services.access.rules import listed, may
+from backend.server.accounts.permissions import listed, may
 from backend.services.catalogue import Catalogue
 from backend.web.identity import identify
 

@@ -15,9 +15,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from backend.errors import ForbiddenError, MingaError, NotFoundError
 from backend.protocols.life import Life, Order
-from backend.services.access.rules import may
+from backend.server.accounts.permissions import may
+from backend.server.dashboards.dashboard import Board
 from backend.services.catalogue import Catalogue
-from backend.services.dashboard.board import Board
 from backend.web.bodies import read_json
 from backend.web.connections import connections_of
 from backend.web.identity import require

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from backend.services.access.rules import SCOPES, Identity, may
+from backend.server.accounts.permissions import SCOPES, Identity, may
 from backend.stores.access import AccountRecord
 from backend.web.auth import access_of, account_told
 from backend.web.drafting import desk as desk_of

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
-from backend.services.access.rules import may
+from backend.server.accounts.permissions import may
+from backend.server.exports.task_exports import Results, VersionFile
 from backend.services.drafts.packing import packed
-from backend.services.exports.results import Results, VersionFile
 from backend.web.blobs import FilePart, has_already
 from backend.web.bodies import read_json
 from backend.web.identity import identify, require

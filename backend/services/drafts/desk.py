@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import NotWantedError
-from backend.services.access.roles import Roles
+from backend.server.accounts.roles import Roles
 from backend.services.catalogue import Catalogue
 from backend.services.drafts import tables
 from backend.services.drafts.bringing import Bringing

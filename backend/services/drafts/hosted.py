@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from backend.services.access.roles import Roles
+from backend.server.accounts.roles import Roles
 from backend.services.catalogue import Catalogue
 from backend.services.hosts import Host
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.services.exports.formats import FORMATS
+from backend.server.exports.export_formats import FORMATS
 from backend.web.invitations import GivenRole, InvitationCode, NewInvitation
 from backend.web.manage import Ordered, Told, Treated
 from backend.web.openapi.rows import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, Literal, TypeAlias
 
-from backend.services.access.rules import Action
+from backend.server.accounts.permissions import Action
 
 Schema: TypeAlias = dict[str, Any]
 # `anybody` needs nothing, `session` a person who is signed in; an action, an account or token that may do it.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.services.access.rules import SCOPES
+from backend.server.accounts.permissions import SCOPES
 from tests.support.tiny import write_task
 from tests.support.waiting import LONG
 from tests.support.web.drafter import Drafter

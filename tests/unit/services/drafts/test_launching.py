@@ -8,7 +8,7 @@ import pytest
 
 from backend.errors import NotReadyError, NotWantedError, TaskFileError
 from backend.protocols.life import Life, State
-from backend.services.access.access import access_to
+from backend.server.accounts.accounts import access_to
 from backend.services.drafts.drafts import Drafts
 from backend.services.drafts.launching import begin_life, launch
 from backend.services.drafts.limits import DraftLimits

@@ -7,7 +7,7 @@ import io
 import math
 from dataclasses import replace
 
-from backend.services.exports.figures import assimilations_csv
+from backend.server.exports.training_figures import assimilations_csv
 from backend.services.units.scores import result_told, scores
 from backend.stores.contracts import AssimilationRecord
 

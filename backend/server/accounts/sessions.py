@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from backend.services.access.codes import hashed, new_code
+from backend.server.accounts.secret_codes import hashed, new_code
 from backend.stores.access import AccessRecords, SessionRecord
 
 DAY = 86_400.0

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from backend.errors import ForbiddenError, NotFoundError, SignInError
-from backend.services.access.rules import (
+from backend.server.accounts.permissions import (
     ANYBODY,
     SCOPES,
     Identity,

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from backend.services.exports.figures import figures_events, figures_json, rounds_csv, versions_csv
-from backend.services.exports.tensorboard import crc32c
+from backend.server.exports.tensorboard import crc32c
+from backend.server.exports.training_figures import figures_events, figures_json, rounds_csv, versions_csv
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from tests.support.store_contracts.records import ROUND
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from backend.services.exports.tensorboard import Scalars, events
+from backend.server.exports.tensorboard import Scalars, events
 from backend.services.lineage import Lineage, lineage_of
 from backend.services.timeline import versions_told
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord, RoundRecord, VersionRecord

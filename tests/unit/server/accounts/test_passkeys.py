@@ -7,11 +7,11 @@ import pytest
 import pytest_asyncio
 
 from backend.errors import BadRequestError, SignInError
-from backend.services.access.passkeys import CHALLENGE_SECONDS, MOST_CHALLENGES, Passkeys, Site
+from backend.server.accounts.passkeys import CHALLENGE_SECONDS, MOST_CHALLENGES, Passkeys, Site
 from backend.stores.access import AccountRecord
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sqlite import sqlite_database
-from tests.unit.services.access.authenticator import PRESENT, Authenticator
+from tests.unit.server.accounts.authenticator import PRESENT, Authenticator
 
 ANN = AccountRecord("a" * 16, "ann", False, 100.0)
 HOME = Site("http://localhost:8000")

@@ -13,11 +13,11 @@ from typing import Any
 from backend.errors import BusyError, NotFoundError, StoreError
 from backend.protocols.alarms import Alarms, Cleared, Effect, Raised
 from backend.protocols.life import RUNNING
+from backend.server.alerting.alert_log import AlertBook
+from backend.server.alerting.messenger import Messenger
+from backend.server.dashboards.participants import People
+from backend.server.dashboards.totals import Totals
 from backend.services import observer as happened
-from backend.services.alerting.book import AlertBook
-from backend.services.alerting.messenger import Messenger
-from backend.services.dashboard.people import People
-from backend.services.dashboard.totals import Totals
 from backend.services.hosts import Host
 from backend.services.inspection import likely_device
 from backend.services.keeper import Keeper

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from backend.errors import BadRequestError, SignInError
-from backend.services.access.codes import new_code
+from backend.server.accounts.secret_codes import new_code
 from backend.stores.access import AccessRecords, AccountRecord
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from backend.errors import BundleError, BusyError, NotFoundError
 from backend.formats.manifest import Variable
-from backend.services.exports.exporter import MOST_WAITING, Exporter, Source
-from backend.services.exports.formats import FORMATS, format_of
+from backend.server.exports.export_formats import FORMATS, format_of
+from backend.server.exports.exporter import MOST_WAITING, Exporter, Source
 from tests.support.waiting import PATIENCE
 
 NPZ, KERAS = FORMATS["npz"], FORMATS["keras"]

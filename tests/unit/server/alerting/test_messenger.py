@@ -18,10 +18,10 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.formats.task_file.alerts import Alerts
-from backend.services.alerting import messenger as sending
-from backend.services.alerting.mail import Mailbox
-from backend.services.alerting.messenger import AT_ONCE, Messenger, Outside
-from backend.services.alerting.webhook import check_webhook, origin_of
+from backend.server.alerting import messenger as sending
+from backend.server.alerting.mail import Mailbox
+from backend.server.alerting.messenger import AT_ONCE, Messenger, Outside
+from backend.server.alerting.webhook import check_webhook, origin_of
 from tests.support.tiny import write_task
 
 TEXT = "For 30 minutes too few participants were here."

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from backend.errors import BadRequestError, SignInError
-from backend.services.access.codes import hashed, new_code
-from backend.services.access.rules import SCOPES
-from backend.services.access.sessions import DAY
+from backend.server.accounts.permissions import SCOPES
+from backend.server.accounts.secret_codes import hashed, new_code
+from backend.server.accounts.sessions import DAY
 from backend.stores.access import AccessRecords, TokenRecord
 
 # By which a token is known where it got lost, in a public file, say.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from backend.errors import BadRequestError, RecordedBeforeError, SignInError
-from backend.services.access.codes import hashed, new_code, new_id
-from backend.services.access.sessions import DAY
+from backend.server.accounts.secret_codes import hashed, new_code, new_id
+from backend.server.accounts.sessions import DAY
 from backend.stores.access import AccessRecords, AccountRecord, SignInLink
 
 LINK_SECONDS = 7 * DAY

@@ -12,10 +12,10 @@ from pathlib import Path
 from threading import Event
 
 from backend.errors import BundleError, BusyError, CancelledError, GoneError, MingaError
+from backend.server.exports.export_formats import Format
+from backend.server.exports.file_cache import Cellar, Made
+from backend.server.exports.weight_files import WRITERS, Layout
 from backend.services.conversion import ConversionLimits, converter_folder
-from backend.services.exports.arrays import WRITERS, Layout
-from backend.services.exports.cellar import Cellar, Made
-from backend.services.exports.formats import Format
 from backend.services.limited import Work, run_limited
 
 # Changes with what the converter writes, so that files of an older server are made anew.

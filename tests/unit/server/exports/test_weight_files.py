@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.formats.manifest import Variable
-from backend.services.exports.arrays import write_npz, write_safetensors
-from backend.services.exports.comparison import distances
+from backend.server.exports.version_comparison import distances
+from backend.server.exports.weight_files import write_npz, write_safetensors
 
 LAYOUT = [
     Variable("dense/kernel", [2, 3], 0, True),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from backend.services.access.identities import Identities
-from backend.services.access.invitations import Invitations
-from backend.services.access.leaving import Leaving
-from backend.services.access.links import Links
-from backend.services.access.passkeys import Passkeys
-from backend.services.access.passwords import Passwords
-from backend.services.access.roles import Roles
-from backend.services.access.sessions import Sessions
-from backend.services.access.tokens import Tokens
+from backend.server.accounts.account_deletion import Leaving
+from backend.server.accounts.identities import Identities
+from backend.server.accounts.invitations import Invitations
+from backend.server.accounts.passkeys import Passkeys
+from backend.server.accounts.passwords import Passwords
+from backend.server.accounts.roles import Roles
+from backend.server.accounts.sessions import Sessions
+from backend.server.accounts.sign_in_links import Links
+from backend.server.accounts.tokens import Tokens
 from backend.stores.access import AccessRecords
 
 

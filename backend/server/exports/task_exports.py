@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import BundleError, GoneError, NotFoundError, OrderError, SettingsError
-from backend.services.catalogue import Catalogue
-from backend.services.exports.card import Facts, model_card
-from backend.services.exports.cellar import Made
-from backend.services.exports.comparison import distances
-from backend.services.exports.exporter import Exporter, Source
-from backend.services.exports.figures import (
+from backend.server.exports.export_formats import FORMATS, Format, format_of
+from backend.server.exports.exporter import Exporter, Source
+from backend.server.exports.file_cache import Made
+from backend.server.exports.model_card import Facts, model_card
+from backend.server.exports.training_figures import (
     assimilations_csv,
     figures_events,
     figures_json,
     rounds_csv,
     versions_csv,
 )
-from backend.services.exports.formats import FORMATS, Format, format_of
+from backend.server.exports.version_comparison import distances
+from backend.services.catalogue import Catalogue
 from backend.services.host import TaskHost
 from backend.services.ledger import Ledger
 from backend.services.lineage import lineage_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
-from backend.services.access.rules import ANYBODY, Identity, Role
-from backend.services.access.sessions import Sessions
-from backend.services.access.tokens import Tokens
+from backend.server.accounts.permissions import ANYBODY, Identity, Role
+from backend.server.accounts.sessions import Sessions
+from backend.server.accounts.tokens import Tokens
 from backend.stores.access import AccessRecords
 
 

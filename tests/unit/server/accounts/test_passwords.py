@@ -8,8 +8,8 @@ import pytest_asyncio
 
 from backend.errors import BadRequestError, SignInError, TooFastError
 from backend.protocols.rate import Rate
-from backend.services.access.attempts import Attempts
-from backend.services.access.passwords import LONGEST, SHORTEST, Passwords
+from backend.server.accounts.passwords import LONGEST, SHORTEST, Passwords
+from backend.server.accounts.sign_in_attempts import Attempts
 from backend.stores.access import AccountRecord
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sqlite import sqlite_database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend.errors import BadRequestError, NotFoundError
-from backend.services.access.rules import Role
+from backend.server.accounts.permissions import Role
 from backend.stores.access import AccessRecords, Member
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from backend.errors import BadRequestError, ForbiddenError
-from backend.services.access.codes import hashed, new_code
-from backend.services.access.sessions import DAY
+from backend.server.accounts.secret_codes import hashed, new_code
+from backend.server.accounts.sessions import DAY
 from backend.stores.access import AccessRecords, Invitation
 
 MOST_INVITATIONS = 200
