@@ -103,7 +103,7 @@ def _seen(volunteer: Volunteer, members: list[NDArray[np.bool_]], seed: int) -> 
     from backend.peer.private import ExampleClip
     from backend.peer.protection import protected
     from backend.peer.trainer import Plan
-    from backend.services.privacy.entropy import fresh_words
+    from backend.server.privacy.random_words import fresh_words
     from backend.wire.messages import Privacy
 
     size = int(members[0].sum())

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backend.services.privacy.accounting import gaussian_epsilon
+from backend.server.privacy.epsilon import gaussian_epsilon
 from benchmarks.attack import (
     RATES,
     Estimate,

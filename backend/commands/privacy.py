@@ -9,16 +9,9 @@ from typing import Any
 
 from backend.commands.numbers import number
 from backend.errors import TaskFileError
-from backend.services.privacy.accountant import ask_accountant
-from backend.services.privacy.accounting import (
-    MOST_EPSILON,
-    Curve,
-    CurveAsked,
-    Epsilons,
-    NoiseAsked,
-    SampledAsked,
-)
-from backend.services.privacy.mechanism import Mechanism
+from backend.server.privacy.accountant import ask_accountant
+from backend.server.privacy.epsilon import MOST_EPSILON, Curve, CurveAsked, Epsilons, NoiseAsked, SampledAsked
+from backend.server.privacy.mechanism import Mechanism
 
 
 def register(subparsers: Any) -> None:

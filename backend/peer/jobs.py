@@ -25,7 +25,7 @@ from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import Halt, Sums, Vector, read_totals, totals_size
 from backend.peer.trainer import Control, Plan, Progress, Result, Trainer
 from backend.peer.variates import Variates
-from backend.services.privacy.entropy import fresh_words
+from backend.server.privacy.random_words import fresh_words
 from backend.wire.messages import Evaluate, Privacy, Shard, Train
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.numerics.privacy.gaussian import gaussian, words_of
-from backend.services.privacy.entropy import fresh_words
+from backend.server.privacy.random_words import fresh_words
 
 
 class Noise:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from backend.services.ledger import Ledger
+from backend.server.versions.version_history import Ledger
 from backend.services.task import Task
 
 

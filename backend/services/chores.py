@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from backend.errors import MingaError, RecordedBeforeError, StoreError
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 
 log = structlog.stdlib.get_logger("minga.host")
 

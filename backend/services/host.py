@@ -17,19 +17,19 @@ from typing import Any
 from backend.errors import MingaError, OrderError, SlowUploadError
 from backend.protocols.phases import Phase
 from backend.protocols.round import Round
+from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.privacy.privacy_budget import Account
+from backend.server.versions.version_history import Ledger
 from backend.services.addresses import Addresses
 from backend.services.audience import present, wire_phase
 from backend.services.gate import Gate, check_room
 from backend.services.hosted import Effect, Event, Hosted, Restoring
 from backend.services.jobs import Jobs
-from backend.services.ledger import Ledger
 from backend.services.limits import USUAL, TaskLimits
 from backend.services.links import Client, Link, Presence, client_id
 from backend.services.negotiation import agreed
-from backend.services.observer import SILENCE, Companion, Observer, Observers
 from backend.services.orders import Orders
 from backend.services.performer import Performer
-from backend.services.privacy.account import Account
 from backend.services.reception import Reception
 from backend.services.task import Task
 from backend.services.turns import Turns

@@ -16,14 +16,14 @@ from backend.protocols import effects as do
 from backend.protocols import secagg_effects as mask
 from backend.protocols.round import Round
 from backend.protocols.secagg import MaskedRound
+from backend.server.observers.observer import Event as Happening
+from backend.server.observers.observer import Observer
+from backend.server.privacy.central import CentralNoise
+from backend.server.privacy.privacy_budget import Account
+from backend.server.versions.version_history import Kept, Ledger
 from backend.services.audience import Audience
 from backend.services.chores import Chores
-from backend.services.ledger import Kept, Ledger
 from backend.services.limits import TaskLimits
-from backend.services.observer import Event as Happening
-from backend.services.observer import Observer
-from backend.services.privacy.account import Account
-from backend.services.privacy.central import CentralNoise
 from backend.services.tally import Tally
 from backend.services.task import Task
 from backend.services.uploads import Uploads

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from backend.errors import MingaError
+from backend.server.observers.observer import Companion
+from backend.server.versions.version_history import Ledger
 from backend.services.gate import Gate
-from backend.services.ledger import Ledger
 from backend.services.links import Presence
-from backend.services.observer import Companion
 from backend.services.task import Task
 from backend.wire.messages import Phase
 

@@ -11,10 +11,10 @@ import structlog
 
 from backend.errors import MingaError, ShareMismatchError
 from backend.protocols.secagg_effects import Recover
-from backend.services import observer as happened
-from backend.services.evaluation import Evaluator
+from backend.server.observers import observer as happened
+from backend.server.privacy.privacy_budget import terms, visits_of
+from backend.server.versions.evaluation import Evaluator
 from backend.services.hosted import Event, Hosted, Restoring
-from backend.services.privacy.account import terms, visits_of
 from backend.services.reception import Reception
 from backend.services.tally import Tally
 from backend.stores.contracts import (

@@ -10,7 +10,7 @@ import structlog
 
 from backend.errors import BannedError, ClosedError, RemovedError, StoreError
 from backend.protocols.life import Life, Order, State
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.hosts import Host
 from backend.stores.lives import Ban, Lives
 

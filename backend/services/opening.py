@@ -15,16 +15,16 @@ from backend.formats.task_file import read_task_file
 from backend.server.alerting.alert_log import open_book
 from backend.server.alerting.messenger import Messenger, Outside
 from backend.server.dashboards.dashboard import Board
-from backend.services.hooks import RoundEndHook
+from backend.server.observers.hooks import RoundEndHook
+from backend.server.observers.observer import Observer, RoundEnded
+from backend.server.privacy.privacy_budget import open_account
+from backend.server.versions.version_history import Ledger
 from backend.services.host import TaskHost
 from backend.services.hosts import Host
 from backend.services.keeper import Keeper, open_keeper
-from backend.services.ledger import Ledger
 from backend.services.limits import TaskLimits
 from backend.services.mesh.host import MeshHost
 from backend.services.mesh.ice import Ice
-from backend.services.observer import Observer, RoundEnded
-from backend.services.privacy.account import open_account
 from backend.services.task import Task, load_task, overrides_of
 from backend.services.units.beginning import left_by
 from backend.services.units.host import UnitsHost

@@ -9,8 +9,8 @@ from backend.protocols import effects as do
 from backend.protocols import secagg_effects as mask
 from backend.protocols.phases import Phase
 from backend.protocols.secagg import MaskedRound
+from backend.server.observers import observer as happened
 from backend.services import frames
-from backend.services import observer as happened
 from backend.services.hosted import Effect, Hosted
 from backend.services.jobs import Jobs
 from backend.services.masked import MaskedSum, masked_sum

@@ -9,8 +9,8 @@ from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongL
 from backend.numerics.checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
+from backend.server.observers import observer as happened
 from backend.services import frames
-from backend.services import observer as happened
 from backend.services.hosted import Effect, Hosted
 from backend.services.links import Client, Link
 from backend.stores.contracts import EvaluationRecord, VersionRecord

@@ -20,8 +20,8 @@ from backend.peer.protection import protected
 from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import never, read_totals
 from backend.peer.trainer import Control, Plan, Trainer
-from backend.services.observer import Event, RoundEnded
-from backend.services.privacy.entropy import words_of
+from backend.server.observers.observer import Event, RoundEnded
+from backend.server.privacy.random_words import words_of
 from backend.services.task import Task
 from backend.simulation.labour import Findings, Update
 from backend.simulation.work import Pretended

@@ -16,10 +16,10 @@ import numpy as np
 from backend.errors import SettingsError
 from backend.formats.manifest import Parameters
 from backend.formats.task_file import Stop
+from backend.server.observers.observer import SILENCE
+from backend.server.privacy.privacy_budget import Account, open_account
 from backend.services.host import TaskHost
 from backend.services.inspection import inspect
-from backend.services.observer import SILENCE
-from backend.services.privacy.account import Account, open_account
 from backend.services.task import Task, load_task
 from backend.services.traffic import traffic
 from backend.simulation import clock

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
+from backend.server.observers.observer import SILENCE, Observer
+from backend.server.privacy.privacy_budget import Account
+from backend.server.versions.version_history import Ledger
 from backend.services.host import TaskHost
-from backend.services.ledger import Ledger
-from backend.services.observer import SILENCE, Observer
-from backend.services.privacy.account import Account
 from backend.services.task import Task
 from backend.simulation.clients import Fate, SimulatedClient, Traits
 from backend.simulation.door import SimulatedDoor, Tap, no_tap

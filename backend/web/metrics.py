@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from backend.errors import ForbiddenError
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.web.unit_metrics import UnitFigures, UnitsStanding
 from backend.web.words import BACKENDS, KINDS
 

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.units.host import UnitsHost
 
 # How many results went in since a result was begun.

@@ -33,7 +33,7 @@ class Preload(Enum):
 
     SERVER = ("backend.commands.serve", "alembic.command")
     ACCOUNTANT = (
-        "backend.services.privacy.accounting",
+        "backend.server.privacy.epsilon",
         "dp_accounting",
         "dp_accounting.pld.privacy_loss_mechanism",
         "dp_accounting.pld.privacy_loss_distribution",

@@ -25,7 +25,7 @@ PRELOADS = {
     ("-m", "backend", "build"): "CONVERTER",
     ("-m", "backend", "peer"): "PEER",
     ("-m", "backend.peer.evaluator"): "PEER",
-    ("-m", "backend.services.privacy.accounting"): "ACCOUNTANT",
+    ("-m", "backend.server.privacy.epsilon"): "ACCOUNTANT",
     ("-m", "converter"): "CONVERTER",
     ("-m", "converter.confined"): "CONVERTER",
     ("-m", "converter.exporting"): "CONVERTER",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.links import Presence
 from backend.stores.contracts import Contribution
 from backend.stores.lives import Ban

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from backend.server.disclosure.rounds import Disclosure
 from backend.server.exports.export_formats import FORMATS
-from backend.services.disclosure import Disclosure
 from backend.services.energy import training_energy, training_flops
 from backend.services.figures import operations
 from backend.services.publishing import Publication, publication

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from backend.server.exports.tensorboard import Scalars, events
-from backend.services.lineage import Lineage, lineage_of
-from backend.services.timeline import versions_told
+from backend.server.versions.lineage import Lineage, lineage_of
+from backend.server.versions.timeline import versions_told
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord, RoundRecord, VersionRecord
 
 Evaluations = Mapping[int, EvaluationRecord]

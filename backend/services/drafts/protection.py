@@ -16,15 +16,15 @@ from backend.errors import MingaError, TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import Privacy
-from backend.services.disclosure import Guarantee, disclose, fewest_updates
+from backend.server.disclosure.rounds import Guarantee, disclose, fewest_updates
+from backend.server.privacy.accountant import ask_accountant
+from backend.server.privacy.epsilon import NoiseAsked
+from backend.server.privacy.mechanism import Mechanism
+from backend.server.privacy.privacy_budget import Account, open_account, visits_of
 from backend.services.drafts.outlook import Made, made_of
 from backend.services.drafts.records import Draft
 from backend.services.drafts.tables import fixed, parsed
 from backend.services.planning.choices import Tables, options
-from backend.services.privacy.account import Account, open_account, visits_of
-from backend.services.privacy.accountant import ask_accountant
-from backend.services.privacy.accounting import NoiseAsked
-from backend.services.privacy.mechanism import Mechanism
 from backend.services.suits import check_suits, roomy_norm
 
 _KEPT, _TRIES = 64, 8

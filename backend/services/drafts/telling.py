@@ -11,7 +11,7 @@ from msgspec import Struct
 from backend.errors import MingaError
 from backend.formats.task_file import Coordination, TaskFile
 from backend.formats.task_file.units import Units, name_of
-from backend.services.disclosure import disclose
+from backend.server.disclosure.rounds import disclose
 from backend.services.drafts.records import Draft
 from backend.services.drafts.tables import parsed
 from backend.services.figures import size

@@ -11,12 +11,13 @@ from backend.errors import MingaError, NotFiniteError
 from backend.numerics.checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.convener_effects import Effect
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
+from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.versions.version_history import Ledger
 from backend.services.addresses import Addresses
 from backend.services.audience import Audience, present, wire_phase
 from backend.services.chores import Chores
 from backend.services.gate import Gate, check_room
-from backend.services.ledger import Ledger
 from backend.services.limits import USUAL, TaskLimits
 from backend.services.links import Client, Presence, client_id
 from backend.services.mesh.beginning import convener_of
@@ -27,7 +28,6 @@ from backend.services.mesh.performing import Performer
 from backend.services.mesh.post import Post
 from backend.services.mesh.reception import Reception
 from backend.services.mesh.recording import Recorder
-from backend.services.observer import SILENCE, Companion, Observer, Observers
 from backend.services.orders import Orders
 from backend.services.task import Task
 from backend.services.turns import Turns

@@ -9,11 +9,11 @@ from backend.numerics.vectors import Vector
 from backend.protocols import convener_effects as do
 from backend.protocols.convener import Convener
 from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
+from backend.server.observers import observer as happened
+from backend.server.versions.version_history import Ledger
 from backend.services import frames
-from backend.services import observer as happened
 from backend.services.audience import Audience
 from backend.services.chores import Chores
-from backend.services.ledger import Ledger
 from backend.services.mesh.reception import Reception
 from backend.services.mesh.recording import Notes, Recorder
 from backend.services.tally import Refusals

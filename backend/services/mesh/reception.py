@@ -11,8 +11,8 @@ from backend.errors import MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.convener import Convener
 from backend.protocols.convener_effects import Effect
+from backend.server.observers import observer as happened
 from backend.services import frames
-from backend.services import observer as happened
 from backend.services.audience import Audience
 from backend.services.mesh.peers import Peer, Peers, RoomyLink
 from backend.services.task import Task

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from backend.protocols.workunits.effects import Assimilate, Effect, UnitId
 from backend.protocols.workunits.states import CLOSED
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.units.dealer import Dealer
 from backend.services.units.dealing import works_of
 from backend.services.units.epoch import Epoch

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId, Wait
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.units.dealing import past_steps, start_of
 from backend.services.units.hosted import Hosted, Work
 from backend.wire import messages

@@ -14,13 +14,13 @@ from backend.numerics.vectors import Vector
 from backend.protocols.stopping import Progress
 from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId, UnitId
 from backend.protocols.workunits.scheduler import Scheduler
+from backend.server.observers.observer import Event as Happening
+from backend.server.observers.observer import Observer
+from backend.server.versions.version_history import Ledger
 from backend.services.audience import Audience
 from backend.services.chores import Chores
-from backend.services.ledger import Ledger
 from backend.services.limits import TaskLimits
 from backend.services.links import Client, Link
-from backend.services.observer import Event as Happening
-from backend.services.observer import Observer
 from backend.services.task import Task
 from backend.services.units.epoch import Epoch
 from backend.services.units.servers import ParameterServers

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.services.evaluation import Evaluator
+from backend.server.versions.evaluation import Evaluator
 from backend.stores.contracts import EvaluationRecord
 
 # An evaluator computes with several cores.

@@ -9,7 +9,7 @@ from backend.protocols.workunits import effects as do
 from backend.protocols.workunits.records import Unit
 from backend.protocols.workunits.rules import Verdict
 from backend.protocols.workunits.states import LeaseState, UnitState
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.units.dealer import Dealer
 from backend.services.units.hosted import Hosted
 from backend.services.units.jobs import Jobs

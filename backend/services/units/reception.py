@@ -12,7 +12,7 @@ from backend.protocols.member import too_much
 from backend.protocols.workunits.effects import Effect, Judge, LeaseId, Refuse
 from backend.protocols.workunits.records import Part
 from backend.protocols.workunits.states import UnitState
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.links import Client, Link
 from backend.services.units.dealer import Dealer
 from backend.services.units.dealing import asked_of, examples_after, seconds_a_row

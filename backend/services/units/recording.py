@@ -10,8 +10,8 @@ import numpy as np
 
 from backend.numerics.asynchronous import Memory
 from backend.numerics.vectors import Vector
-from backend.services import observer as happened
-from backend.services.points import Point
+from backend.server.observers import observer as happened
+from backend.server.versions.checkpoints import Point
 from backend.services.units.epoch import Epoch
 from backend.services.units.hosted import Hosted
 from backend.services.units.keeping import content_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from backend.errors import UpdateRefusedError
 from backend.numerics.vectors import Vector
 from backend.protocols.workunits.effects import ClientId, LeaseId
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.services.units.hosted import Hosted
 from backend.wire import messages
 from backend.wire import units as say

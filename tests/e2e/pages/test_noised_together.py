@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from backend.services.privacy.accounting import gaussian_epsilon
+from backend.server.privacy.epsilon import gaussian_epsilon
 from tests.e2e.pages.conftest import listen
 from tests.e2e.pages.test_masked_together import serving, start, version_number, weights_of
 from tests.support.peer.peer_process import joined

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.async_api import Page, expect
 
-from backend.services.privacy.accounting import gaussian_epsilon
+from backend.server.privacy.epsilon import gaussian_epsilon
 from backend.stores.embedded import open_stores
 from tests.support.peer.peer_process import joined
 from tests.support.shapes import draw_shapes, write_shapes

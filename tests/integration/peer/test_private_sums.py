@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from backend.protocols.degrees import degree
-from backend.services.privacy.accounting import gaussian_epsilon
+from backend.server.privacy.epsilon import gaussian_epsilon
 from tests.integration.peer.masked_task import (
     CLIENTS,
     LEAST,

@@ -7,7 +7,7 @@ import pytest
 
 from backend.peer.protection import protected
 from backend.peer.trainer import Result
-from backend.services.privacy.entropy import fresh_words
+from backend.server.privacy.random_words import fresh_words
 from backend.wire.messages import Privacy
 
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.__main__ import main
-from backend.services.privacy.accounting import gaussian_epsilon
+from backend.server.privacy.epsilon import gaussian_epsilon
 from backend.wire.messages import Accepted, Refused, State, Train, Version
 from tests.support.tiny import STATE, TRAINABLE, write_task
 from tests.support.waiting import PATIENCE

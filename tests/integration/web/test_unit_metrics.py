@@ -8,7 +8,7 @@ from urllib.request import urlopen
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.web.metrics import Metrics
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_units import ALONE, done

@@ -18,7 +18,7 @@ import pytest
 from backend.formats.task_file import TaskFile
 from backend.numerics.encoding import Encoding, error
 from backend.protocols.degrees import degree
-from backend.services.privacy.account import open_account
+from backend.server.privacy.privacy_budget import open_account
 from backend.services.task import Task, load_task
 from backend.simulation import clock
 from backend.simulation.clients import Traits

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.services.observer import Event, UpdateAccepted
+from backend.server.observers.observer import Event, UpdateAccepted
 from backend.stores.contracts import Records, RoundResult
 from backend.wire.messages import Chunk, ClientFrame, Evaluation, Offer
 

@@ -15,7 +15,7 @@ from tests.support.tiny import write_task
 from tests.support.waiting import PATIENCE
 
 # It reads all of its input before it answers.
-ACCOUNTANT = ("-m", "backend.services.privacy.accounting")
+ACCOUNTANT = ("-m", "backend.server.privacy.epsilon")
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import Data, parse_task
 from backend.numerics.dealing import data_key, parse_part
+from backend.server.disclosure.rounds import disclose
 from backend.services.bundles import check_bundle
-from backend.services.disclosure import disclose
 from backend.services.taskdata import dealt, elsewhere, load_data
 from backend.stores.blobs import FileBlobs
 from tests.support import tiny

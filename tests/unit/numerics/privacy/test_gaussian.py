@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from backend.numerics.privacy import deviation
 from backend.numerics.privacy.gaussian import add_gaussian, gaussian
-from backend.services.privacy.entropy import fresh_words, words_of
+from backend.server.privacy.random_words import fresh_words, words_of
 
 MILLIONS = 10_000_000
 

@@ -14,7 +14,7 @@ from scipy.special import ive
 from scipy.stats import chi2
 
 from backend.numerics.privacy.skellam import MOST_VARIANCE, Skellam
-from backend.services.privacy.entropy import fresh_words, words_of
+from backend.server.privacy.random_words import fresh_words, words_of
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "skellam.json").read_text())
 MILLIONS = 10_000_000

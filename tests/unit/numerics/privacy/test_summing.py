@@ -15,7 +15,7 @@ from backend.numerics.privacy.gaussian import add_gaussian
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.privacy.tree import Node, add_tree_noise, cover, levels, squared_sensitivity
 from backend.numerics.vectors import Vector64
-from backend.services.privacy.entropy import words_of
+from backend.server.privacy.random_words import words_of
 
 
 def silence(_values: Vector64) -> None:

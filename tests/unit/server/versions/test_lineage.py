@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.services.lineage import Lineage, lineage_of
+from backend.server.versions.lineage import Lineage, lineage_of
 from backend.stores.contracts import VersionRecord
 
 

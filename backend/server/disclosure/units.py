@@ -1,6 +1,6 @@
 """In plain words: what is learnt of who trains work units, each of which is blended into the model alone.
 
-The same readers as in disclosure.py. All examples are public, and no update is masked.
+The same readers as in rounds.py. All examples are public, and no update is masked.
 """
 
 from __future__ import annotations

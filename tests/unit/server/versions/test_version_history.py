@@ -11,7 +11,7 @@ import pytest_asyncio
 from backend.errors import NotFiniteError, StoreError
 from backend.numerics.aggregate import WeightedMean
 from backend.protocols.stopping import StopRules
-from backend.services.ledger import Ledger
+from backend.server.versions.version_history import Ledger
 from backend.services.task import Task, load_task
 from backend.stores.contracts import EvaluationRecord, RoundResult
 from backend.stores.embedded import Stores, open_stores

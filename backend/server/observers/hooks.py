@@ -19,7 +19,7 @@ import msgspec
 import structlog
 
 from backend.formats.task_file.hooks import Hooks
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 from backend.stores.contracts import EvaluationRecord
 
 log = structlog.stdlib.get_logger("minga.hooks")

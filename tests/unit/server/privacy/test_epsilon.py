@@ -14,8 +14,8 @@ from dp_accounting.rdp import RdpAccountant
 from backend.errors import TaskFileError
 from backend.formats.task_file.privacy import Privacy
 from backend.formats.task_file.security import Masking
-from backend.services.privacy.accountant import ask_accountant
-from backend.services.privacy.accounting import (
+from backend.server.privacy.accountant import ask_accountant
+from backend.server.privacy.epsilon import (
     Curve,
     CurveAsked,
     Epsilons,
@@ -27,8 +27,8 @@ from backend.services.privacy.accounting import (
     sampled_epsilons,
     skellam_epsilon,
 )
-from backend.services.privacy.mechanism import Mechanism, WholeNumbers
-from backend.services.privacy.shares import whole_numbers
+from backend.server.privacy.mechanism import Mechanism, WholeNumbers
+from backend.server.privacy.noise_shares import whole_numbers
 from tests.support.waiting import HEAVY
 
 DELTA = 1e-5

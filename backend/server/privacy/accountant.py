@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from backend.errors import TaskFileError
-from backend.services.privacy.accounting import Asked
+from backend.server.privacy.epsilon import Asked
 
 Answer = TypeVar("Answer")
 
@@ -21,7 +21,7 @@ def ask_accountant(asked: Asked, kind: type[Answer]) -> Answer:
     """The accountant's answer. Takes seconds: not for the loop. Raises TaskFileError when there is none."""
     if importlib.util.find_spec("dp_accounting") is None:
         raise TaskFileError("[privacy] needs dp-accounting: pip install 'minga[privacy]'.")
-    command = (sys.executable, "-m", "backend.services.privacy.accounting")
+    command = (sys.executable, "-m", "backend.server.privacy.epsilon")
     try:
         done = subprocess.run(  # noqa: S603 - nothing of it comes from outside.
             command, input=msgspec.json.encode(asked), capture_output=True, timeout=SECONDS, check=True

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from backend.services.observer import ClientLeft, Event, Observers
+from backend.server.observers.observer import ClientLeft, Event, Observers
 
 
 class Broken:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from backend.services.ledger import Ledger
-from backend.services.lineage import Lineage, lineage_of
+from backend.server.versions.lineage import Lineage, lineage_of
+from backend.server.versions.version_history import Ledger
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
 

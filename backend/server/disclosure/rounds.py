@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from backend.formats.task_file import Privacy, TaskFile
-from backend.services.disclosure_of_mesh import elsewhere, participants_of_mesh, server_of_mesh
-from backend.services.disclosure_of_units import participants_of_units, server_of_units
+from backend.server.disclosure.mesh import elsewhere, participants_of_mesh, server_of_mesh
+from backend.server.disclosure.units import participants_of_units, server_of_units
 
 
 @dataclass(frozen=True)

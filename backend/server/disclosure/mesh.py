@@ -1,6 +1,6 @@
 """In plain words: what is learnt of who takes part where peers average among themselves.
 
-The same readers as in disclosure.py. No server adds up: what it would see, the members of a group see.
+The same readers as in rounds.py. No server adds up: what it would see, the members of a group see.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Epsilon by Google's dp-accounting, in a process: `python -m backend.services.privacy.accounting`.
+"""Epsilon by Google's dp-accounting, in a process: `python -m backend.server.privacy.epsilon`.
 
 Reads one request as JSON from stdin and writes its answer to stdout. Servers import dp-accounting nowhere
 else: that takes seconds, and figures with sampling take minutes.
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from backend.services.privacy.mechanism import Mechanism, WholeNumbers
+from backend.server.privacy.mechanism import Mechanism, WholeNumbers
 
 # Beyond this epsilon means nothing to anybody, and below this noise nothing is left to be told apart.
 MOST_EPSILON = 10_000.0

@@ -12,7 +12,7 @@ from backend.numerics.privacy.gaussian import words_of as words_for
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.privacy.tree import Node, add_tree_noise
 from backend.numerics.vectors import Vector64
-from backend.services.privacy.entropy import KEY_BYTES, words_of
+from backend.server.privacy.random_words import KEY_BYTES, words_of
 
 
 class CentralNoise:

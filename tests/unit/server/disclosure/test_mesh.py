@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from backend.formats.task_file import parse_task
-from backend.services.disclosure import Disclosure, disclose
+from backend.server.disclosure.rounds import Disclosure, disclose
 from tests.support.tiny import task_toml
-from tests.unit.services.test_disclosure import OWN, PUBLIC, everything, text
+from tests.unit.server.disclosure.test_rounds import OWN, PUBLIC, everything, text
 
 
 def told(data: dict[str, Any], *, masked: bool = False, **averaging: Any) -> Disclosure:

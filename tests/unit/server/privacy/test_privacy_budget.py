@@ -7,8 +7,8 @@ import pytest
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import Privacy, TaskFile, parse_task
-from backend.services.privacy.account import Account, open_account, terms, visits_of
-from backend.services.privacy.accounting import Curve, gaussian_epsilon
+from backend.server.privacy.epsilon import Curve, gaussian_epsilon
+from backend.server.privacy.privacy_budget import Account, open_account, terms, visits_of
 from backend.stores.contracts import VersionRecord
 from tests.unit.formats.task_file.test_task_file import tables
 

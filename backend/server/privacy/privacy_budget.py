@@ -12,10 +12,10 @@ from typing import Any
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import Privacy
-from backend.services.privacy.accountant import ask_accountant
-from backend.services.privacy.accounting import MOST_EPSILON, Curve, CurveAsked
-from backend.services.privacy.mechanism import Kind, Mechanism, WholeNumbers, visits
-from backend.services.privacy.shares import whole_numbers
+from backend.server.privacy.accountant import ask_accountant
+from backend.server.privacy.epsilon import MOST_EPSILON, Curve, CurveAsked
+from backend.server.privacy.mechanism import Kind, Mechanism, WholeNumbers, visits
+from backend.server.privacy.noise_shares import whole_numbers
 from backend.stores.contracts import VersionRecord
 
 # Over it nothing worth the name is promised (Dwork, Kohli and Mulligan 2019 ask for far less).

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backend.formats.task_file.privacy import Adaptive, Privacy
-from backend.services.privacy.central import CentralNoise
+from backend.server.privacy.central import CentralNoise
 
 SIZE = 400_000
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from backend.formats.task_file import Checkpoints
-from backend.services.retention import to_let_go
+from backend.server.versions.retention import to_let_go
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
 ONE = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import structlog
 
-from backend.services import observer as happened
+from backend.server.observers import observer as happened
 
 log = structlog.stdlib.get_logger("minga.task")
 

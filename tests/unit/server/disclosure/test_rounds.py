@@ -7,8 +7,8 @@ import tomllib
 from typing import Any
 
 from backend.formats.task_file import TaskFile, parse_task
-from backend.services.disclosure import Disclosure, Guarantee, fewest_updates
-from backend.services.disclosure import disclose as disclose_with
+from backend.server.disclosure.rounds import Disclosure, Guarantee, fewest_updates
+from backend.server.disclosure.rounds import disclose as disclose_with
 from tests.support.tiny import task_toml
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}

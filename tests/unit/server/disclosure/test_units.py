@@ -6,9 +6,9 @@ import tomllib
 from typing import Any
 
 from backend.formats.task_file import parse_task
-from backend.services.disclosure import Disclosure, disclose
+from backend.server.disclosure.rounds import Disclosure, disclose
 from tests.support.tiny import volunteer_toml
-from tests.unit.services.test_disclosure import text
+from tests.unit.server.disclosure.test_rounds import text
 
 
 def told(**units: Any) -> Disclosure:

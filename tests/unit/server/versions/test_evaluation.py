@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.services import evaluation
-from backend.services.evaluation import Evaluator
+from backend.server.versions import evaluation
+from backend.server.versions.evaluation import Evaluator
 from backend.stores.contracts import EvaluationRecord
 from tests.support.waiting import PATIENCE
 

@@ -1,0 +1,4 @@
+"""The versions of a task's model: history, lineage, retention, evaluation, checkpoints.
+
+The vectors themselves lie in `stores`.
+"""
