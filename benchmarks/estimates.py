@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from backend.formats.manifest import parse_manifest
-from backend.services.inspection import inspect
-from backend.services.traffic import traffic
+from backend.server.estimates.traffic import traffic
+from backend.server.tasks.model_inspection import inspect
 from benchmarks.steps import bundles
 
 

@@ -15,7 +15,7 @@ from backend.peer.private import ExampleClip
 from backend.peer.shards import Examples, join_shards, read_shard
 from backend.peer.step import Vector, never
 from backend.peer.trainer import Plan, Result, Trainer
-from backend.services.conversion import convert
+from backend.server.sandbox.conversion import convert
 from benchmarks.attack import Members
 from benchmarks.dense import ROOT
 

@@ -16,7 +16,7 @@ from typing import Any
 from backend.commands.site import build_site
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
-from backend.services.conversion import convert, converter_folder
+from backend.server.sandbox.conversion import convert, converter_folder
 from backend.settings import assets_folder, site_folder
 
 BUILT = "built"

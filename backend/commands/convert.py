@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.commands.converting import FORMATS, add_flags, limits_of
-from backend.services.conversion import convert
+from backend.server.sandbox.conversion import convert
 
 
 def register(subparsers: Any) -> None:

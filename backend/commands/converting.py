@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from backend.services.conversion import ConversionLimits
+from backend.server.sandbox.conversion import ConversionLimits
 
 FORMATS = "a .keras or .h5 file, a SavedModel folder, a TF.js model.json, or a zip of one of them"
 

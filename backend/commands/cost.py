@@ -17,9 +17,9 @@ from backend.commands.cost_report import print_cost
 from backend.commands.tokens import token_for
 from backend.errors import NotFoundError, SettingsError
 from backend.formats.manifest import parse_manifest
-from backend.services.costs.cost import Cost, cost_of
-from backend.services.costs.prices import OURS, Prices, read_prices
-from backend.services.costs.record import Record, of_rounds, of_units, read_results
+from backend.server.estimates.prices import OURS, Prices, read_prices
+from backend.server.estimates.recorded_cost import Cost, cost_of
+from backend.server.estimates.training_record import Record, of_rounds, of_units, read_results
 
 # As many rows as a server gives at a time.
 _MOST = 1000

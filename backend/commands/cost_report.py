@@ -7,9 +7,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from backend.services.costs.cost import Cost
-from backend.services.costs.prices import Prices
-from backend.services.costs.record import Record
+from backend.server.estimates.prices import Prices
+from backend.server.estimates.recorded_cost import Cost
+from backend.server.estimates.training_record import Record
 from backend.web.words import counted, number
 
 

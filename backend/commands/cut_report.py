@@ -14,8 +14,8 @@ from rich.table import Table
 
 from backend.datasets.sharding.cut import Cut
 from backend.numerics.preprocess.fitted import Text
-from backend.services.figures import size
-from backend.services.shards import ShardFile
+from backend.server.tasks.formatting import size
+from backend.server.tasks.shard_store import ShardFile
 
 _CLASSES_SHOWN = 20
 

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from backend.formats.task_file import TaskFile
-from backend.services.figures import size
+from backend.server.tasks.formatting import size
 from backend.simulation.advice import PLURALS, advice
 from backend.simulation.outcome import Outcome
 from backend.simulation.population import Population

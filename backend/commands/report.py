@@ -7,9 +7,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from backend.services.devices import DEVICES
-from backend.services.figures import between, operations, shape, size
-from backend.services.inspection import Inspection, fastest
+from backend.server.estimates.devices import DEVICES
+from backend.server.tasks.formatting import between, operations, shape, size
+from backend.server.tasks.model_inspection import Inspection, fastest
 from backend.web.words import BACKENDS, counted, number
 from backend.web.words import DEVICES as DEVICE_WORDS
 

@@ -21,7 +21,7 @@ from backend.formats.task_file.url_data import MOST_BYTES
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted, encode_fitted
-from backend.services.shards import PREPROCESS
+from backend.server.tasks.shard_store import PREPROCESS
 from backend.stores.blobs import file_sha256
 
 

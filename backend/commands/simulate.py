@@ -18,8 +18,8 @@ from backend.commands.numbers import number
 from backend.errors import TaskFileError
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile, read_task_file
-from backend.services.devices import DeviceName
-from backend.services.task import TASK_FILE
+from backend.server.estimates.devices import DeviceName
+from backend.server.tasks.task import TASK_FILE
 from backend.settings import ops_file
 from backend.simulation.advice import advice
 from backend.simulation.population import Population

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from backend.commands.asking import Asked
 from backend.errors import SettingsError, UnreachableError
 from backend.server.exports.export_formats import FORMATS, format_of
-from backend.services.figures import size
+from backend.server.tasks.formatting import size
 
 _BLOCK = 1 << 20
 MANY_SECONDS = 900.0

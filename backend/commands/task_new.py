@@ -11,7 +11,7 @@ from pathlib import Path
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import read_task_file
-from backend.services.task import TASK_FILE
+from backend.server.tasks.task import TASK_FILE
 from backend.settings import assets_folder
 
 # What is made from a task's own files, and may be large.

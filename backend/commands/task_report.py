@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from backend.services.figures import size
+from backend.server.tasks.formatting import size
 from backend.web.words import ENGLISH, counted, number
 
 Told = Mapping[str, Any]

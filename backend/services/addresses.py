@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.task import Task
 
 
 class Addresses:

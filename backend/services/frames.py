@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from backend.protocols import convener_effects, effects
-from backend.services.shards import ShardFile
-from backend.services.task import Task
+from backend.server.tasks.shard_store import ShardFile
+from backend.server.tasks.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages as say
 from backend.wire.masked import Masking

@@ -19,6 +19,7 @@ from backend.protocols.phases import Phase
 from backend.protocols.round import Round
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.privacy.privacy_budget import Account
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
 from backend.services.addresses import Addresses
 from backend.services.audience import present, wire_phase
@@ -31,7 +32,6 @@ from backend.services.negotiation import agreed
 from backend.services.orders import Orders
 from backend.services.performer import Performer
 from backend.services.reception import Reception
-from backend.services.task import Task
 from backend.services.turns import Turns
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.wire import messages as say

@@ -20,12 +20,12 @@ from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import Account
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Kept, Ledger
 from backend.services.audience import Audience
 from backend.services.chores import Chores
 from backend.services.limits import TaskLimits
 from backend.services.tally import Tally
-from backend.services.task import Task
 from backend.services.uploads import Uploads
 from backend.stores.contracts import VersionRecord
 

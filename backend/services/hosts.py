@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from backend.errors import MingaError
 from backend.server.observers.observer import Companion
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
 from backend.services.gate import Gate
 from backend.services.links import Presence
-from backend.services.task import Task
 from backend.wire.messages import Phase
 
 

@@ -17,8 +17,8 @@ from backend.numerics.packing import Words, add_update, masked_words
 from backend.numerics.sparse import chosen_values
 from backend.protocols.effects import Opened
 from backend.protocols.secagg_effects import Recover
+from backend.server.tasks.task import Task
 from backend.services.masked_terms import chosen_of, encoding_of, signs_of, terms_of
-from backend.services.task import Task
 from backend.wire.masked import Masking
 
 # More threads than these wait for memory, not for processors.

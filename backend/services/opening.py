@@ -18,6 +18,7 @@ from backend.server.dashboards.dashboard import Board
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import Observer, RoundEnded
 from backend.server.privacy.privacy_budget import open_account
+from backend.server.tasks.task import Task, load_task, overrides_of
 from backend.server.versions.version_history import Ledger
 from backend.services.host import TaskHost
 from backend.services.hosts import Host
@@ -25,7 +26,6 @@ from backend.services.keeper import Keeper, open_keeper
 from backend.services.limits import TaskLimits
 from backend.services.mesh.host import MeshHost
 from backend.services.mesh.ice import Ice
-from backend.services.task import Task, load_task, overrides_of
 from backend.services.units.beginning import left_by
 from backend.services.units.host import UnitsHost
 from backend.services.units.parameters import Parameters

@@ -22,7 +22,7 @@ from backend.peer.step import never, read_totals
 from backend.peer.trainer import Control, Plan, Trainer
 from backend.server.observers.observer import Event, RoundEnded
 from backend.server.privacy.random_words import words_of
-from backend.services.task import Task
+from backend.server.tasks.task import Task
 from backend.simulation.labour import Findings, Update
 from backend.simulation.work import Pretended
 from backend.stores.contracts import Blobs, VersionRecord

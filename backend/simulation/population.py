@@ -10,8 +10,8 @@ from random import Random
 
 from backend.errors import SettingsError
 from backend.formats.task_file.data import VolunteerData
-from backend.services.devices import DeviceName
-from backend.services.inspection import StepTime, fastest
+from backend.server.estimates.devices import DeviceName
+from backend.server.tasks.model_inspection import StepTime, fastest
 from backend.simulation.clients import Fate, Traits
 from backend.simulation.labour import Exit, Turn
 from backend.simulation.network import Line, Pipe

@@ -16,12 +16,12 @@ import numpy as np
 from backend.errors import SettingsError
 from backend.formats.manifest import Parameters
 from backend.formats.task_file import Stop
+from backend.server.estimates.traffic import traffic
 from backend.server.observers.observer import SILENCE
 from backend.server.privacy.privacy_budget import Account, open_account
+from backend.server.tasks.model_inspection import inspect
+from backend.server.tasks.task import Task, load_task
 from backend.services.host import TaskHost
-from backend.services.inspection import inspect
-from backend.services.task import Task, load_task
-from backend.services.traffic import traffic
 from backend.simulation import clock
 from backend.simulation.labour import Attempt
 from backend.simulation.outcome import Moved, Outcome, summarize

@@ -11,8 +11,8 @@ from backend.formats.manifest import Manifest, Parameters
 from backend.numerics.packing import masked_bytes
 from backend.numerics.sparse import chosen_values
 from backend.peer.masker import Model
-from backend.services.shards import ShardFile
-from backend.services.traffic import traffic
+from backend.server.estimates.traffic import traffic
+from backend.server.tasks.shard_store import ShardFile
 from backend.simulation.labour import Findings, Update
 from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train

@@ -11,9 +11,9 @@ from babel.dates import format_datetime
 from babel.numbers import get_decimal_symbol
 
 from backend.formats.task_file import Checkpoints
-from backend.services import figures
-from backend.services.figures import shape
-from backend.services.gallery import missing, words
+from backend.server.tasks import formatting
+from backend.server.tasks.formatting import shape
+from backend.server.tasks.gallery import missing, words
 from backend.web.agents import browser_of
 
 
@@ -124,15 +124,15 @@ class Words:
 
     def between(self, low_ms: float, high_ms: float) -> str:
         """A range of times: `6.5–25 ms`."""
-        return self._pointed(figures.between(low_ms, high_ms))
+        return self._pointed(formatting.between(low_ms, high_ms))
 
     def operations(self, count: float) -> str:
         """Floating-point operations: `45 MFLOP`."""
-        return self._pointed(figures.operations(count))
+        return self._pointed(formatting.operations(count))
 
     def size(self, count: float) -> str:
         """Bytes: `3.4 MB`."""
-        return self._pointed(figures.size(count))
+        return self._pointed(formatting.size(count))
 
     def participants(self, count: int) -> str:
         """`1 participant`, `3 participants`."""

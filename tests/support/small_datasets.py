@@ -13,7 +13,7 @@ from PIL import Image
 
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import Preprocess
-from backend.services.shards import INDEX, ShardIndex
+from backend.server.tasks.shard_store import INDEX, ShardIndex
 
 COLOURS = {"blue": (0, 0, 255), "red": (255, 0, 0)}
 

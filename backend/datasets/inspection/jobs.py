@@ -14,7 +14,15 @@ from backend.datasets.inspection.findings import Findings, read_findings
 from backend.datasets.inspection.model_input import Wanted
 from backend.datasets.inspection.preview_result import Shown, read_shown
 from backend.numerics.preprocess.declared import Preprocess
-from backend.services.limited import Cancelled, ProcessLimits, Tell, Work, never, run_limited, silent
+from backend.server.sandbox.limited_process import (
+    Cancelled,
+    ProcessLimits,
+    Tell,
+    Work,
+    never,
+    run_limited,
+    silent,
+)
 
 FINDINGS, SHOWN, SHARDS = "findings.json", "shown.json", "shards"
 _JOB = "job.json"

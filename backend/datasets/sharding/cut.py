@@ -22,7 +22,7 @@ from backend.formats.task_file import Partition
 from backend.numerics.partition import dirichlet, iid
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted
-from backend.services.shards import ShardIndex
+from backend.server.tasks.shard_store import ShardIndex
 
 # A shard is one download: small enough for a phone, large enough that round trips do not matter.
 _SHARD_BYTES = 1 << 20

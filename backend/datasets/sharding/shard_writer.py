@@ -16,7 +16,7 @@ from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
 from backend.numerics.preprocess.fitted import Dtype, Fitted, StoredSpec, encode_fitted
-from backend.services.shards import INDEX, PREPROCESS, ShardFile, ShardIndex
+from backend.server.tasks.shard_store import INDEX, PREPROCESS, ShardFile, ShardIndex
 
 
 def write_shard(

@@ -18,9 +18,9 @@ from backend.server.alerting.messenger import Messenger
 from backend.server.dashboards.participants import People
 from backend.server.dashboards.totals import Totals
 from backend.server.observers import observer as happened
+from backend.server.tasks.model_inspection import likely_device
 from backend.server.versions.lineage import Lineage, lineage_of
 from backend.services.hosts import Host
-from backend.services.inspection import likely_device
 from backend.services.keeper import Keeper
 from backend.services.links import Presence
 from backend.services.units.board import UnitsBoard

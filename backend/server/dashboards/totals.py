@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.formats.manifest import Manifest
-from backend.services.energy import training_energy
+from backend.server.estimates.energy import training_energy
 from backend.stores.contracts import RoundRecord
 
 # Rounds that are shown at once; older ones stand on the page of rounds.

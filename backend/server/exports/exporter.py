@@ -15,8 +15,8 @@ from backend.errors import BundleError, BusyError, CancelledError, GoneError, Mi
 from backend.server.exports.export_formats import Format
 from backend.server.exports.file_cache import Cellar, Made
 from backend.server.exports.weight_files import WRITERS, Layout
-from backend.services.conversion import ConversionLimits, converter_folder
-from backend.services.limited import Work, run_limited
+from backend.server.sandbox.conversion import ConversionLimits, converter_folder
+from backend.server.sandbox.limited_process import Work, run_limited
 
 # Changes with what the converter writes, so that files of an older server are made anew.
 REVISION = 1

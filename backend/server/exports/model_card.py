@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from backend.server.disclosure.rounds import Disclosure
+from backend.server.estimates.energy import training_energy, training_flops
 from backend.server.exports.export_formats import FORMATS
-from backend.services.energy import training_energy, training_flops
-from backend.services.figures import operations
-from backend.services.publishing import Publication, publication
-from backend.services.task import Task
+from backend.server.tasks.ethics_statement import Publication, publication
+from backend.server.tasks.formatting import operations
+from backend.server.tasks.task import Task
 from backend.stores.contracts import Contribution, EvaluationRecord, RoundRecord, VersionRecord
 
 _MARKS = re.compile(r"([\\`*_\[\]<>#|~&!])")

@@ -11,6 +11,8 @@ import msgspec
 
 from backend.errors import NotWantedError
 from backend.server.accounts.roles import Roles
+from backend.server.tasks.device_support import browsers, payload, takers
+from backend.server.tasks.model_inspection import Inspection
 from backend.services.catalogue import Catalogue
 from backend.services.drafts import tables
 from backend.services.drafts.bringing import Bringing
@@ -29,8 +31,6 @@ from backend.services.drafts.toml import to_toml
 from backend.services.drafts.tries import Report, judged, with_report
 from backend.services.drafts.uploads import PIECE_BYTES, Uploads
 from backend.services.drafts.workshop import Workshop
-from backend.services.inspection import Inspection
-from backend.services.takers import browsers, payload, takers
 from backend.stores.lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"

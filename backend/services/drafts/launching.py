@@ -8,13 +8,13 @@ from pathlib import Path
 
 from backend.errors import NotReadyError, NotWantedError
 from backend.protocols.life import Life, State
+from backend.server.tasks.task import TASK_FILE
 from backend.services.drafts.addressed import forget_shards, url_completed
 from backend.services.drafts.drafts import Drafts
 from backend.services.drafts.records import Draft
 from backend.services.drafts.standing import TASK, Item, missing
 from backend.services.drafts.tables import SHARDS, parsed
 from backend.services.drafts.toml import to_toml
-from backend.services.task import TASK_FILE
 from backend.stores.lives import Lives
 from backend.stores.translate import translated
 

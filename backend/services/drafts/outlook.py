@@ -12,18 +12,18 @@ import msgspec
 from backend.errors import MingaError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.task_file import TaskFile
+from backend.server.estimates.data_supply import Supply, cut_supply, found_supply, own_supply
+from backend.server.estimates.round_costs import estimate
+from backend.server.estimates.round_proposals import propose
+from backend.server.estimates.traffic import traffic
+from backend.server.estimates.unit_costs import estimate_units
+from backend.server.estimates.unit_proposals import propose_units
+from backend.server.tasks.model_inspection import Inspection, inspect
+from backend.server.tasks.shard_store import INDEX, ShardIndex
 from backend.services.averages import averages_of
 from backend.services.drafts.records import Draft
 from backend.services.drafts.standing import MADE, holds
 from backend.services.drafts.tables import begin, fixed, parsed
-from backend.services.inspection import Inspection, inspect
-from backend.services.planning.estimate import estimate
-from backend.services.planning.proposals import propose
-from backend.services.planning.supply import Supply, cut_supply, found_supply, own_supply
-from backend.services.planning.unit_costs import estimate_units
-from backend.services.planning.unit_proposals import propose_units
-from backend.services.shards import INDEX, ShardIndex
-from backend.services.traffic import traffic
 
 # How many volunteers a plan is made for where nobody said it.
 VOLUNTEERS = 10

@@ -13,16 +13,16 @@ from backend.datasets.inspection.model_input import Wanted, wanted_by
 from backend.errors import NotWantedError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
-from backend.services.conversion import ConversionLimits, Proposed, convert
+from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
+from backend.server.sandbox.dry_run import rehearse
+from backend.server.sandbox.limited_process import Cancelled, Tell
+from backend.server.tasks.shard_store import INDEX, ShardIndex
 from backend.services.drafts import tables
 from backend.services.drafts.drafts import Drafts
 from backend.services.drafts.loading import set_loading
 from backend.services.drafts.records import Draft, JobKind
 from backend.services.drafts.standing import MADE, TASK, holds
 from backend.services.drafts.toml import to_toml
-from backend.services.limited import Cancelled, Tell
-from backend.services.rehearsing import rehearse
-from backend.services.shards import INDEX, ShardIndex
 
 LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
 Done = tuple[dict[str, Any] | None, str]

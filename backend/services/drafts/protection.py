@@ -17,15 +17,15 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import Privacy
 from backend.server.disclosure.rounds import Guarantee, disclose, fewest_updates
+from backend.server.estimates.protection_choices import Tables, options
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import NoiseAsked
 from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import Account, open_account, visits_of
+from backend.server.tasks.task_validation import check_suits, roomy_norm
 from backend.services.drafts.outlook import Made, made_of
 from backend.services.drafts.records import Draft
 from backend.services.drafts.tables import fixed, parsed
-from backend.services.planning.choices import Tables, options
-from backend.services.suits import check_suits, roomy_norm
 
 _KEPT, _TRIES = 64, 8
 _POINTS = 24

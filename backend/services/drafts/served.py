@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from backend.errors import NotFoundError, NotReadyError
 from backend.formats.manifest import parse_manifest
+from backend.server.sandbox.dry_run import STEP, Rehearsed
+from backend.server.tasks.shard_store import INDEX, ShardIndex
 from backend.services.drafts.records import Draft
 from backend.services.drafts.standing import MADE, fingerprint, holds
-from backend.services.rehearsing import STEP, Rehearsed
-from backend.services.shards import INDEX, ShardIndex
 
 MANIFEST, WEIGHTS = "bundle.json", "weights.bin"
 

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from backend.errors import MingaError, TaskFileError
 from backend.formats.task_file import TaskFile
+from backend.server.tasks.device_support import trained_with
+from backend.server.tasks.ethics_statement import consent_missing, ethics_missing
+from backend.server.tasks.model_inspection import Inspection
+from backend.server.tasks.task_validation import check_suits
 from backend.services.drafts.addressed import address_left
 from backend.services.drafts.records import Draft, JobKind
 from backend.services.drafts.tables import BUNDLE, SHARDS, parsed
 from backend.services.drafts.tries import standing_of
-from backend.services.inspection import Inspection
-from backend.services.publishing import consent_missing, ethics_missing
-from backend.services.suits import check_suits
-from backend.services.takers import trained_with
 
 # Within a draft's folder: what becomes the task's folder, and what was found in the data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"

@@ -12,12 +12,12 @@ from backend.errors import MingaError
 from backend.formats.task_file import Coordination, TaskFile
 from backend.formats.task_file.units import Units, name_of
 from backend.server.disclosure.rounds import disclose
+from backend.server.tasks.device_support import trained_with
+from backend.server.tasks.ethics_statement import publication
+from backend.server.tasks.formatting import size
+from backend.server.tasks.model_inspection import Inspection
 from backend.services.drafts.records import Draft
 from backend.services.drafts.tables import parsed
-from backend.services.figures import size
-from backend.services.inspection import Inspection
-from backend.services.publishing import publication
-from backend.services.takers import trained_with
 
 VISIBILITY = {
     "public": "Everybody sees the task in the gallery.",

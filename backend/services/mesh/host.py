@@ -13,6 +13,7 @@ from backend.numerics.vectors import from_bytes
 from backend.protocols.convener_effects import Effect
 from backend.server.observers import observer as happened
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
 from backend.services.addresses import Addresses
 from backend.services.audience import Audience, present, wire_phase
@@ -29,7 +30,6 @@ from backend.services.mesh.post import Post
 from backend.services.mesh.reception import Reception
 from backend.services.mesh.recording import Recorder
 from backend.services.orders import Orders
-from backend.services.task import Task
 from backend.services.turns import Turns
 from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
 from backend.wire import mesh as say

@@ -10,6 +10,7 @@ from backend.protocols import convener_effects as do
 from backend.protocols.convener import Convener
 from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.server.observers import observer as happened
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
 from backend.services import frames
 from backend.services.audience import Audience
@@ -17,7 +18,6 @@ from backend.services.chores import Chores
 from backend.services.mesh.reception import Reception
 from backend.services.mesh.recording import Notes, Recorder
 from backend.services.tally import Refusals
-from backend.services.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages

@@ -12,10 +12,10 @@ from backend.numerics.vectors import Vector
 from backend.protocols.convener import Convener
 from backend.protocols.convener_effects import Effect
 from backend.server.observers import observer as happened
+from backend.server.tasks.task import Task
 from backend.services import frames
 from backend.services.audience import Audience
 from backend.services.mesh.peers import Peer, Peers, RoomyLink
-from backend.services.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages

@@ -18,7 +18,7 @@ from backend.protocols.workunits.pace import PaceRules
 from backend.protocols.workunits.rules import Rules
 from backend.protocols.workunits.sizes import SizeRules
 from backend.protocols.workunits.trust import TrustRules
-from backend.services.task import Task
+from backend.server.tasks.task import Task
 from backend.services.units.parameter_server import Recipe
 from backend.wire.units import Start
 

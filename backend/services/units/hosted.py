@@ -16,12 +16,12 @@ from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
+from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
 from backend.services.audience import Audience
 from backend.services.chores import Chores
 from backend.services.limits import TaskLimits
 from backend.services.links import Client, Link
-from backend.services.task import Task
 from backend.services.units.epoch import Epoch
 from backend.services.units.servers import ParameterServers
 from backend.services.units.snapshots import Snapshots

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.services.figures import between, operations, shape, size
+from backend.server.tasks.formatting import between, operations, shape, size
 from backend.web.pages import assets
 from backend.web.words import ENGLISH, counted, number
 

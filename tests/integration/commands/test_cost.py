@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from backend.__main__ import main
-from backend.services.costs.prices import OURS
+from backend.server.estimates.prices import OURS
 from backend.wire.messages import Accepted, Version
 from backend.wire.units import Board, Counted, Unit
 from tests.support.tiny import EXAMPLES, SHARDS, SIZE, write_task, write_units

@@ -12,7 +12,7 @@ import pytest
 
 from backend.commands.build import build_task
 from backend.errors import BundleError, CancelledError, MingaError, TaskFileError
-from backend.services.conversion import ConversionLimits, convert
+from backend.server.sandbox.conversion import ConversionLimits, convert
 
 pytestmark = pytest.mark.tensorflow
 TASK = 'name = "small"\n[model]\nbatch_size = 4\nloss = "mse"\noptimizer = { name = "adam" }\n'

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from backend.errors import BundleError
-from backend.services.conversion import ConversionLimits, convert
+from backend.server.sandbox.conversion import ConversionLimits, convert
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("forked_python")]
 layers = keras.layers

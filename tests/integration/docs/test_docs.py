@@ -27,9 +27,9 @@ from backend.formats.task_file import parse_task
 from backend.formats.task_file.hooks import Hooks
 from backend.formats.task_file.reading.hints import FLOWER
 from backend.formats.task_file.server_optimizer import FedAdam
+from backend.server.estimates.devices import PLACES, Range, Rates
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import RoundEnded, VersionEvaluated
-from backend.services.devices import PLACES, Range, Rates
 from backend.stores.contracts import EvaluationRecord
 from tests.support.small_datasets import image_folder
 from tests.support.store_contracts.records import FIRST, ROUND

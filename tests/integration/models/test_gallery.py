@@ -14,7 +14,7 @@ from backend.__main__ import _parser, main
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.numerics.preprocess.fitting import resolve
 from backend.peer.own import OwnData, read_own
-from backend.services.publishing import publication
+from backend.server.tasks.ethics_statement import publication
 from tests.support.requirements import real_data
 
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,7 @@ from backend.numerics.preprocess.fitted import parse_fitted
 from backend.peer.elsewhere import UrlData, fetch_elsewhere
 from backend.peer.own import Dealt, OwnData
 from backend.peer.progress import PlainLines
-from backend.services.bundles import check_bundle
+from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
 from tests.support.data_server import Elsewhere, elsewhere
 

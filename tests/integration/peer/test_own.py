@@ -19,7 +19,7 @@ from backend.peer.bringing import bring, tell_own
 from backend.peer.own import read_own
 from backend.peer.progress import PlainLines
 from backend.peer.site import TaskData
-from backend.services.bundles import check_bundle
+from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
 from tests.support.small_datasets import declared
 

@@ -14,7 +14,7 @@ from typing import get_args
 import msgspec
 
 from backend.formats.task_file import TaskFile
-from backend.services.task import Task, load_task
+from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
 from backend.simulation.clients import Traits
 from backend.simulation.labour import Turn

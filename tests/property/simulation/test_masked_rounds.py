@@ -19,7 +19,7 @@ from backend.formats.task_file import TaskFile
 from backend.numerics.encoding import Encoding, error
 from backend.protocols.degrees import degree
 from backend.server.privacy.privacy_budget import open_account
-from backend.services.task import Task, load_task
+from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
 from backend.simulation.clients import Traits
 from backend.simulation.labour import Exit, Turn

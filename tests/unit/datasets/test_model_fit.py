@@ -10,7 +10,7 @@ import pytest
 
 from backend.datasets.sharding.cut import Plan, cut
 from backend.errors import DataError
-from backend.services.bundles import check_bundle
+from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
 from tests.support.small_datasets import declared, refuse
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from backend.errors import BundleError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import decode_shard
-from backend.services.bundles import check_bundle
+from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
 
 ALLOWED = frozenset(tiny.OPS)

@@ -18,7 +18,7 @@ from backend.datasets.sharding.cut import Plan, cut
 from backend.errors import CancelledError, DataError, MingaError
 from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
-from backend.services.limited import ProcessLimits
+from backend.server.sandbox.limited_process import ProcessLimits
 from tests.support.owner_files import pictures, zipped
 
 NOTHING = Wanted()

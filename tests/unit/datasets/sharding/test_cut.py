@@ -16,7 +16,7 @@ from backend.datasets.sharding.cut import Cut, Plan, cut
 from backend.errors import DataError
 from backend.formats.task_file import Partition
 from backend.numerics.preprocess.fitted import Table, Text, parse_fitted
-from backend.services.shards import PREPROCESS, read_preprocess
+from backend.server.tasks.shard_store import PREPROCESS, read_preprocess
 from tests.support.small_datasets import (
     arrays_of,
     declared,

@@ -13,8 +13,8 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import Data, parse_task
 from backend.numerics.dealing import data_key, parse_part
 from backend.server.disclosure.rounds import disclose
-from backend.services.bundles import check_bundle
-from backend.services.taskdata import dealt, elsewhere, load_data
+from backend.server.tasks.bundle_store import check_bundle
+from backend.server.tasks.task_data import dealt, elsewhere, load_data
 from backend.stores.blobs import FileBlobs
 from tests.support import tiny
 
@@ -62,7 +62,7 @@ def test_parts_are_dealt_out_by_names_that_clients_can_make(manifest: Manifest) 
 
 
 def dealing_of(manifest: Manifest) -> Any:
-    from backend.services.taskdata import own_data
+    from backend.server.tasks.task_data import own_data
 
     return own_data(data().preprocess, manifest)
 

@@ -11,8 +11,8 @@ import pytest_asyncio
 from backend.errors import NotFiniteError, StoreError
 from backend.numerics.aggregate import WeightedMean
 from backend.protocols.stopping import StopRules
+from backend.server.tasks.task import Task, load_task
 from backend.server.versions.version_history import Ledger
-from backend.services.task import Task, load_task
 from backend.stores.contracts import EvaluationRecord, RoundResult
 from backend.stores.embedded import Stores, open_stores
 from tests.support.store_contracts.records import ANN, ROUND

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from backend.services.bundles import check_bundle
+from backend.server.tasks.bundle_store import check_bundle
+from backend.server.tasks.task_data import load_data
 from backend.services.drafts.addressed import address_left, fixed_url, forget_shards, url_completed
 from backend.services.drafts.drafts import Drafts
 from backend.services.drafts.records import Draft, Job, Stored
 from backend.services.drafts.standing import MADE, TASK, fingerprint
 from backend.services.drafts.tables import fixed, parsed
 from backend.services.drafts.workshop import Workshop
-from backend.services.taskdata import load_data
 from backend.stores.blobs import FileBlobs
 from tests.support import tiny
 from tests.support.waiting import PATIENCE

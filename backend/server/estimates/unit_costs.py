@@ -1,0 +1,169 @@
+"""What a plan of work units costs: bytes, seconds and energy of a unit, an epoch and the whole training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile, Units
+from backend.formats.task_file.units import Downpour, Trust
+from backend.protocols.workunits.sizes import SizeRules
+from backend.server.estimates.data_supply import Supply
+from backend.server.estimates.round_costs import (
+    DEVICES,
+    DeviceCost,
+    Estimate,
+    InTime,
+    UnitCosts,
+    best_places,
+    energy_of,
+    rounded,
+    transfer_seconds,
+)
+from backend.server.estimates.traffic import Traffic
+from backend.server.tasks.model_inspection import StepTime
+from backend.services.units.dealing import MOST_LEASES_LONG
+from backend.services.units.tolerances import table
+
+# The smallest unit that a slow client gets is such a part of a whole one.
+SMALLEST = 2 ** SizeRules().halvings
+
+
+def estimate_units(
+    file: TaskFile,
+    manifest: Manifest,
+    wire: Traffic,
+    times: Sequence[StepTime],
+    supply: Supply,
+    volunteers: int,
+) -> Estimate:
+    """What `file`, a task of work units, asks of `volunteers` who are there all the time and all honest."""
+    units, epochs = _units(file), file.coordination.rounds
+    rows = unit_rows(file, manifest, supply)
+    examples, steps = unit_work(file, manifest, rows)
+    an_epoch = supply.shards * math.ceil(shard_rows(supply) / rows)
+    leases = leases_of_unit(units.trust, an_epoch * epochs, volunteers)
+    down, up = wire.version_down, wire.update_up
+    in_all = an_epoch * epochs * leases
+    turns = max(1, round(in_all / volunteers))
+    once = (wire.program or 0) + wire.browser_bundle
+    # Whoever has a shard in its cache gets units of it first.
+    kept = min(supply.shards, turns, math.ceil(supply.shards * leases / volunteers))
+    data = kept * round(supply.bytes / supply.shards)
+    devices = list(_devices(units, times, steps, down, up))
+    return Estimate(
+        volunteers=volunteers,
+        clients=volunteers,
+        rounds=epochs,
+        examples=examples,
+        steps=steps,
+        visits=rounded(examples * an_epoch * epochs / supply.examples),
+        once=once,
+        down=down,
+        up=up,
+        data=data,
+        volunteer_bytes=once + data + turns * (down + up),
+        volunteer_energy=energy_of(manifest, turns * examples),
+        server_out=round(an_epoch * leases * down),
+        server_in=round(an_epoch * leases * up),
+        server_bytes=volunteers * (once + data) + round(in_all * (down + up)),
+        energy=energy_of(manifest, round(in_all * examples)),
+        devices=devices,
+        notes=list(_notes(file, volunteers, steps, devices)),
+        units=UnitCosts(an_epoch, rounded(leases), units.seconds),
+    )
+
+
+def shard_rows(supply: Supply) -> int:
+    """Examples of a shard, about."""
+    return max(1, round(supply.examples / supply.shards))
+
+
+def unit_rows(file: TaskFile, manifest: Manifest, supply: Supply) -> int:
+    """Examples of a whole unit."""
+    units, whole = _units(file), shard_rows(supply)
+    chosen = units.assimilation
+    if isinstance(chosen, Downpour) and chosen.n_push:
+        return min(whole, chosen.n_push * batch_of(file, manifest))
+    return min(whole, units.rows or whole)
+
+
+def unit_work(file: TaskFile, manifest: Manifest, rows: int) -> tuple[int, int]:
+    """Examples that a client processes in a unit of so many `rows`, each visit counted, and its steps."""
+    batch, training = batch_of(file, manifest), file.training
+    if training.steps:
+        return min(training.steps * batch, training.steps * rows), training.steps
+    epochs = training.epochs or 1
+    return epochs * rows, epochs * math.ceil(rows / batch)
+
+
+def batch_of(file: TaskFile, manifest: Manifest) -> int:
+    """Examples of a step."""
+    return file.training.batch_size or manifest.batch_size
+
+
+def leases_of_unit(trust: Trust, units: int, volunteers: int) -> float:
+    """How many clients do each of `units`, in the mean, where `volunteers` share them and nobody vanishes.
+
+    Newcomers compare among themselves until `checked` results of each held. After that a client is compared
+    once in as many results as held, so that the n-th comparison is some n results after the one before.
+    """
+    each = units / volunteers
+    as_newcomer = min(each, trust.checked / trust.replicas)
+    later = math.sqrt(trust.checked**2 + 2.0 * (each - as_newcomer)) - trust.checked
+    again = (trust.replicas - 1) * (as_newcomer + later) / each
+    return 1.0 + again + (trust.spot_checks if trust.trusted else 0.0)
+
+
+def _units(file: TaskFile) -> Units:
+    if file.coordination.units is None:
+        raise ValueError("The task has rounds.")
+    return file.coordination.units
+
+
+def _devices(units: Units, times: Sequence[StepTime], steps: int, down: int, up: int) -> Iterator[DeviceCost]:
+    """Of a whole unit; `in_time` says which of them get whole ones."""
+    words: tuple[InTime, InTime, InTime] = ("all", "some", "none")
+    fixed = isinstance(units.assimilation, Downpour) and units.assimilation.n_push is not None
+    for device, best in best_places(times).items():
+        if best.range_ms is None:
+            continue
+        low, high = (steps * ms / 1000.0 for ms in best.range_ms)
+        moving = transfer_seconds(device, down, up)
+        halved = 0 if fixed else (low > units.seconds) + (high > units.seconds)
+        yield DeviceCost(
+            device,
+            best.backend,
+            (rounded(low), rounded(high)),
+            rounded(moving),
+            (rounded(low + moving), rounded(high + moving)),
+            words[halved],
+        )
+
+
+def _notes(file: TaskFile, volunteers: int, steps: int, devices: Sequence[DeviceCost]) -> Iterator[str]:
+    units = _units(file)
+    replicas = units.trust.replicas
+    if volunteers < replicas and not units.trust.trusted:
+        people = "1 volunteer" if volunteers == 1 else f"{volunteers} volunteers"
+        yield (
+            f"With {people} no unit would ever be done: newcomers' work is done by {replicas} and compared "
+            "(coordination.units.trust.replicas)."
+        )
+    compared = table().steps
+    if steps > compared and replicas > 1:
+        yield (
+            f"A unit takes {steps:,} steps. Beyond {compared} rounding makes honest results as unlike as "
+            "wrong ones, so comparing finds less: make units smaller (coordination.units.rows), or visit "
+            "their examples less often."
+        )
+    if not devices:
+        yield "No device can train this model; the step “Model” says why."
+    for one in devices:
+        smallest = one.training[1] / SMALLEST + one.transfer
+        if smallest > MOST_LEASES_LONG * units.lease:
+            yield (
+                f"Slow {DEVICES[one.device]} would lose their turn: even the smallest unit, an eighth, takes "
+                f"them longer than {MOST_LEASES_LONG} leases. Raise the lease, or make units smaller."
+            )

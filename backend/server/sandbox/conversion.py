@@ -1,0 +1,112 @@
+"""Run the converter as its own, limited process: the server itself touches no TensorFlow."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, to_builtins
+
+from backend.errors import BundleError, SettingsError
+from backend.formats.task_file.types import Measures
+from backend.server.sandbox.limited_process import (
+    Cancelled,
+    ProcessLimits,
+    Tell,
+    Work,
+    never,
+    run_limited,
+    silent,
+)
+
+PROPOSED_BYTES = 1 << 16
+
+
+class Proposed(Struct, frozen=True):
+    """Keys of [model] that neither the owner nor the model's compilation said; None where they were said."""
+
+    loss: Measures | None = None
+    metrics: list[Measures] | None = None
+    optimizer: dict[str, str | float] | None = None
+
+    def tables(self) -> dict[str, Any]:
+        """What is to stand in [model]."""
+        return {key: value for key, value in to_builtins(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ConversionLimits(ProcessLimits):
+    """What one conversion may use, and how many parameters a model may have."""
+
+    parameters: int = 50_000_000
+
+    def flags(self) -> list[str]:
+        """See ProcessLimits."""
+        return [*super().flags(), "--max-parameters", str(self.parameters)]
+
+
+def convert(
+    model: Path,
+    task_file: Path,
+    output: Path,
+    limits: ConversionLimits | None = None,
+    custom: Path | None = None,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    propose: Callable[[Proposed], None] | None = None,
+) -> str:
+    """Make the bundle of `model` in the folder `output`, which must not exist; returns a sentence about it.
+
+    The folder appears complete or not at all. `custom` is a Python file that is run: only for an owner's own
+    model on the owner's own machine, never for an upload. With `propose` a model without a loss or an
+    optimizer gets what fits it, and `propose` hears what that is.
+
+    Raises BundleError or TaskFileError with the converter's sentence, CancelledError, and SettingsError where
+    the converter is not installed.
+    """
+    limits = limits or ConversionLimits()
+    root = converter_folder().parent
+    output = output.absolute()
+    if output.exists():
+        raise BundleError(f"{output} exists already; choose another folder or remove it first.")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".convert-", dir=output.parent) as folder:
+        draft = Path(folder) / "bundle"
+        arguments = [str(model.resolve()), "--task", str(task_file.resolve()), "-o", str(draft)]
+        arguments += limits.flags()
+        if custom:
+            arguments += ["--custom", str(custom.resolve())]
+        proposed = Path(folder) / "proposed.json"
+        if propose is not None:
+            arguments += ["--propose", str(proposed)]
+        remedy = "use a smaller model or batch"
+        work = Work("The conversion", remedy, "converter", arguments, Path(folder), root)
+        message = run_limited(work, limits, tell, cancelled)
+        if propose is not None:
+            propose(_read_proposed(proposed))
+        draft.rename(output)
+    return message
+
+
+def _read_proposed(path: Path) -> Proposed:
+    """Raises BundleError: who read a hostile model may have been taken over."""
+    try:
+        with path.open("rb") as file:
+            return msgspec.json.decode(file.read(PROPOSED_BYTES), type=Proposed)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleError(f"What the conversion proposes cannot be read ({error}); convert again.") from error
+
+
+def converter_folder() -> Path:
+    """Folder of the package `converter`. Raises SettingsError unless it and TensorFlow are installed."""
+    found = importlib.util.find_spec("converter")
+    if found is None or found.origin is None or importlib.util.find_spec("tensorflow") is None:
+        raise SettingsError(
+            "Converting a model needs TensorFlow; install it with pip install 'minga[convert]'."
+        )
+    return Path(found.origin).resolve().parent

@@ -1,0 +1,101 @@
+"""A dry run: one training step of a bundle with TensorFlow, in a process that is shut in."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from backend.errors import BundleError
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.shard_file import decode_shard
+from backend.numerics.preprocess.loading import load_values
+from backend.server.sandbox.conversion import converter_folder
+from backend.server.sandbox.limited_process import (
+    Cancelled,
+    ProcessLimits,
+    Tell,
+    Work,
+    never,
+    run_limited,
+    silent,
+)
+from backend.server.tasks.shard_store import INDEX, ShardIndex
+from backend.stores.blobs import file_sha256
+
+LIMITS = ProcessLimits(wall_seconds=600.0, cpu_seconds=300)
+_REPORT = "report.json"
+# Beside it: the batch, the loss and the gradient of the step (converter/stepfile.py).
+STEP = "step.safetensors"
+
+
+class Rehearsed(Struct, frozen=True):
+    """What came out; `real` where the batch was of the task's own examples.
+
+    `difference` is the largest relative L2 distance between an output of Keras and of the native graph;
+    `step_loss` is the training step's own, with dropout and the like; `step` is the SHA-256 of STEP.
+    """
+
+    difference: float
+    loss: float
+    loss_after: float
+    step_loss: float
+    gradient_norm: float
+    step_ms: float
+    real: bool = False
+    step: str = ""
+
+
+def rehearse(
+    bundle: Path, shards: Path | None, output: Path, tell: Tell = silent, cancelled: Cancelled = never
+) -> Rehearsed:
+    """Takes a step of the bundle on examples of `shards`, else on noise; the folder `output` gets STEP.
+
+    Raises BundleError with what to do, CancelledError, and SettingsError without TensorFlow.
+    """
+    root = converter_folder().parent
+    with tempfile.TemporaryDirectory(prefix=".rehearse-", dir=output) as temporary:
+        home = Path(temporary).resolve()
+        made = home / "made"
+        made.mkdir()
+        arguments = [str(bundle.resolve()), "-o", str(made), *LIMITS.flags()]
+        if shards is not None:
+            manifest = parse_manifest((bundle / "bundle.json").read_bytes())
+            np.savez(home / "batch.npz", **first_batch(shards, manifest))
+            arguments += ["--batch", str(home / "batch.npz")]
+        remedy = "use a smaller model or batch"
+        work = Work("The dry run", remedy, "converter.rehearsal", arguments, home, root)
+        run_limited(work, LIMITS, tell, cancelled)
+        try:
+            report = msgspec.json.decode((made / _REPORT).read_bytes(), type=Rehearsed)
+        except (OSError, msgspec.DecodeError) as error:
+            raise BundleError(f"The dry run left no report ({error}); run it again.") from error
+        step = file_sha256(made / STEP)
+        (made / STEP).replace(output / STEP)
+    return msgspec.structs.replace(report, real=shards is not None, step=step)
+
+
+def first_batch(
+    shards: Path, manifest: Manifest
+) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+    """`x_0`, ..., `y_0`, ... of the first training examples, as the graphs take them. Raises BundleError."""
+    try:
+        index = msgspec.json.decode((shards / INDEX).read_bytes(), type=ShardIndex)
+        shard = decode_shard((shards / index.train[0].file).read_bytes(), manifest)
+    except (OSError, IndexError, msgspec.DecodeError) as error:
+        raise BundleError(f"The shards cannot be read ({error}); cut the data again.") from error
+    loading, rows = manifest.preprocess, manifest.batch_size
+    x = {
+        f"x_{number}": load_values(values[:rows], loading.scale, loading.offset)
+        if spec.dtype == "float32"
+        else values[:rows].astype(np.int32)
+        for number, (values, spec) in enumerate(zip(shard.x, manifest.inputs, strict=True))
+    }
+    y = {
+        f"y_{number}": values[:rows].astype(spec.dtype)
+        for number, (values, spec) in enumerate(zip(shard.y, manifest.labels, strict=True))
+    }
+    return x | y

@@ -1,0 +1,189 @@
+"""What a bundle asks of a device: the facts behind `minga inspect` and a task's model page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from backend.formats.layer_costs import StepMemory, TensorShape
+from backend.formats.manifest import Manifest
+from backend.server.estimates.devices import PLACES, BackendName, Basis, DeviceName, Place
+from backend.server.estimates.traffic import Traffic
+from backend.server.tasks.formatting import size
+
+Verdict = Literal["everywhere", "some devices", "nowhere"]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Where a backend can train the model; `reasons` are sentences, one for each thing in the way."""
+
+    backend: BackendName
+    eligible: Verdict
+    reasons: list[str]
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Milliseconds of one step, from fast devices to slow ones; None where the backend cannot train there."""
+
+    device: DeviceName
+    backend: BackendName
+    range_ms: tuple[float, float] | None
+    basis: Basis
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Everything `minga inspect` says, in its order."""
+
+    manifest: Manifest
+    traffic: Traffic
+    backends: list[Backend]
+    step_times: list[StepTime]
+
+    @property
+    def step_flops(self) -> int:
+        """Floating-point operations of one training step."""
+        return self.manifest.flops.train + self.manifest.flops.apply
+
+    @property
+    def step_ops(self) -> int:
+        """Ops that one training step runs."""
+        return sum(row.runs for row in self.manifest.step.ops)
+
+    def reasons(self) -> dict[str, list[BackendName]]:
+        """Each sentence about what is in the way, once, with the backends it is true of."""
+        found: dict[str, list[BackendName]] = {}
+        for one in self.backends:
+            for reason in one.reasons:
+                found.setdefault(reason, []).append(one.backend)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The stable form (docs/reference/inspect.md)."""
+        manifest = self.manifest
+        memory, sliced = manifest.step.memory, manifest.step.sliced
+        return {
+            "name": manifest.name,
+            "batch_size": manifest.batch_size,
+            "parameters": msgspec.to_builtins(manifest.parameters),
+            "layers": msgspec.to_builtins(manifest.layers),
+            "flops": msgspec.to_builtins(manifest.flops) | {"step": self.step_flops},
+            "memory": _memory(memory),
+            "memory_sliced": None if sliced is None else _memory(sliced.memory),
+            "ops": msgspec.to_builtins(manifest.step.ops),
+            "wire": asdict(self.traffic),
+            "backends": [asdict(one) for one in self.backends],
+            "step_times": [asdict(one) for one in self.step_times],
+        }
+
+
+def inspect(manifest: Manifest, traffic: Traffic) -> Inspection:
+    """The facts of a checked bundle."""
+    obstacles = [(place, list(_obstacles(manifest, place))) for place in PLACES]
+    backends = []
+    for backend in dict.fromkeys(place.backend for place in PLACES):
+        lists = [reasons for place, reasons in obstacles if place.backend == backend]
+        reasons = list(dict.fromkeys(reason for one in lists for reason in one))
+        backends.append(Backend(backend, _verdict(lists), reasons))
+    times = [_step_time(manifest, place, not reasons) for place, reasons in obstacles]
+    return Inspection(manifest, traffic, backends, times)
+
+
+def fastest(step_times: list[StepTime]) -> dict[DeviceName, StepTime]:
+    """For each device that can train, the backend with the shortest time on its slow end."""
+    best: dict[DeviceName, StepTime] = {}
+    for one in step_times:
+        if one.range_ms is None:
+            continue
+        rival = best.get(one.device)
+        if rival is None or rival.range_ms is None or one.range_ms[1] < rival.range_ms[1]:
+            best[one.device] = one
+    return best
+
+
+def likely_device(manifest: Manifest, backend: str, step_ms: float) -> DeviceName | None:
+    """The class of devices on which a step with `backend` is expected to take about as long: a guess.
+
+    None where the time, or the backend, is not known.
+    """
+    expected: dict[DeviceName, float] = {}
+    for place in PLACES:
+        if place.backend == backend and (range_ms := _step_time(manifest, place, True).range_ms):
+            expected[place.device.name] = math.sqrt(range_ms[0] * range_ms[1])
+    if not step_ms > 0.0 or not expected:
+        return None
+    return min(expected, key=lambda device: abs(math.log(step_ms / max(expected[device], 1e-9))))
+
+
+def _verdict(lists: list[list[str]]) -> Verdict:
+    free = sum(not reasons for reasons in lists)
+    return "everywhere" if free == len(lists) else "some devices" if free else "nowhere"
+
+
+def _obstacles(manifest: Manifest, place: Place) -> Iterator[str]:
+    """Sentences: what is in the way, why, and what to change. Browsers may take the batch in slices."""
+    step, limits = manifest.step, place.limits
+    deepest = step.deepest_tensor
+    if limits.dimensions is not None and len(deepest.shape) > limits.dimensions:
+        yield (
+            f"It knows tensors of up to {limits.dimensions} dimensions, and {_named(deepest)} has "
+            f"{len(deepest.shape)}: merge dimensions in that layer with a Reshape."
+        )
+    taken = step if step.sliced is None or place.native else step.sliced
+    largest, needed = taken.largest_tensor, taken.memory.peak * place.waste
+    if limits.tensor_bytes is not None and largest.bytes > limits.tensor_bytes:
+        yield (
+            f"On {place.device.phrase} one tensor may take {size(limits.tensor_bytes)}, and "
+            f"{_named(largest)} takes {size(largest.bytes)}: {_remedy(manifest, largest)}."
+        )
+    if needed > place.memory_bytes:
+        yield (
+            f"On {place.device.phrase} a step may take {size(place.memory_bytes)} of memory, and this one "
+            f"takes about {size(needed)}: use a smaller batch or model."
+        )
+
+
+def _step_time(manifest: Manifest, place: Place, fits: bool) -> StepTime:
+    """Work over rates, at both ends: arithmetic, memory traffic and the cost of each op add up."""
+    flops = manifest.flops.train + manifest.flops.apply
+    moved = sum(row.bytes for row in manifest.step.ops)
+    runs = sum(row.runs for row in manifest.step.ops)
+    rates = place.rates
+    slow, fast = (
+        flops / rates.gflops[end] / 1e6
+        + moved / rates.gigabytes[end] / 1e6
+        + runs * rates.op_us[1 - end] / 1e3
+        for end in (0, 1)
+    )
+    range_ms = (_rounded(fast), _rounded(slow)) if fits else None
+    return StepTime(place.device.name, place.backend, range_ms, rates.basis)
+
+
+def _remedy(manifest: Manifest, tensor: TensorShape) -> str:
+    """What makes this tensor smaller: it grows with the batch, the optimizer, or the model."""
+    trainable = manifest.parameters.trainable
+    if tensor.shape == [manifest.optimizer.slots, trainable] and manifest.optimizer.slots > 1:
+        return "use an optimizer with fewer slots, such as momentum, or a smaller model"
+    if tensor.shape[-1:] == [trainable]:
+        return "use a smaller model"
+    return "use a smaller batch"
+
+
+def _memory(memory: StepMemory) -> dict[str, int]:
+    parts: dict[str, int] = msgspec.to_builtins(memory)
+    return parts | {"peak": memory.peak}
+
+
+def _named(tensor: TensorShape) -> str:
+    return f"{tensor.name} [{', '.join(map(str, tensor.shape))}]"
+
+
+def _rounded(value: float) -> float:
+    """Two digits: no estimate knows more."""
+    return float(f"{value:.2g}")

@@ -1,0 +1,215 @@
+"""A task as it lies in its folder: file, bundle, shards and text, all checked."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from backend.errors import TaskFileError
+from backend.formats.task_file import Stop, TaskFile, read_task_file
+from backend.formats.task_file.server_optimizer import hyperparameters, name_of
+from backend.numerics.packing import masked_bytes
+from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
+from backend.numerics.sparse import chosen_values
+from backend.protocols.plan import Plan
+from backend.protocols.stopping import LOSS, Source, StopRules, Watched
+from backend.server.tasks.bundle_store import Bundle, store_bundle
+from backend.server.tasks.markdown import rendered
+from backend.server.tasks.playground import Trial, trial_of
+from backend.server.tasks.shard_store import Shards
+from backend.server.tasks.task_data import load_data
+from backend.server.tasks.task_validation import check_suits
+from backend.stores.contracts import Blobs
+from backend.wire.messages import Privacy
+
+TASK_FILE = "task.toml"
+_MAX_README = 1 << 18
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything a host needs to know of its task."""
+
+    file: TaskFile
+    bundle: Bundle
+    shards: Shards
+    readme_html: str
+    # Where SCAFFOLD's control variates begin, as a blob; None without such.
+    zero_control: str | None = None
+
+    @property
+    def learning_rate(self) -> float:
+        """The clients' learning rate: the task file's, else the bundle's; a schedule's factor."""
+        optimizer, bundled = self.file.model.optimizer, self.bundle.manifest.optimizer
+        if self.file.training.learning_rate is not None:
+            return self.file.training.learning_rate
+        if optimizer is None or optimizer.learning_rate is None or bundled.schedule is not None:
+            return bundled.learning_rate
+        return optimizer.learning_rate
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a client's step."""
+        return self.file.training.batch_size or self.bundle.manifest.batch_size
+
+    @property
+    def trial(self) -> Trial | None:
+        """How people try the model."""
+        return trial_of(self.file, self.shards.preprocess, self.bundle.manifest)
+
+    @property
+    def epochs(self) -> int:
+        """Visits to each example in a round; 0 where steps are counted instead."""
+        return 0 if self.file.training.steps else self.file.training.epochs or 1
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """What clients do for theirs, as their orders say it; what the server does for them is not in it."""
+        chosen = self.file.privacy
+        if chosen is None:
+            return None
+        local, examples = chosen.mechanism == "local", chosen.of_examples
+        return Privacy(
+            clip=chosen.clip if local else 0.0,
+            noise=chosen.noise_multiplier if local else 0.0,
+            example_clip=chosen.clip if examples else 0.0,
+            example_noise=chosen.noise_multiplier if examples else 0.0,
+            microbatch=chosen.microbatch if examples else 0,
+        )
+
+    def past_steps(self, version: int) -> int:
+        """Steps that a client took up to `version`, had it been in every round: a schedule's position."""
+        if self.bundle.manifest.optimizer.schedule is None:
+            return 0
+        if self.file.training.steps:
+            return version * self.file.training.steps
+        # Where the data were dealt out, a client has one part of them: their mean stands for it.
+        shards, parts = len(self.shards.train), len(set(self.shards.parts)) or 1
+        share = min(self.file.data.shards_per_client, shards / parts) * self.shards.examples / shards
+        return version * self.epochs * math.ceil(share / self.batch_size)
+
+    def addresses(self) -> frozenset[str]:
+        """Of all blobs that clients may fetch, but for those of versions."""
+        bundle, shards = self.bundle, self.shards
+        files = (file.sha256 for file in bundle.manifest.files.values())
+        return frozenset([bundle.address, *files, *shards.blobs])
+
+    def plan(self) -> Plan:
+        """What its rounds are like."""
+        chosen, manifest = self.file.coordination, self.bundle.manifest
+        return Plan(
+            rounds=chosen.rounds,
+            min_available_clients=chosen.min_available_clients,
+            fraction_train=chosen.fraction_train,
+            min_train_clients=chosen.min_train_clients,
+            over_selection=chosen.over_selection,
+            quorum=chosen.quorum,
+            deadline=chosen.deadline,
+            min_deadline=chosen.shortest,
+            adaptive_deadline=chosen.adaptive_deadline,
+            gather=chosen.gather,
+            grace=chosen.grace,
+            epochs=self.epochs,
+            steps=self.file.training.steps or 0,
+            batch_size=self.batch_size,
+            shard_examples=tuple(shard.examples for shard in self.shards.train),
+            shard_parts=self.shards.parts,
+            shards_per_client=self.file.data.shards_per_client,
+            update_bytes=4 * manifest.parameters.total,
+            metrics=tuple(manifest.metrics),
+            fraction_evaluate=self.file.fraction_evaluate,
+            min_evaluate_clients=chosen.min_evaluate_clients,
+            evaluate_every=chosen.evaluate_every,
+            holdout_examples=tuple(shard.examples for shard in self.shards.measured),
+            withheld=self.file.privacy is not None,
+            stop=stop_rules(chosen.stop, "server" if self.shards.holdout else "clients"),
+            seed=int(self.bundle.address[:8], 16),
+            aggregation=self.file.security.aggregation,
+            masked_bytes=masked_bytes(
+                chosen_values(manifest.parameters.total, self.file.security.masked.share),
+                sum(metric.rows for metric in manifest.metrics),
+                self.file.security.masked.bits,
+            ),
+            most_masked=self.file.security.masked.most_clients,
+        )
+
+    def server_optimizer(self) -> ServerOptimizer:
+        """How its versions are made."""
+        chosen = self.file.coordination.server_optimizer
+        return SERVER_OPTIMIZERS[name_of(chosen)](**hyperparameters(chosen))
+
+
+def stop_rules(stop: Stop, source: Source) -> StopRules:
+    """The rules of a task file; evaluations by `source` count."""
+    target = stop.target
+    return StopRules(
+        watched=LOSS if target is None else Watched(target.metric, target.upward),
+        target=target.value if target else None,
+        patience=stop.patience,
+        min_delta=stop.min_delta,
+        seconds=stop.seconds,
+        source=source,
+    )
+
+
+def find_tasks(folders: Sequence[Path]) -> list[Path]:
+    """Task files in `folders`: of each itself, or else of its subfolders. TaskFileError if there is none."""
+    found: list[Path] = []
+    for folder in folders:
+        own = folder / TASK_FILE
+        here = [own] if own.is_file() else sorted(folder.glob(f"*/{TASK_FILE}"))
+        if not here:
+            raise TaskFileError(f"There is no {TASK_FILE} in {folder} or one folder below; check --tasks.")
+        found += here
+    return found
+
+
+def find_launched(folder: Path | None) -> list[Path]:
+    """Task files in the subfolders of `folder`, where owners' tasks lie; there may be none."""
+    return sorted(folder.glob(f"*/{TASK_FILE}")) if folder is not None else []
+
+
+def overrides_of(name: str, overrides: Sequence[str]) -> list[str]:
+    """Those of `name.table.key=value` that are for the task `name`, without that name."""
+    return [override.partition(".")[2] for override in overrides if override.partition(".")[0] == name]
+
+
+async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str], blobs: Blobs) -> Task:
+    """The task in the file at `path`, its public parts copied into `blobs`.
+
+    Raises TaskFileError, BundleError or StoreError with a sentence that says what is wrong.
+    """
+    file = await asyncio.to_thread(read_task_file, path, overrides)
+    bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
+    measure = file.fraction_evaluate > 0
+    shards = await load_data(path.parent, file.data, bundle.manifest, blobs, measure)
+    readme = await asyncio.to_thread(_readme, path.with_name("README.md"))
+    task = Task(file, bundle, shards, readme)
+    _check(task)
+    if file.training.control_variates:
+        task = replace(task, zero_control=await _store_zeros(bundle.manifest.parameters.trainable, blobs))
+    return task
+
+
+def _check(task: Task) -> None:
+    """Raises TaskFileError when the task file asks for what bundle or shards do not give."""
+    check_suits(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
+    _ = task.trial
+
+
+async def _store_zeros(values: int, blobs: Blobs) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        zeros = Path(folder) / "zeros"
+        await asyncio.to_thread(zeros.write_bytes, bytes(4 * values))
+        return await blobs.put_file(zeros)
+
+
+def _readme(path: Path) -> str:
+    """README.md as HTML; empty where there is none, or one that is too long."""
+    if not path.is_file() or path.stat().st_size > _MAX_README:
+        return ""
+    return rendered(path.read_text(encoding="utf-8", errors="replace"))

@@ -1,0 +1,114 @@
+"""The data of a task, checked against its bundle."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from backend.datasets.model_fit import check_fits
+from backend.errors import BundleError, DataError
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import Data, UrlData
+from backend.numerics.dealing import Half, data_key, part_name, part_sizes
+from backend.numerics.preprocess.declared import DeclaredArrays, Preprocess
+from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec, parse_fitted
+from backend.numerics.preprocess.fitting import resolve
+from backend.server.tasks.shard_store import ShardFile, Shards, store_shards
+from backend.stores.contracts import Blobs
+
+
+async def load_data(
+    folder: Path, data: Data, manifest: Manifest, blobs: Blobs, clients_measure: bool = False
+) -> Shards:
+    """What [data] of the task file in `folder` names, checked against the bundle; shards go into `blobs`.
+
+    With `clients_measure` the held-out ones go there, too.
+
+    Raises BundleError or DataError that says what to do.
+    """
+    check_loading(data, manifest)
+    if data.url is not None:
+        fitted = await asyncio.to_thread(_fitted_elsewhere, folder, data, manifest)
+        return dealt(data.url, fitted, clients_measure)
+    if data.shards is None:
+        return Shards((), (), own_data(data.preprocess, manifest))
+    shards = await store_shards(folder / data.shards, manifest, blobs, clients_measure)
+    if not shards.train:
+        raise BundleError(f"{folder / data.shards} has no shard to train on; cut the data again.")
+    return shards
+
+
+def elsewhere(data: Data) -> dict[str, Any] | None:
+    """What clients have to know of data that they fetch from elsewhere (docs/reference/http.md)."""
+    url = data.url
+    if url is None:
+        return None
+    keys = ("address", "sha256", "bytes", "name")
+    return {
+        "files": [{key: getattr(file, key) for key in keys} for file in url.files],
+        "train": url.train,
+        "held_out": url.held_out,
+        "holdout": data.holdout,
+        "shard_examples": url.most,
+    }
+
+
+def dealt(url: UrlData, fitted: Fitted, clients_measure: bool) -> Shards:
+    """Parts of the data that clients fetch from elsewhere, by the names that both sides give them."""
+    key = data_key([file.sha256 for file in url.files])
+    each = url.bytes // (url.train + url.held_out)
+
+    def named(half: Half, examples: int) -> tuple[ShardFile, ...]:
+        sizes = part_sizes(examples, url.most) if examples else []
+        names = (part_name(key, half, number) for number in range(len(sizes)))
+        return tuple(
+            ShardFile(name, name, size, size * each) for name, size in zip(names, sizes, strict=True)
+        )
+
+    measured = named("held-out", url.held_out) if clients_measure else ()
+    return Shards(named("train", url.train), (), fitted, measured, elsewhere=True)
+
+
+def _fitted_elsewhere(folder: Path, data: Data, manifest: Manifest) -> Fitted:
+    """How clients read what they fetch. Raises BundleError or DataError."""
+    if data.url is None or data.url.fitted is None:
+        return own_data(data.preprocess, manifest)
+    path = folder / data.url.fitted
+    try:
+        fitted = parse_fitted(path.read_bytes())
+    except OSError as error:
+        raise BundleError(
+            f"{path} cannot be read: {error.strerror}. Make it by `minga shard --url`."
+        ) from error
+    check_fits(fitted, manifest)
+    return fitted
+
+
+def own_data(declared: Preprocess | None, manifest: Manifest) -> Fitted:
+    """How volunteers read data of their own. Raises DataError where not all is declared, or does not fit."""
+    if isinstance(declared, DeclaredArrays):
+        x, y = (
+            [StoredSpec(list(one.shape), one.dtype) for one in specs]
+            for specs in (manifest.inputs, manifest.labels)
+        )
+        return Arrays(inputs=x, labels=y, x=declared.x, y=declared.y)
+    fitted = None if declared is None else resolve(declared)
+    if fitted is None:
+        raise DataError(
+            "[data.preprocess] leaves something to be learnt from data that nobody has yet. Declare it: "
+            "classes, categories, numbers in place of missing ones, tokens. "
+            "See docs/reference/preprocessing.md."
+        )
+    check_fits(fitted, manifest)
+    return fitted
+
+
+def check_loading(data: Data, manifest: Manifest) -> None:
+    """Raises BundleError when the bundle was converted with another scale, mean or std."""
+    declared = data.preprocess.loading if data.preprocess is not None else (1.0, 0.0)
+    if declared != (manifest.preprocess.scale, manifest.preprocess.offset):
+        raise BundleError(
+            "scale, mean or std of [data.preprocess] are not those that the bundle was made with; convert "
+            "the model again."
+        )
