@@ -16,12 +16,12 @@ from backend.datasets.inspection.inspect_file import look
 from backend.datasets.inspection.model_input import Wanted, wanted_by
 from backend.errors import MingaError
 from backend.formats.manifest import Manifest, parse_manifest
+from backend.server.drafts.toml import to_toml
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
 from backend.server.tasks.device_support import takers
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import TASK_FILE
-from backend.services.drafts.toml import to_toml
 
 UNFIT = 2
 _MARKS = {"done": "+", "todo": "·", "failed": "-"}

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from backend.errors import MingaError, RefusedFileError, TaskFileError
 from backend.formats.task_file.reading.diagnostics import problems
+from backend.server.drafts.record import Draft, FileKind, Stored
+from backend.server.drafts.review.checklist import checklist
+from backend.server.drafts.task_tables import fixed
+from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head
 from backend.server.tasks.task import TASK_FILE
-from backend.services.drafts.kinds import HEAD_BYTES, check_head
-from backend.services.drafts.records import Draft, FileKind, Stored
-from backend.services.drafts.standing import checklist
-from backend.services.drafts.tables import fixed
 
 README = "README.md"
 MODELS = (".keras", ".h5", ".hdf5")

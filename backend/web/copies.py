@@ -12,14 +12,14 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
 from backend.formats.task_file.types import Name
+from backend.server.drafts.record import Draft
+from backend.server.drafts.review.comparison import side_of_draft, side_of_task
+from backend.server.drafts.review.differences import Side, differences
+from backend.server.drafts.task_tables import MAX_BYTES
+from backend.server.drafts.transfer.copies import copy_draft, copy_task
+from backend.server.drafts.transfer.export_zip import packed
+from backend.server.drafts.transfer.import_zip import bring_toml
 from backend.services.catalogue import Catalogue
-from backend.services.drafts.bringing import bring_toml
-from backend.services.drafts.copying import copy_draft, copy_task
-from backend.services.drafts.differences import Side, differences
-from backend.services.drafts.packing import packed
-from backend.services.drafts.records import Draft
-from backend.services.drafts.sides import side_of_draft, side_of_task
-from backend.services.drafts.tables import MAX_BYTES
 from backend.web.bodies import read_body, read_json, read_pieces
 from backend.web.drafting import FRESH, desk, draft_of, owned, told
 from backend.web.identity import require

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend.errors import NotFoundError
-from backend.services.drafts.desk import Desk
-from backend.services.drafts.records import Draft
+from backend.server.drafts.draft_service import Desk
+from backend.server.drafts.record import Draft
 from backend.web.identity import require
 
 FRESH = {"Cache-Control": "no-store"}

@@ -8,12 +8,12 @@ from starlette.routing import BaseRoute
 
 from backend.errors import NotFoundError
 from backend.server.accounts.permissions import Identity, may
+from backend.server.drafts.review.review import VISIBILITY
+from backend.server.drafts.review.wizard_steps import STEPS
+from backend.server.drafts.transfer.url_data import origin_left
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
 from backend.services.catalogue import Catalogue
-from backend.services.drafts.addressed import origin_left
-from backend.services.drafts.steps import STEPS
-from backend.services.drafts.telling import VISIBILITY
 from backend.web.drafting import FRESH, desk, draft_of
 from backend.web.identity import require, summaries_for
 from backend.web.pages import page_route, render

@@ -12,10 +12,10 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import NotFoundError
 from backend.formats.task_file.types import Line, Name
+from backend.server.drafts.record import JobKind
+from backend.server.drafts.review.checklist import LOOKED, SHOWN
+from backend.server.drafts.task_tables import MAX_BYTES
 from backend.services.catalogue import Catalogue
-from backend.services.drafts.records import JobKind
-from backend.services.drafts.standing import LOOKED, SHOWN
-from backend.services.drafts.tables import MAX_BYTES
 from backend.web import planning, uploads
 from backend.web.bodies import read_body, read_json
 from backend.web.drafting import FRESH, desk, draft_of, told

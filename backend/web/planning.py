@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.estimates.traffic import program_bytes
-from backend.services.drafts.tables import MAX_BYTES
 from backend.web.bodies import read_json
 from backend.web.drafting import desk, draft_of, told
 

@@ -15,8 +15,8 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
 from backend.server.accounts.permissions import may
+from backend.server.drafts.transfer.export_zip import packed
 from backend.server.exports.task_exports import Results, VersionFile
-from backend.services.drafts.packing import packed
 from backend.web.blobs import FilePart, has_already
 from backend.web.bodies import read_json
 from backend.web.identity import identify, require

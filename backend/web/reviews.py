@@ -13,9 +13,9 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
 from backend.formats.task_file.reading.diagnostics import problems
+from backend.server.drafts.review.review import sections
+from backend.server.drafts.task_tables import MAX_BYTES, fixed
 from backend.server.tasks.markdown import rendered
-from backend.services.drafts.tables import MAX_BYTES, fixed
-from backend.services.drafts.telling import sections
 from backend.web.bodies import read_body, read_json
 from backend.web.drafting import desk, draft_of, told
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from backend.services.drafts.tries import Report
+from backend.server.drafts.dry_runs.browser_dry_runs import Report
 from backend.web.agents import browser_of
 from backend.web.blobs import PRIVATE, FilePart, has_already
 from backend.web.bodies import read_json

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError
-from backend.services.drafts.records import FileKind
+from backend.server.drafts.record import FileKind
 from backend.web.bodies import read_json, read_pieces
 from backend.web.drafting import desk, draft_of, told
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from backend.services.drafts import tries
-from backend.services.drafts.records import FILE_KINDS, JobKind
+from backend.server.drafts.dry_runs import browser_dry_runs
+from backend.server.drafts.record import FILE_KINDS, JobKind
 from backend.web import accounts, auth, copies, drafts, planning, reviews, uploads
 from backend.web import keys as signing
 from backend.web.openapi.rows import (
@@ -79,7 +79,7 @@ ROWS: dict[str, Row] = {
         "create", {200: Content((JSON,), {"type": "object"})}, planning.AskProtection
     ),
     f"GET {DRAFT}/trial": Row("create", {200: _TRIAL}),
-    f"POST {DRAFT}/tried": Row("create", {200: _TRIAL}, tries.Report, refusals=(409,)),
+    f"POST {DRAFT}/tried": Row("create", {200: _TRIAL}, browser_dry_runs.Report, refusals=(409,)),
     f"GET {DRAFT}/blobs/{{sha256}}": Row(
         "create",
         {200: file(BYTES), 206: file(BYTES), 304: None, 416: file(BYTES)},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.services.drafts.records import Job, Line, Tried, read_draft, write_draft
-from backend.services.drafts.standing import MADE, fingerprint
+from backend.server.drafts.record import Job, Line, Tried, read_draft, write_draft
+from backend.server.drafts.review.checklist import MADE, fingerprint
 from tests.support.web.drafter import ABOUT, Drafter
 from tests.support.web.server_process import Server
 

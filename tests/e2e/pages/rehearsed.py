@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from backend.server.drafts.record import Draft, Job, Line, Stored, Tried, read_draft, write_draft
+from backend.server.drafts.review.checklist import MADE, fingerprint
 from backend.server.sandbox.dry_run import STEP, Rehearsed, rehearse
-from backend.services.drafts.records import Draft, Job, Line, Stored, Tried, read_draft, write_draft
-from backend.services.drafts.standing import MADE, fingerprint
 
 
 class Rehearsal:

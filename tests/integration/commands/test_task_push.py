@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from backend.services.drafts.toml import to_toml
+from backend.server.drafts.toml import to_toml
 from tests.support.forwarder import forwarding
 from tests.support.owner_files import pictures
 from tests.support.processes import Preload, run

@@ -13,7 +13,7 @@ import pytest
 
 from backend.datasets.inspection.draft_zip import unpack
 from backend.errors import DataError
-from backend.services.drafts.packing import packed
+from backend.server.drafts.transfer.export_zip import packed
 from tests.support.owner_files import zip_bytes
 
 MOST = {"model": 2000, "data": 9 << 20}

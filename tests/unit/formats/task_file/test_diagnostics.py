@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backend.formats.task_file.reading.diagnostics import MOST_PROBLEMS, Problem, line_of, problems
-from backend.services.drafts.tables import begin
-from backend.services.drafts.toml import to_toml
+from backend.server.drafts.task_tables import begin
+from backend.server.drafts.toml import to_toml
 
 SOUND = to_toml(begin("cats", "Cats"))
 

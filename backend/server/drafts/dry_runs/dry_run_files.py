@@ -1,0 +1,82 @@
+"""The files of a draft that its owner's browser needs for a dry run, by the SHA-256 of their bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from backend.errors import NotFoundError, NotReadyError
+from backend.formats.manifest import parse_manifest
+from backend.server.drafts.record import Draft
+from backend.server.drafts.review.checklist import MADE, fingerprint, holds
+from backend.server.sandbox.dry_run import STEP, Rehearsed
+from backend.server.tasks.shard_store import INDEX, ShardIndex
+
+MANIFEST, WEIGHTS = "bundle.json", "weights.bin"
+
+
+class Trial(Struct, frozen=True):
+    """What a browser takes the server's step with: addresses (SHA-256) of files, and what the server found.
+
+    `of` is the fingerprint of the rehearsal; `shard` is the first one of the training data, None where
+    volunteers bring theirs.
+    """
+
+    of: str
+    bundle: str
+    weights: str
+    step: str
+    shard: str | None
+    loss: float
+    gradient_norm: float
+    step_ms: float
+
+
+def trial_of(draft: Draft, folder: Path) -> Trial:
+    """What is to be tried. Raises NotReadyError before the rehearsal is done."""
+    if not holds(draft, "rehearse", folder):
+        raise NotReadyError("Take the step on the server first: the dry run (`rehearse`).")
+    done = msgspec.convert(draft.jobs["rehearse"].result, Rehearsed)
+    bundle = folder / MADE["convert"]
+    content = (bundle / MANIFEST).read_bytes()
+    weights = parse_manifest(content).files[WEIGHTS].sha256
+    index = _index(draft, folder)
+    return Trial(
+        fingerprint(draft, "rehearse"),
+        hashlib.sha256(content).hexdigest(),
+        weights,
+        done.step,
+        None if index is None else index.train[0].sha256,
+        done.step_loss,
+        done.gradient_norm,
+        done.step_ms,
+    )
+
+
+def served(draft: Draft, folder: Path, sha256: str) -> Path:
+    """The file with that hash. Raises NotFoundError, and NotReadyError before the rehearsal is done."""
+    for known, path in _files(draft, folder, trial_of(draft, folder)):
+        if known == sha256:
+            return path
+    raise NotFoundError("This draft has no such file any more: the model or the data were changed. Reload.")
+
+
+def _files(draft: Draft, folder: Path, trial: Trial) -> Iterator[tuple[str, Path]]:
+    bundle, shards = folder / MADE["convert"], folder / MADE["cut"]
+    yield trial.bundle, bundle / MANIFEST
+    yield trial.step, folder / MADE["rehearse"] / STEP
+    for name, file in parse_manifest((bundle / MANIFEST).read_bytes()).files.items():
+        yield file.sha256, bundle / name
+    if (index := _index(draft, folder)) is not None:
+        yield index.train[0].sha256, shards / index.train[0].file
+
+
+def _index(draft: Draft, folder: Path) -> ShardIndex | None:
+    if not holds(draft, "cut", folder):
+        return None
+    index = msgspec.json.decode((folder / MADE["cut"] / INDEX).read_bytes(), type=ShardIndex)
+    return index if index.train else None

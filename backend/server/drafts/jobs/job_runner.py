@@ -1,0 +1,129 @@
+"""What each kind of work does, in a thread: it reads a draft's files and writes what it makes beside them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from backend.datasets.inspection.jobs import cut_into, look_at, show_of
+from backend.datasets.inspection.model_input import Wanted, wanted_by
+from backend.errors import NotWantedError
+from backend.formats.manifest import parse_manifest
+from backend.numerics.preprocess.declared import Preprocess
+from backend.server.drafts import task_tables
+from backend.server.drafts.draft_store import Drafts
+from backend.server.drafts.input_loading import set_loading
+from backend.server.drafts.record import Draft, JobKind
+from backend.server.drafts.review.checklist import MADE, TASK, holds
+from backend.server.drafts.toml import to_toml
+from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
+from backend.server.sandbox.dry_run import rehearse
+from backend.server.sandbox.limited_process import Cancelled, Tell
+from backend.server.tasks.shard_store import INDEX, ShardIndex
+
+LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
+Done = tuple[dict[str, Any] | None, str]
+
+
+def perform(drafts: Drafts, draft: Draft, kind: JobKind, tell: Tell, halted: Cancelled) -> Done:
+    """Does a job; what it found, and a sentence. Raises MingaError with what to do, CancelledError."""
+    folder = drafts.folder(draft)
+    (folder / TASK).mkdir(exist_ok=True)
+    shutil.rmtree(folder / MADE[kind], ignore_errors=True)
+    match kind:
+        case "convert":
+            return _convert(drafts, draft, tell, halted)
+        case "look":
+            return _look(drafts, draft, tell, halted)
+        case "show":
+            return _show(drafts, draft, tell, halted)
+        case "cut":
+            return _cut(drafts, draft, tell, halted)
+        case "rehearse":
+            return _rehearse(draft, folder, tell, halted)
+
+
+def _convert(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+    folder = drafts.folder(draft)
+    file, made = folder / TASK / "task.toml", folder / MADE["convert"]
+    file.write_text(to_toml(draft.task), "utf-8")
+    found: list[Proposed] = []
+    message = convert(drafts.file(draft, "model"), file, made, LIMITS, None, tell, halted, found.append)
+    return {"model": found[0].tables()}, message
+
+
+def _look(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+    folder = drafts.folder(draft)
+    file, name = drafts.file(draft, "data"), draft.files["data"].name
+    found = look_at(file, name, _wanted(folder), folder / MADE["look"], tell, halted)
+    return msgspec.to_builtins(found), f"Found {found.examples:,} examples."
+
+
+def _show(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+    (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
+    shown = show_of(
+        drafts.file(draft, "data"),
+        draft.files["data"].name,
+        preprocess,
+        holdout,
+        folder / MADE["convert"] / "bundle.json" if holds(draft, "convert", folder) else None,
+        folder / MADE["show"],
+        tell,
+        halted,
+    )
+    return msgspec.to_builtins(shown), "This is what becomes of some examples."
+
+
+def _cut(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+    (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
+    bundle, made = folder / MADE["convert"], folder / ".cut"
+    set_loading(bundle, draft.task)
+    shutil.rmtree(made, ignore_errors=True)
+    message = cut_into(
+        drafts.file(draft, "data"),
+        draft.files["data"].name,
+        preprocess,
+        holdout,
+        bundle / "bundle.json",
+        made,
+        tell,
+        halted,
+        strict=draft.task["data"].get("source") == "url",
+    )
+    (made / task_tables.SHARDS).rename(folder / MADE["cut"])
+    made.rmdir()
+    index = msgspec.json.decode((folder / MADE["cut"] / INDEX).read_bytes(), type=ShardIndex)
+    counts = (sum(shard.examples for shard in some) for some in (index.train, index.holdout))
+    return dict(zip(("train", "held_out"), counts, strict=True)), message
+
+
+def _rehearse(draft: Draft, folder: Path, tell: Tell, halted: Cancelled) -> Done:
+    bundle, made = folder / MADE["convert"], folder / MADE["rehearse"]
+    set_loading(bundle, draft.task)
+    shards = folder / MADE["cut"] if holds(draft, "cut", folder) else None
+    made.mkdir()
+    done = rehearse(bundle, shards, made, tell, halted)
+    what = "your examples" if done.real else "noise"
+    message = (
+        f"Keras and the converted model agree. A step on {what} takes {done.step_ms:.3g} ms here "
+        f"and changes the loss from {done.loss:.4g} to {done.loss_after:.4g}."
+    )
+    return msgspec.to_builtins(done), message
+
+
+def _declared(draft: Draft) -> tuple[Preprocess, float]:
+    """How the data are read, and which share is held out. Raises TaskFileError, NotWantedError."""
+    data = task_tables.parsed(draft.task).data
+    if data.preprocess is None:
+        raise NotWantedError(
+            "Say how the data are read first: [data.preprocess], which looking at them proposes."
+        )
+    return data.preprocess, data.holdout
+
+
+def _wanted(folder: Path) -> Wanted:
+    manifest = folder / MADE["convert"] / "bundle.json"
+    return wanted_by(parse_manifest(manifest.read_bytes())) if manifest.is_file() else Wanted()

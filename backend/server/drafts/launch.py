@@ -1,0 +1,82 @@
+"""A draft becomes a task: its folder moves to those that are served, and is hosted at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from backend.errors import NotReadyError, NotWantedError
+from backend.protocols.life import Life, State
+from backend.server.drafts.draft_store import Drafts
+from backend.server.drafts.record import Draft
+from backend.server.drafts.review.checklist import TASK, Item, missing
+from backend.server.drafts.task_tables import SHARDS, parsed
+from backend.server.drafts.toml import to_toml
+from backend.server.drafts.transfer.url_data import forget_shards, url_completed
+from backend.server.tasks.task import TASK_FILE
+from backend.stores.lives import Lives
+from backend.stores.translate import translated
+
+README = "README.md"
+# Called before the task is hosted, with its name: who owns it, in which state it begins.
+Prepare = Callable[[str], Awaitable[None]]
+Host = Callable[[Path], Awaitable[None]]
+
+
+async def launch(
+    draft: Draft,
+    items: list[Item],
+    drafts: Drafts,
+    tasks: Path,
+    taken: Callable[[str], bool],
+    prepare: Prepare,
+    host: Host,
+) -> str:
+    """Hosts what the draft has become, and forgets the draft; the name of the task.
+
+    `taken` says whether there is a task of a name. Raises NotReadyError with all that is left to do,
+    NotWantedError where the name is taken, and what `host` raises; then everything is as before.
+    """
+    if left := missing(items):
+        raise NotReadyError(" ".join(item.text for item in left))
+    name = parsed(draft.task).name
+    place, source = tasks / name, drafts.folder(draft) / TASK
+    if taken(name) or place.exists():
+        raise NotWantedError(f"There is a task called '{name}' already; give this one another `name`.")
+    with translated("The task's folder cannot be written"):
+        await asyncio.to_thread(_write, source, draft)
+        await prepare(name)
+        await asyncio.to_thread(_move, source, place)
+    try:
+        await host(place / TASK_FILE)
+    except BaseException:
+        await asyncio.to_thread(place.rename, source)
+        raise
+    await drafts.delete(draft)
+    if parsed(draft.task).data.url is not None:
+        with translated("The task's folder cannot be written"):
+            await asyncio.to_thread(forget_shards, place / SHARDS)
+    return name
+
+
+async def begin_life(lives: Lives, name: str, test: bool, now: float) -> None:
+    """A new task is live, or a private test. What an earlier one of its name left behind is void."""
+    state = State.TEST if test else State.LIVE
+    for ban in await lives.bans(name):
+        await lives.unban(name, ban.client)
+    await lives.set_life(name, Life(state, running=state, since=now))
+
+
+def _write(folder: Path, draft: Draft) -> None:
+    cut = draft.jobs.get("cut")
+    # Whatever was written over it since: what clients check the file by is what was cut.
+    task = url_completed(draft.task, draft.files.get("data"), cut.result or {}) if cut else draft.task
+    (folder / TASK_FILE).write_text(to_toml(task), "utf-8")
+    (folder / README).write_text(draft.readme, "utf-8")
+
+
+def _move(source: Path, place: Path) -> None:
+    """In one step, so that a killed server leaves a task or a draft, and nothing between."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    source.rename(place)

@@ -1,0 +1,197 @@
+"""How far a draft is: which results still hold, and what is left to do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from backend.errors import MingaError, TaskFileError
+from backend.formats.task_file import TaskFile
+from backend.server.drafts.dry_runs.browser_dry_runs import standing_of
+from backend.server.drafts.record import Draft, JobKind
+from backend.server.drafts.task_tables import BUNDLE, SHARDS, parsed
+from backend.server.drafts.transfer.url_data import address_left
+from backend.server.tasks.device_support import trained_with
+from backend.server.tasks.ethics_statement import consent_missing, ethics_missing
+from backend.server.tasks.model_inspection import Inspection
+from backend.server.tasks.task_validation import check_suits
+
+# Within a draft's folder: what becomes the task's folder, and what was found in the data.
+TASK, LOOKED, SHOWN = "task", "looked", "shown"
+MADE: dict[JobKind, str] = {
+    "convert": f"{TASK}/{BUNDLE}",
+    "look": LOOKED,
+    "show": SHOWN,
+    "cut": f"{TASK}/{SHARDS}",
+    "rehearse": "rehearsed",
+}
+# Keys of [data] on which shards depend; how many a client gets of them is for the rounds.
+_CUTTING = ("source", "holdout", "partition", "preprocess")
+
+
+class Item(Struct):
+    """A line of the checklist; `text` is a sentence."""
+
+    key: str
+    state: Literal["done", "todo", "running", "failed"]
+    text: str
+
+
+def fingerprint(draft: Draft, kind: JobKind) -> str:
+    """A hash of all that the result of such a job depends on."""
+    data = _table(draft, "data")
+    hashes = {name: stored.sha256 for name, stored in draft.files.items()}
+    parts: Any
+    match kind:
+        case "convert":
+            parts = [hashes.get("model"), draft.task.get("model")]
+        case "look":
+            parts = [hashes.get("data")]
+        case "show":
+            model = fingerprint(draft, "convert") if "convert" in draft.jobs else None
+            parts = [hashes.get("data"), data.get("preprocess"), data.get("holdout"), model]
+        case "cut":
+            cutting = {key: data.get(key) for key in _CUTTING}
+            parts = [hashes.get("data"), cutting, fingerprint(draft, "convert")]
+        case "rehearse":
+            parts = [fingerprint(draft, "convert"), fingerprint(draft, "cut")]
+    text = json.dumps([kind, parts], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def holds(draft: Draft, kind: JobKind, folder: Path) -> bool:
+    """Whether the result of such a job is here, and still what it would be now."""
+    job = draft.jobs.get(kind)
+    if job is None or job.state != "done" or job.of != fingerprint(draft, kind):
+        return False
+    return (folder / MADE[kind]).is_dir()
+
+
+def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list[Item]:
+    """What has to be done before a launch, in its order; the last lines say who can take part."""
+    file = _task_file(draft)
+    own = isinstance(file, TaskFile) and file.data.own is not None
+    items = [
+        _file_item(draft, "model"),
+        _job_item(draft, folder, "convert", "Convert the model."),
+    ]
+    if own:
+        items.append(Item("data", "done", "Volunteers bring data of their own; nothing has to be uploaded."))
+    elif "data" not in draft.files and holds(draft, "cut", folder):
+        items.append(
+            Item("data", "done", "The data of the task before are kept. Bring others to replace them.")
+        )
+    else:
+        items += [
+            _file_item(draft, "data"),
+            _job_item(draft, folder, "look", "Look at the data."),
+            _job_item(draft, folder, "cut", "Cut the data for this model."),
+        ]
+    if _table(draft, "data").get("source") == "url":
+        placed, text = address_left(draft)
+        items.append(Item("address", "done" if placed else "todo", text))
+    items.append(_job_item(draft, folder, "rehearse", "Take one training step as a dry run."))
+    items.append(_browser_item(draft, folder))
+    items.append(_task_item(file, inspection))
+    items += _texts(draft)
+    return items + (_devices(inspection) if inspection is not None else [])
+
+
+def missing(items: list[Item]) -> list[Item]:
+    """What stands between a draft and its launch."""
+    return [item for item in items if item.state != "done"]
+
+
+def _task_file(draft: Draft) -> TaskFile | str:
+    try:
+        return parsed(draft.task)
+    except MingaError as error:
+        return str(error)
+
+
+def _task_item(file: TaskFile | str, inspection: Inspection | None) -> Item:
+    """Whether the task file is sound and, once there is a model, suits it."""
+    if isinstance(file, str):
+        return Item("task", "failed", file)
+    if inspection is not None:
+        held = file.data.holdout > 0.0
+        try:
+            check_suits(file, inspection.manifest, held, held)
+        except TaskFileError as error:
+            return Item("task", "failed", str(error))
+    return Item("task", "done", "The task file is sound.")
+
+
+def _file_item(draft: Draft, kind: Literal["model", "data"]) -> Item:
+    stored = draft.files.get(kind)
+    if stored is not None:
+        return Item(f"{kind}-file", "done", f"{stored.name} is here.")
+    if kind in draft.uploads:
+        return Item(f"{kind}-file", "running", f"{draft.uploads[kind].name} is on its way.")
+    return Item(f"{kind}-file", "todo", f"Bring the {kind}.")
+
+
+def _job_item(draft: Draft, folder: Path, kind: JobKind, todo: str) -> Item:
+    job = draft.jobs.get(kind)
+    if job is None:
+        return Item(kind, "todo", todo)
+    last = job.log[-1].text if job.log else todo
+    if job.live:
+        return Item(kind, "running", last)
+    if holds(draft, kind, folder):
+        return Item(kind, "done", last)
+    if job.of == fingerprint(draft, kind) and job.state == "failed":
+        return Item(kind, "failed", last)
+    return Item(
+        kind, "todo", f"{todo} Something that it depends on was changed." if job.state == "done" else todo
+    )
+
+
+def _browser_item(draft: Draft, folder: Path) -> Item:
+    if not holds(draft, "rehearse", folder):
+        return Item("browser", "todo", "Take the same step in a browser, after the dry run here.")
+    state, text = standing_of(draft.tried, fingerprint(draft, "rehearse"))
+    return Item("browser", state, text)
+
+
+def _texts(draft: Draft) -> list[Item]:
+    """What people read before they take part."""
+    licence, ethics = _table(draft, "licence"), ethics_missing(_table(draft, "ethics"))
+    wanted = {
+        "summary": (
+            "The summary is said.",
+            None if draft.task.get("summary") else "Say in a sentence what the task is for.",
+        ),
+        "licence": (
+            "The licence is said.",
+            None
+            if licence.get("model") and licence.get("data")
+            else "Say under which licences model and data are.",
+        ),
+        "consent": ("It is said why the data may be used.", consent_missing(_table(draft, "consent"))),
+        "ethics": (
+            "The questions about people and harm are answered.",
+            f"Say {' and '.join(filter(None, (', '.join(ethics[:-1]), ethics[-1])))}." if ethics else None,
+        ),
+    }
+    return [
+        Item(key, "done", done) if left is None else Item(key, "todo", left)
+        for key, (done, left) in wanted.items()
+    ]
+
+
+def _table(draft: Draft, name: str) -> dict[str, Any]:
+    """A table of the draft; empty where something else stands there: the task file's own line says so."""
+    found = draft.task.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _devices(inspection: Inspection) -> list[Item]:
+    if all(one.eligible == "nowhere" for one in inspection.backends):
+        reason = inspection.backends[0].reasons[0]
+        return [Item("devices", "failed", f"No device can train this model. {reason}")]
+    return [Item("devices", "done", trained_with(inspection))]

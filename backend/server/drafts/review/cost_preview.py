@@ -1,0 +1,111 @@
+"""What a draft will cost, what it will tell of its volunteers, and what would fit it better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from backend.errors import MingaError
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.task_file import TaskFile
+from backend.server.drafts.record import Draft
+from backend.server.drafts.review.checklist import MADE, holds
+from backend.server.drafts.task_tables import begin, fixed, parsed
+from backend.server.estimates.data_supply import Supply, cut_supply, found_supply, own_supply
+from backend.server.estimates.round_costs import estimate
+from backend.server.estimates.round_proposals import propose
+from backend.server.estimates.traffic import traffic
+from backend.server.estimates.unit_costs import estimate_units
+from backend.server.estimates.unit_proposals import propose_units
+from backend.server.tasks.model_inspection import Inspection, inspect
+from backend.server.tasks.shard_store import INDEX, ShardIndex
+from backend.services.averages import averages_of
+
+# How many volunteers a plan is made for where nobody said it.
+VOLUNTEERS = 10
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made of a draft: a converted model, and shards where they are cut."""
+
+    manifest: Manifest
+    manifest_bytes: int
+    shards: ShardIndex | None
+
+    def inspection(self, file: TaskFile | None = None, program: int | None = None) -> Inspection:
+        """What the model asks of devices, in the task of that `file`."""
+        averages = None if file is None else averages_of(file, self.manifest.parameters.total)
+        shards = () if self.shards is None else self.shards.train
+        each = 1 if file is None else file.data.shards_per_client
+        wire = traffic(self.manifest, self.manifest_bytes, shards, each, program, averages)
+        return inspect(self.manifest, wire)
+
+
+def made_of(draft: Draft, folder: Path) -> Made | None:
+    """None as long as the model is not converted."""
+    if not holds(draft, "convert", folder):
+        return None
+    content = (folder / MADE["convert"] / "bundle.json").read_bytes()
+    index = None
+    if holds(draft, "cut", folder):
+        index = msgspec.json.decode((folder / MADE["cut"] / INDEX).read_bytes(), type=ShardIndex)
+    return Made(parse_manifest(content), len(content), index)
+
+
+def outlook(
+    draft: Draft,
+    folder: Path,
+    tables: Mapping[str, Any] | None,
+    volunteers: int | None,
+    brought: int | None,
+    program: int | None,
+) -> dict[str, Any]:
+    """The costs of the draft with `tables` instead of its own, and proposals (docs/reference/drafts.md).
+
+    `brought` is what one volunteer brings, `program` the bytes of the web app.
+    """
+    told: dict[str, Any] = {"problem": None, "waits": None, "estimate": None, "proposals": []}
+    # As it was begun: nobody has looked at its plan yet.
+    told["fresh"] = draft.task.get("coordination") == begin("new", "New")["coordination"]
+    try:
+        file = parsed(draft.task if tables is None else fixed(tables))
+    except MingaError as error:
+        return told | {"problem": str(error)}
+    made = made_of(draft, folder)
+    if made is None:
+        return told | {"waits": "Convert the model first: costs follow from its size and its work."}
+    supply = _supply(draft, file, made, brought)
+    if supply is None:
+        return told | {"waits": "Look at the data first: costs follow from how many examples there are."}
+    people = volunteers or max(VOLUNTEERS, file.coordination.wanted)
+    inspection = made.inspection(file, program)
+    facts = (made.manifest, inspection.traffic, inspection.step_times, supply, people)
+    of_units = file.coordination.volunteer
+    costs, proposals = (estimate_units, propose_units) if of_units else (estimate, propose)
+    return told | {
+        "estimate": costs(file, *facts).to_json(),
+        "supply": asdict(supply),
+        "batch_size": made.manifest.batch_size,
+        "optimizer": {
+            "name": made.manifest.optimizer.name,
+            "learning_rate": made.manifest.optimizer.learning_rate,
+        },
+        "proposals": [asdict(one) for one in proposals(file, *facts)],
+    }
+
+
+def _supply(draft: Draft, file: TaskFile, made: Made, brought: int | None) -> Supply | None:
+    """What there is to train on; None where nothing is known yet."""
+    if file.data.own is not None:
+        return own_supply(file, brought)
+    if made.shards is not None:
+        return cut_supply(made.shards)
+    look = draft.jobs.get("look")
+    if look is None or look.result is None:
+        return None
+    return found_supply(int(look.result["examples"]), file, made.manifest)

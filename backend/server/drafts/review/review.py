@@ -1,0 +1,194 @@
+"""A whole draft in sentences, by the steps in which it was filled in: what is looked over before a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from backend.errors import MingaError
+from backend.formats.task_file import Coordination, TaskFile
+from backend.formats.task_file.units import Units, name_of
+from backend.server.disclosure.rounds import disclose
+from backend.server.drafts.record import Draft
+from backend.server.drafts.task_tables import parsed
+from backend.server.tasks.device_support import trained_with
+from backend.server.tasks.ethics_statement import publication
+from backend.server.tasks.formatting import size
+from backend.server.tasks.model_inspection import Inspection
+
+VISIBILITY = {
+    "public": "Everybody sees the task in the gallery.",
+    "unlisted": "Whoever has the address sees the task; the gallery does not show it.",
+    "invited": "Only those who were invited, and those with a role, know of the task.",
+}
+_CLASSES_SHOWN = 6
+
+
+class Section(Struct):
+    """What one step came to."""
+
+    step: str
+    lines: list[str]
+
+
+def sections(draft: Draft, inspection: Inspection | None) -> list[Section]:
+    """One for each step; where the task file is not sound, they say what the files and jobs alone tell."""
+    try:
+        file = parsed(draft.task)
+    except MingaError:
+        file = None
+    tellers: dict[str, Callable[[TaskFile], Iterator[str]]] = {
+        "preprocess": _preprocess,
+        "plan": _plan,
+        "privacy": _privacy,
+        "about": _about,
+    }
+    found = {"model": list(_model(draft, file, inspection)), "data": list(_data(draft, file))}
+    found |= {step: list(tell(file)) if file else [] for step, tell in tellers.items()}
+    found["trial"] = list(_trial(draft, inspection))
+    return [Section(step, lines) for step, lines in found.items()]
+
+
+def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -> Iterator[str]:
+    if stored := draft.files.get("model"):
+        yield f"The file is {stored.name}, {size(stored.bytes)}."
+    if inspection is not None:
+        sizes = inspection.manifest.parameters
+        yield f"The model has {sizes.total:,} parameters, of which {sizes.trainable:,} are trained."
+    if file is None:
+        return
+    yield f"A step takes {_rows(file.model.batch_size)}."
+    if file.model.loss is not None:
+        yield f"The loss is {_named(file.model.loss)}."
+    if chosen := file.model.optimizer:
+        rate = "" if chosen.learning_rate is None else f", with a learning rate of {chosen.learning_rate:g}"
+        yield f"Clients step with {chosen.name}{rate}."
+    if file.follows:
+        yield f"It is a new version of '{file.follows}'; their pages link to each other."
+
+
+def _rows(count: int) -> str:
+    return "one example" if count == 1 else f"{count} examples at a time"
+
+
+def _named(measure: Any) -> str:
+    if isinstance(measure, dict):
+        return str(measure.get("name") or ", ".join(f"{key}: {_named(one)}" for key, one in measure.items()))
+    if isinstance(measure, list):
+        return ", ".join(map(_named, measure))
+    return str(measure)
+
+
+def _data(draft: Draft, file: TaskFile | None) -> Iterator[str]:
+    if file is not None and (own := file.data.own):
+        yield f"Volunteers bring data of their own, {own.minimum:,} to {own.maximum:,} examples each."
+    if file is not None and file.data.url:
+        yield f"Volunteers' devices fetch them from {file.data.url.files[0].address}."
+    if stored := draft.files.get("data"):
+        yield f"The file is {stored.name}, {size(stored.bytes)}."
+    job = draft.jobs.get("look")
+    if job is not None and job.result is not None:
+        classes = job.result.get("classes") or {}
+        yield f"It holds {job.result.get('examples', 0):,} examples{_classes(classes)}."
+    cut = draft.jobs.get("cut")
+    if cut is not None and cut.state == "done" and cut.log:
+        yield cut.log[-1].text
+
+
+def _classes(classes: dict[str, int]) -> str:
+    if not classes:
+        return ""
+    shown = ", ".join(f"{name} ({count:,})" for name, count in list(classes.items())[:_CLASSES_SHOWN])
+    rest = len(classes) - _CLASSES_SHOWN
+    return f" of {len(classes)} classes: {shown}{f' and {rest} more' if rest > 0 else ''}"
+
+
+def _preprocess(file: TaskFile) -> Iterator[str]:
+    declared = file.data.preprocess
+    if declared is None:
+        yield "The data are taken as they are."
+        return
+    said = msgspec.to_builtins(declared)
+    yield f"An example is {_EXAMPLES.get(str(said.get('kind')), 'read as the task file says')}."
+    if isinstance(edges := said.get("size"), list):
+        yield f"Pictures become {' by '.join(map(str, edges))} points."
+    if columns := said.get("columns"):
+        yield f"{len(columns)} columns are learnt from."
+    if length := said.get("length"):
+        yield f"Texts are cut into {length} tokens."
+    if file.data.source == "shards":
+        yield f"{file.data.holdout:.0%} of the examples are held out, to measure versions on."
+
+
+_EXAMPLES = {"image": "a picture", "table": "a row of a table", "text": "a text", "array": "an array"}
+
+
+def _plan(file: TaskFile) -> Iterator[str]:
+    plan, training = file.coordination, file.training
+    yield from _rounds(plan) if plan.units is None else _units(plan.units)
+    piece = "a round" if plan.units is None else "a unit"
+    if training.steps:
+        yield f"In {piece} each client takes {training.steps} steps."
+    else:
+        visits = training.epochs or 1
+        yield f"In {piece} each client visits its examples {'once' if visits == 1 else f'{visits} times'}."
+    if training.learning_rate is not None:
+        yield f"Clients learn at a rate of {training.learning_rate:g}."
+
+
+def _rounds(plan: Coordination) -> Iterator[str]:
+    who = "Peers average among themselves" if plan.decentralized else "The server averages what clients send"
+    yield f"{who}, in {plan.rounds:,} rounds."
+    yield (
+        f"A round opens for {plan.min_available_clients} clients and lasts {plan.deadline:g} seconds at most."
+    )
+
+
+def _units(units: Units) -> Iterator[str]:
+    yield (
+        "Clients train work units, each at its own pace, and the server blends each result into the model "
+        f"when it arrives ({name_of(units.assimilation)}). All shards are gone over {units.epochs:,} times."
+    )
+    yield f"A client has {units.lease:g} seconds at most for a unit; then another gets it, too."
+    match units.trust.comparison:
+        case "newcomers":
+            yield f"A newcomer's unit is done by {units.trust.replicas} clients, whose results are compared."
+        case "samples":
+            yield "Results are taken as they come; only spot checks and what looks odd are compared first."
+        case "none":
+            yield "Nobody's work is done twice: results are taken as they come."
+
+
+def _privacy(file: TaskFile) -> Iterator[str]:
+    told = disclose(file, None)
+    yield from (f"Volunteers are told of the server: {sentence}" for sentence in told.server)
+    yield from (f"And of others who take part: {sentence}" for sentence in told.participants)
+
+
+def _about(file: TaskFile) -> Iterator[str]:
+    yield f"Its title is “{file.title}”, its address ends in /tasks/{file.name}."
+    if file.summary:
+        yield file.summary
+    if file.topics:
+        yield f"Topics: {', '.join(file.topics)}."
+    if file.licence.model and file.licence.data:
+        yield f"The model is under {file.licence.model}, the data: {file.licence.data}."
+    told = publication(file)
+    yield from filter(
+        None, (" ".join(filter(None, (told.consent, told.consent_note))), told.people, told.care)
+    )
+    for word, said in (("Harm", told.misuse), ("Benefit", told.benefit), ("Contact", told.contact)):
+        if said:
+            yield f"{word}: {said}"
+    yield VISIBILITY[file.access.visibility]
+
+
+def _trial(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
+    job = draft.jobs.get("rehearse")
+    if job is not None and job.state == "done" and job.log:
+        yield job.log[-1].text
+    if inspection is not None:
+        yield trained_with(inspection) or "No device can train it."

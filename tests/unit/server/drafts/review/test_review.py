@@ -1,0 +1,43 @@
+"""What a draft's plan says in sentences."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from backend.formats.task_file import parse_task
+from backend.server.drafts.review.review import _plan
+from tests.support.tiny import task_toml, volunteer_toml
+
+
+def told(text: str) -> str:
+    return " ".join(_plan(parse_task(tomllib.loads(text), "here")))
+
+
+def units(**more: Any) -> str:
+    return told(volunteer_toml("tiny", **more))
+
+
+def test_rounds_are_told_of_by_who_averages_and_when_one_opens() -> None:
+    text = told(task_toml("tiny", {"rounds": 7, "min_available_clients": 3}))
+    assert text.startswith("The server averages what clients send, in 7 rounds. A round opens for 3 clients")
+    assert "In a round each client" in text
+
+
+def test_work_units_are_told_of_by_how_they_are_blended_and_compared() -> None:
+    text = units(epochs=4, lease=90)
+    assert "(vc-asgd). All shards are gone over 4 times. A client has 90 seconds at most" in text
+    assert "A newcomer's unit is done by 2 clients" in text
+    assert "In a unit each client" in text
+    assert "round" not in text
+
+
+def test_that_nobody_is_compared_is_told() -> None:
+    text = units(assimilation={"name": "easgd"}, trust={"replicas": 1, "spot_checks": 0.0})
+    assert "(easgd)" in text
+    assert "Nobody's work is done twice" in text
+
+
+def test_that_only_samples_are_compared_is_told() -> None:
+    text = units(trust={"replicas": 1, "spot_checks": 0.1})
+    assert "Results are taken as they come; only spot checks and what looks odd" in text

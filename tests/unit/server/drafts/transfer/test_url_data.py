@@ -1,0 +1,120 @@
+"""A draft whose data clients will fetch: the server finds out what they check the file by."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.server.drafts.draft_store import Drafts
+from backend.server.drafts.jobs.job_queue import Workshop
+from backend.server.drafts.record import Draft, Job, Stored
+from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
+from backend.server.drafts.task_tables import fixed, parsed
+from backend.server.drafts.transfer.url_data import address_left, fixed_url, forget_shards, url_completed
+from backend.server.tasks.bundle_store import check_bundle
+from backend.server.tasks.task_data import load_data
+from backend.stores.blobs import FileBlobs
+from tests.support import tiny
+from tests.support.waiting import PATIENCE
+from tests.unit.server.drafts.jobs.test_job_queue import TABLE, opened, with_data
+
+ADDRESS = "https://data.example.org/d.csv"
+
+
+async def addressed(drafts: Drafts, folder: Path, content: str = TABLE) -> Draft:
+    """With a converted model of two numbers, and the address of the data."""
+    draft = await with_data(drafts, content)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    draft.files["data"] = Stored("d.csv", ".csv", len(content), digest, 1.0)
+    task = draft.task | {"data": {"source": "url", "holdout": 0.1, "url": {"files": [{"address": ADDRESS}]}}}
+    draft.task = fixed(task)
+    shutil.copytree(tiny.write_task(folder / "tiny") / "bundle", drafts.folder(draft) / MADE["convert"])
+    draft.jobs["convert"] = Job("done", fingerprint(draft, "convert"), 1.0)
+    return draft
+
+
+async def done(workshop: Workshop, draft: Draft, kind: Any) -> Job:
+    job = await workshop.ask(draft, kind)
+    async with asyncio.timeout(PATIENCE):
+        while job.live:
+            job = await workshop.watch(draft, kind, len(job.log), PATIENCE)
+    return job
+
+
+async def test_cutting_says_what_clients_check_the_file_by_and_the_launched_task_is_sound(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as (drafts, workshop):
+        draft = await addressed(drafts, tmp_path)
+        assert address_left(draft)[0]
+        for kind in ("look", "cut"):
+            job = await done(workshop, draft, kind)
+            assert job.state == "done", job.log[-1].text
+        url = draft.task["data"]["url"]
+        stored = draft.files["data"]
+        assert (url["train"], url["held_out"]) == (18, 2)
+        assert url["files"] == [{"address": ADDRESS, "sha256": stored.sha256, "bytes": stored.bytes}]
+        folder = drafts.folder(draft) / TASK
+        forget_shards(folder / "shards")
+        assert sorted(path.name for path in (folder / "shards").iterdir()) == [
+            "preprocess.json",
+            "shards.json",
+        ]
+        manifest = check_bundle(folder / "bundle", frozenset(tiny.OPS))
+        blobs = FileBlobs(tmp_path / "blobs")
+        shards = await load_data(folder, parsed(draft.task).data, manifest, blobs, True)
+    assert shards.examples == 18
+    assert sum(one.examples for one in shards.measured) == 2
+
+
+async def test_a_file_that_not_all_of_can_be_read_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (drafts, workshop):
+        draft = await addressed(drafts, tmp_path, f"{TABLE}1,1,z\n")
+        # All is declared, so that nothing has to be learnt before the row is met.
+        draft.task["data"]["preprocess"] = {
+            "kind": "table",
+            "columns": [{"kind": "number", "name": "a"}, {"kind": "number", "name": "b"}],
+            "labels": [{"kind": "class", "name": "class", "classes": ["x", "y"]}],
+        }
+        job = await done(workshop, draft, "cut")
+    assert job.state == "failed"
+    assert "Clients fetch this file and have to read all of it" in job.log[-1].text
+
+
+def test_owners_say_the_address_and_the_server_the_rest() -> None:
+    said = {"fitted": "../../etc/passwd", "shard_examples": 50, "files": [{"address": ADDRESS}]}
+    assert fixed_url(said, "shards") == {
+        "train": 1,
+        "held_out": 0,
+        "shard_examples": 50,
+        "fitted": "shards/preprocess.json",
+        "files": [{"address": ADDRESS, "sha256": "0" * 64, "bytes": 1}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "left"),
+    [
+        (None, "Say where clients fetch the data"),
+        ({"files": []}, "Say where clients fetch the data"),
+        ({"files": [{"address": "http://data.example.org/d.csv"}]}, "not encrypted"),
+        ({"files": [{"address": ADDRESS}, {"address": ADDRESS}]}, "make a zip of several"),
+        ({"files": [{"address": ADDRESS, "sha256": "b" * 64}]}, "tells of another file"),
+    ],
+)
+def test_what_is_left_is_said(url: Any, left: str) -> None:
+    draft = Draft("1", "ana", 1.0, 1.0, {"data": {"source": "url", "url": url}})
+    draft.files["data"] = Stored("d.csv", ".csv", 10, "a" * 64, 1.0)
+    placed, text = address_left(draft)
+    assert not placed
+    assert left in text
+
+
+def test_other_sources_are_left_alone() -> None:
+    tables = {"data": {"source": "shards"}}
+    assert url_completed(tables, Stored("d.csv", ".csv", 10, "a" * 64, 1.0), {"train": 3}) == tables
