@@ -17,7 +17,7 @@ from backend.server.alerting.mail import NO_MAIL, Mailbox, Security
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.alerting.webhook import origin_of
 from backend.server.drafts.limits import DraftLimits
-from backend.services.limits import TaskLimits
+from backend.server.hosting.limits import TaskLimits
 from backend.services.mesh.ice import NO_ICE, Ice
 from backend.services.units.parameters import IN_MEMORY, Parameters
 from backend.stores.parameters.place import MEMORY, check_address, with_password

@@ -28,7 +28,7 @@ from typing import Any
 from urllib.request import urlopen
 
 from backend.commands.build import build_task
-from backend.services.links import client_id
+from backend.server.hosting.client_link import client_id
 from backend.settings import assets_folder
 from benchmarks.chaos_cast import (
     Cheating,

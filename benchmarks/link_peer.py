@@ -32,7 +32,7 @@ from backend.peer.acquaintances import Acquaintances
 from backend.peer.links import pair
 from backend.peer.links.links import Links
 from backend.peer.links.shape import Own
-from backend.services.links import client_id
+from backend.server.hosting.client_link import client_id
 from backend.wire.codec import MAX_SERVER_FRAME
 from backend.wire.mesh import (
     Enter,

@@ -20,7 +20,7 @@ from backend.protocols import secagg_events as to
 from backend.protocols.degrees import Degree
 from backend.protocols.secagg import MaskedRound
 from backend.protocols.secagg_member import MaskedMember
-from backend.services.masked import empty_sum
+from backend.server.rounds.masked_sum import empty_sum
 from backend.services.masked_terms import terms_of
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.masked import Keys, Masking, Reveal, Server, Shares, Vouch

@@ -10,7 +10,7 @@ from random import Random
 
 from backend.protocols import participant_events as to
 from backend.protocols.participant import Participant
-from backend.services.links import client_id
+from backend.server.hosting.client_link import client_id
 from backend.simulation.labour import Labour, Turn, Update, Work
 from backend.simulation.masks import Masks
 from backend.simulation.network import Connection, Door, Line, dial, download

@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import partial
 
 from backend.errors import FrameError, MingaError
-from backend.services.host import TaskHost
-from backend.services.links import client_id
+from backend.server.hosting.client_link import client_id
+from backend.server.rounds.host import TaskHost
 from backend.simulation.network import Connection, Line
 from backend.web.receiver import LARGE_BYTES
 from backend.wire.codec import decode_client

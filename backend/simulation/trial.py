@@ -19,9 +19,9 @@ from backend.formats.task_file import Stop
 from backend.server.estimates.traffic import traffic
 from backend.server.observers.observer import SILENCE
 from backend.server.privacy.privacy_budget import Account, open_account
+from backend.server.rounds.host import TaskHost
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import Task, load_task
-from backend.services.host import TaskHost
 from backend.simulation import clock
 from backend.simulation.labour import Attempt
 from backend.simulation.outcome import Moved, Outcome, summarize

@@ -8,9 +8,9 @@ from random import Random
 
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.privacy.privacy_budget import Account
+from backend.server.rounds.host import TaskHost
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.host import TaskHost
 from backend.simulation.clients import Fate, SimulatedClient, Traits
 from backend.simulation.door import SimulatedDoor, Tap, no_tap
 from backend.simulation.labour import Work

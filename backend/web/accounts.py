@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.stores.access import AccountRecord
 from backend.web.auth import access_of, fresh, identified, person
 from backend.web.bodies import read_json

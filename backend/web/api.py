@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.services.units.scores import result_told
 from backend.web.blobs import blob
 from backend.web.deposits import deposit

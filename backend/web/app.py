@@ -18,10 +18,10 @@ from backend.server.accounts.sign_in_attempts import Attempts
 from backend.server.drafts.draft_service import TASKS, Desk
 from backend.server.exports.exporter import Exporter
 from backend.server.exports.task_exports import Results
+from backend.server.hosting.task_deletion import Deletions
+from backend.server.hosting.task_registry import Catalogue
 from backend.server.observers.event_log import Logbook
 from backend.server.observers.observer import Observers
-from backend.services.catalogue import Catalogue
-from backend.services.deletion import Deletions
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
 from backend.web import (

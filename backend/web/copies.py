@@ -19,7 +19,7 @@ from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.drafts.transfer.copies import copy_draft, copy_task
 from backend.server.drafts.transfer.export_zip import packed
 from backend.server.drafts.transfer.import_zip import bring_toml
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.web.bodies import read_body, read_json, read_pieces
 from backend.web.drafting import FRESH, desk, draft_of, owned, told
 from backend.web.identity import require

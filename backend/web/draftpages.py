@@ -11,9 +11,9 @@ from backend.server.accounts.permissions import Identity, may
 from backend.server.drafts.review.review import VISIBILITY
 from backend.server.drafts.review.wizard_steps import STEPS
 from backend.server.drafts.transfer.url_data import origin_left
+from backend.server.hosting.task_registry import Catalogue
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
-from backend.services.catalogue import Catalogue
 from backend.web.drafting import FRESH, desk, draft_of
 from backend.web.identity import require, summaries_for
 from backend.web.pages import page_route, render

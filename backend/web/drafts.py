@@ -15,7 +15,7 @@ from backend.formats.task_file.types import Line, Name
 from backend.server.drafts.record import JobKind
 from backend.server.drafts.review.checklist import LOOKED, SHOWN
 from backend.server.drafts.task_tables import MAX_BYTES
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.web import planning, uploads
 from backend.web.bodies import read_body, read_json
 from backend.web.drafting import FRESH, desk, draft_of, told

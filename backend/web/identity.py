@@ -11,7 +11,7 @@ from backend.errors import SignInError
 from backend.server.accounts.accounts import Access
 from backend.server.accounts.permissions import ANYBODY, Action, Identity, listed, refusal
 from backend.server.accounts.tokens import PREFIX
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.web.cookies import read_cookie
 
 _KEPT = "minga.identity"

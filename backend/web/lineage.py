@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from backend.errors import NotReadyError
 from backend.server.accounts.permissions import listed, may
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.web.identity import identify
 
 

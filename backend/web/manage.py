@@ -17,7 +17,7 @@ from backend.errors import ForbiddenError, MingaError, NotFoundError
 from backend.protocols.life import Life, Order
 from backend.server.accounts.permissions import may
 from backend.server.dashboards.dashboard import Board
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.web.bodies import read_json
 from backend.web.connections import connections_of
 from backend.web.identity import require

@@ -35,7 +35,7 @@ from backend.protocols import participant_events as shared
 from backend.protocols.mesh_member import MeshMember, Phase
 from backend.protocols.onward import Onward
 from backend.protocols.pace import Pace
-from backend.services.links import client_id
+from backend.server.hosting.client_link import client_id
 from backend.wire.mesh import Enter, Entered, Group, ServerToPeer, Trained
 from backend.wire.mesh import Links as LinksTold
 from backend.wire.mesh_fields import Way

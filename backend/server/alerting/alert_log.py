@@ -14,7 +14,7 @@ from backend.errors import NotFoundError, StoreError
 from backend.formats.task_file import TaskFile
 from backend.protocols.alarms import Trouble
 from backend.protocols.life import UNDER_WAY, State
-from backend.services.hosts import Host
+from backend.server.hosting.task_host import Host
 from backend.stores.alerts import Alert, Alerts
 
 log = structlog.stdlib.get_logger("minga.alerts")

@@ -17,12 +17,12 @@ from backend.server.alerting.alert_log import AlertBook
 from backend.server.alerting.messenger import Messenger
 from backend.server.dashboards.participants import People
 from backend.server.dashboards.totals import Totals
+from backend.server.hosting.client_link import Presence
+from backend.server.hosting.task_host import Host
+from backend.server.hosting.task_lifecycle import Keeper
 from backend.server.observers import observer as happened
 from backend.server.tasks.model_inspection import likely_device
 from backend.server.versions.lineage import Lineage, lineage_of
-from backend.services.hosts import Host
-from backend.services.keeper import Keeper
-from backend.services.links import Presence
 from backend.services.units.board import UnitsBoard
 from backend.services.units.host import UnitsHost
 from backend.stores.contracts import EvaluationRecord, VersionRecord

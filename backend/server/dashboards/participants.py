@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backend.server.hosting.client_link import Presence
 from backend.server.observers import observer as happened
-from backend.services.links import Presence
 from backend.stores.contracts import Contribution
 from backend.stores.lives import Ban
 

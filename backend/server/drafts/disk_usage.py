@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend.server.accounts.roles import Roles
-from backend.services.catalogue import Catalogue
-from backend.services.hosts import Host
+from backend.server.hosting.task_host import Host
+from backend.server.hosting.task_registry import Catalogue
 
 
 @dataclass(frozen=True)

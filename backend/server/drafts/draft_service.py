@@ -28,9 +28,9 @@ from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import Bringing
 from backend.server.drafts.transfer.uploads import PIECE_BYTES, Uploads
+from backend.server.hosting.task_registry import Catalogue
 from backend.server.tasks.device_support import browsers, payload, takers
 from backend.server.tasks.model_inspection import Inspection
-from backend.services.catalogue import Catalogue
 from backend.stores.lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"

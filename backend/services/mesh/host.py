@@ -11,16 +11,18 @@ from backend.errors import MingaError, NotFiniteError
 from backend.numerics.checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.convener_effects import Effect
+from backend.server.hosting.admission import Gate, check_room
+from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.client_link import Client, Presence, client_id
+from backend.server.hosting.connected_clients import Audience, present, wire_phase
+from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.mailbox import Turns
+from backend.server.hosting.owner_commands import Orders
+from backend.server.hosting.task_blobs import Addresses
 from backend.server.observers import observer as happened
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.addresses import Addresses
-from backend.services.audience import Audience, present, wire_phase
-from backend.services.chores import Chores
-from backend.services.gate import Gate, check_room
-from backend.services.limits import USUAL, TaskLimits
-from backend.services.links import Client, Presence, client_id
 from backend.services.mesh.beginning import convener_of
 from backend.services.mesh.greeting import Greeter
 from backend.services.mesh.ice import NO_ICE, Ice
@@ -29,8 +31,6 @@ from backend.services.mesh.performing import Performer
 from backend.services.mesh.post import Post
 from backend.services.mesh.reception import Reception
 from backend.services.mesh.recording import Recorder
-from backend.services.orders import Orders
-from backend.services.turns import Turns
 from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages

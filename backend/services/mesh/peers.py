@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend.protocols.rate import NEVER
-from backend.services.links import Client, Link
+from backend.server.hosting.client_link import Client, Link
 from backend.wire.codec import encode
 from backend.wire.mesh import Measure, Members, Neighbour
 from backend.wire.mesh_fields import Way

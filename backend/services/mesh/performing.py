@@ -9,15 +9,15 @@ from backend.numerics.vectors import Vector
 from backend.protocols import convener_effects as do
 from backend.protocols.convener import Convener
 from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
+from backend.server.hosting import task_frames
+from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.connected_clients import Audience
 from backend.server.observers import observer as happened
+from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services import frames
-from backend.services.audience import Audience
-from backend.services.chores import Chores
 from backend.services.mesh.reception import Reception
 from backend.services.mesh.recording import Notes, Recorder
-from backend.services.tally import Refusals
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages
@@ -49,7 +49,7 @@ class Performer:
                     self.notes = Notes(number, version, len(holders), now, Refusals())
                     self.notice(happened.RoundOpened(number, version, len(holders)))
                 case do.SendTrain():
-                    self.audience.tell(effect.client, frames.train(self.task, effect, effect.weights))
+                    self.audience.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
                 case do.SendGroup():
                     # Nobody averages with whom it was not introduced to.
                     self.reception.peers.tell(now, at_once=True)
@@ -65,7 +65,7 @@ class Performer:
                     self._record(effect.outcome)
                 case SendEvaluate():
                     self.audience.tell(
-                        effect.client, frames.evaluate(self.task, effect, self.ledger.current.weights)
+                        effect.client, task_frames.evaluate(self.task, effect, self.ledger.current.weights)
                     )
                 case Measured():
                     found = EvaluationRecord(

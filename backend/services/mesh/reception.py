@@ -11,10 +11,10 @@ from backend.errors import MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.convener import Convener
 from backend.protocols.convener_effects import Effect
+from backend.server.hosting import task_frames
+from backend.server.hosting.connected_clients import Audience
 from backend.server.observers import observer as happened
 from backend.server.tasks.task import Task
-from backend.services import frames
-from backend.services.audience import Audience
 from backend.services.mesh.peers import Peer, Peers, RoomyLink
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
@@ -151,11 +151,11 @@ class Reception:
 
     def version_made(self, version: VersionRecord, now: float) -> Sequence[Effect]:
         """The next version is recorded."""
-        self.audience.tell_all(frames.made(version))
+        self.audience.tell_all(task_frames.made(version))
         return self.machine.recorded(version.version, now)
 
     def evaluated(self, found: EvaluationRecord) -> Sequence[Effect]:
         """A version was measured on held-out examples."""
-        self.audience.tell_all(frames.evaluated(found))
+        self.audience.tell_all(task_frames.evaluated(found))
         self.notice(happened.VersionEvaluated(found))
         return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

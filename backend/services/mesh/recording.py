@@ -12,12 +12,12 @@ from backend.numerics.metrics import metric_values
 from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector
 from backend.protocols.convener_effects import Outcome
+from backend.server.hosting.background_tasks import Chores
 from backend.server.observers import observer as happened
+from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
 from backend.server.tasks.task import Task
 from backend.server.versions.evaluation import Evaluator
 from backend.server.versions.version_history import Ledger
-from backend.services.chores import Chores
-from backend.services.tally import STRANGER, About, Refusals, kinds, spread
 from backend.stores.contracts import Blobs, Contribution, EvaluationRecord, RoundRecord, VersionRecord
 from backend.wire.mesh import Trained
 

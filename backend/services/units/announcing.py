@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from backend.services.links import Presence
+from backend.server.hosting.client_link import Presence
 from backend.services.units.hosted import Hosted, Member
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages

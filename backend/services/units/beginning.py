@@ -9,11 +9,11 @@ from backend.numerics.asynchronous import no_memory
 from backend.protocols.stopping import Progress
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.protocols.workunits.snapshots import LEAP, Snapshot
+from backend.server.hosting.limits import TaskLimits
 from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task, stop_rules
 from backend.server.versions.checkpoints import Point
 from backend.server.versions.version_history import Ledger
-from backend.services.limits import TaskLimits
 from backend.services.units.dealing import data_of, recipe_of, rules_of, units_of
 from backend.services.units.epoch import Epoch
 from backend.services.units.hosted import Credited, Hosted

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.metrics import Metric, metric_values
-from backend.services.tally import MOST_KINDS, Refusals, spread
+from backend.server.rounds.round_accumulator import MOST_KINDS, Refusals, spread
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.units import Result
 

@@ -13,13 +13,13 @@ from typing import Any
 from backend.errors import MingaError
 from backend.protocols.workunits.effects import Effect
 from backend.protocols.workunits.scheduler import Scheduler
+from backend.server.hosting.admission import Gate, check_room
+from backend.server.hosting.client_link import Client, Link, Presence, client_id
+from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.task_blobs import Addresses
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.addresses import Addresses
-from backend.services.gate import Gate, check_room
-from backend.services.limits import USUAL, TaskLimits
-from backend.services.links import Client, Link, Presence, client_id
 from backend.services.units.announcing import phase_of, presence_of
 from backend.services.units.beginning import Left, hosted_of
 from backend.services.units.parameters import IN_MEMORY, Parameters

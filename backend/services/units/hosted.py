@@ -14,18 +14,18 @@ from backend.numerics.vectors import Vector
 from backend.protocols.stopping import Progress
 from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId, UnitId
 from backend.protocols.workunits.scheduler import Scheduler
+from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.client_link import Client, Link
+from backend.server.hosting.connected_clients import Audience
+from backend.server.hosting.limits import TaskLimits
+from backend.server.hosting.uploads import Uploads
 from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.audience import Audience
-from backend.services.chores import Chores
-from backend.services.limits import TaskLimits
-from backend.services.links import Client, Link
 from backend.services.units.epoch import Epoch
 from backend.services.units.servers import ParameterServers
 from backend.services.units.snapshots import Snapshots
-from backend.services.uploads import Uploads
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.wire import units as say
 from backend.wire.fields import Frame

@@ -14,7 +14,7 @@ from backend.protocols.workunits.effects import UnitId
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.protocols.workunits.snapshots import Snapshot
 from backend.protocols.workunits.states import LeaseState
-from backend.services.tally import Refusals
+from backend.server.rounds.round_accumulator import Refusals
 from backend.services.units.dealing import data_of
 from backend.services.units.epoch import Epoch, Given
 from backend.services.units.hosted import Hosted

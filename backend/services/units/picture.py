@@ -13,7 +13,7 @@ from backend.protocols.workunits import trust
 from backend.protocols.workunits.population import Client
 from backend.protocols.workunits.records import Unit
 from backend.protocols.workunits.scheduler import Scheduler
-from backend.services.links import Presence
+from backend.server.hosting.client_link import Presence
 
 # Cells of the map of shards; where there are more shards, neighbours share one.
 MOST_CELLS = 400

@@ -12,8 +12,8 @@ from backend.protocols.member import too_much
 from backend.protocols.workunits.effects import Effect, Judge, LeaseId, Refuse
 from backend.protocols.workunits.records import Part
 from backend.protocols.workunits.states import UnitState
+from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened
-from backend.services.links import Client, Link
 from backend.services.units.dealer import Dealer
 from backend.services.units.dealing import asked_of, examples_after, seconds_a_row
 from backend.services.units.hosted import Hosted, Member, Work

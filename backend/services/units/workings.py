@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from backend.protocols.workunits.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.workunits.rules import Verdict
-from backend.services.turns import Turns
+from backend.server.hosting.mailbox import Turns
 from backend.services.units.announcing import Announcer
 from backend.services.units.beginning import Left
 from backend.services.units.course import Course

@@ -16,7 +16,7 @@ from backend.crypto.keys import identity_key
 from backend.numerics.encoding import Encoding, error
 from backend.numerics.packing import masked_words
 from backend.peer.acquaintances import Acquaintances
-from backend.services.links import client_id
+from backend.server.hosting.client_link import client_id
 from backend.wire.messages import Decline, Refused, Version
 from tests.integration.peer.masked_task import (
     CLIENTS,

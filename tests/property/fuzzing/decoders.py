@@ -15,8 +15,8 @@ import msgspec
 from backend.errors import BundleError, FrameError, MingaError, WrongLengthError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
-from backend.services.limits import USUAL
-from backend.services.uploads import WINDOW_BYTES, Uploads
+from backend.server.hosting.limits import USUAL
+from backend.server.hosting.uploads import WINDOW_BYTES, Uploads
 from backend.web.receiver import Receiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names

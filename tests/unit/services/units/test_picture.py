@@ -10,7 +10,7 @@ from backend.protocols.workunits.effects import Grant, WorkUnit
 from backend.protocols.workunits.rules import Rules, Verdict
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.protocols.workunits.trust import TrustRules
-from backend.services.links import Presence
+from backend.server.hosting.client_link import Presence
 from backend.services.units.picture import MOST_CELLS, MOST_ROWS, picture
 
 RULES = Trust(replicas=2, checked=1)

@@ -12,7 +12,7 @@ import structlog
 from backend.errors import ClosedError, OrderError
 from backend.server.accounts.roles import Roles
 from backend.server.exports.task_exports import Results
-from backend.services.catalogue import Catalogue
+from backend.server.hosting.task_registry import Catalogue
 from backend.stores.contracts import VersionRecord
 from backend.stores.embedded import Stores
 from backend.stores.translate import translated

@@ -15,15 +15,15 @@ from backend.formats.task_file import read_task_file
 from backend.server.alerting.alert_log import open_book
 from backend.server.alerting.messenger import Messenger, Outside
 from backend.server.dashboards.dashboard import Board
+from backend.server.hosting.limits import TaskLimits
+from backend.server.hosting.task_host import Host
+from backend.server.hosting.task_lifecycle import Keeper, open_keeper
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import Observer, RoundEnded
 from backend.server.privacy.privacy_budget import open_account
+from backend.server.rounds.host import TaskHost
 from backend.server.tasks.task import Task, load_task, overrides_of
 from backend.server.versions.version_history import Ledger
-from backend.services.host import TaskHost
-from backend.services.hosts import Host
-from backend.services.keeper import Keeper, open_keeper
-from backend.services.limits import TaskLimits
 from backend.services.mesh.host import MeshHost
 from backend.services.mesh.ice import Ice
 from backend.services.units.beginning import left_by

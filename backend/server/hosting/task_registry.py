@@ -22,6 +22,10 @@ from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.dashboards.dashboard import Board
 from backend.server.disclosure.rounds import Disclosure, Guarantee, disclose
 from backend.server.estimates.traffic import program_bytes, traffic
+from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.task_host import Host
+from backend.server.hosting.task_lifecycle import Keeper
+from backend.server.hosting.task_loader import Doorway, Hosting, Opener
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.playground import Trial
@@ -30,13 +34,9 @@ from backend.server.tasks.task_data import elsewhere
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import rounds_told, versions_told
 from backend.services.averages import averages_of
-from backend.services.hosts import Host
-from backend.services.keeper import Keeper
-from backend.services.limits import USUAL, TaskLimits
 from backend.services.mesh.host import MeshHost
 from backend.services.mesh.ice import NO_ICE, Ice
 from backend.services.mesh.picture import picture
-from backend.services.opening import Doorway, Hosting, Opener
 from backend.services.units.host import UnitsHost
 from backend.services.units.parameters import IN_MEMORY, Parameters
 from backend.stores.contracts import EvaluationRecord

@@ -13,10 +13,10 @@ from backend.errors import MingaError, ShareMismatchError
 from backend.protocols.secagg_effects import Recover
 from backend.server.observers import observer as happened
 from backend.server.privacy.privacy_budget import terms, visits_of
+from backend.server.rounds.event_handler import Reception
+from backend.server.rounds.round_accumulator import Tally
+from backend.server.rounds.state import Event, Hosted, Restoring
 from backend.server.versions.evaluation import Evaluator
-from backend.services.hosted import Event, Hosted, Restoring
-from backend.services.reception import Reception
-from backend.services.tally import Tally
 from backend.stores.contracts import (
     Blobs,
     Contribution,

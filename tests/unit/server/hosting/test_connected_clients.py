@@ -8,14 +8,14 @@ import pytest
 
 from backend.errors import MingaError
 from backend.protocols.round import Round
-from backend.services.audience import (
+from backend.server.hosting.client_link import Client, client_id
+from backend.server.hosting.connected_clients import (
     MAX_LISTED,
     SOME,
     STATE_BYTES_PER_SECOND,
     STATE_SECONDS,
     Audience,
 )
-from backend.services.links import Client, client_id
 from backend.wire.codec import decode_server
 from backend.wire.messages import Evaluated, State
 from tests.support.protocols.rounds import PLAN

@@ -13,7 +13,7 @@ from backend.numerics.aggregate import Mean
 from backend.numerics.control import ControlChanges
 from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.vectors import Vector, Vector64
-from backend.services.masked import MaskedSum
+from backend.server.rounds.masked_sum import MaskedSum
 from backend.stores.contracts import Contribution, RoundRecord
 from backend.wire.messages import Offer
 

@@ -10,7 +10,7 @@ import numpy as np
 from backend.errors import NotFiniteError, WrongLengthError
 from backend.numerics.checks import Norm
 from backend.numerics.vectors import VALUE_BYTES, Vector, from_bytes
-from backend.services.limits import TaskLimits
+from backend.server.hosting.limits import TaskLimits
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 SLOTS = 4

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from backend.protocols.phases import Phase
-from backend.services.links import Client, Presence
+from backend.server.hosting.client_link import Client, Presence
 from backend.wire import messages as say
 from backend.wire.codec import encode
 from backend.wire.fields import Frame

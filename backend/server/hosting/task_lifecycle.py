@@ -10,8 +10,8 @@ import structlog
 
 from backend.errors import BannedError, ClosedError, RemovedError, StoreError
 from backend.protocols.life import Life, Order, State
+from backend.server.hosting.task_host import Host
 from backend.server.observers import observer as happened
-from backend.services.hosts import Host
 from backend.stores.lives import Ban, Lives
 
 log = structlog.stdlib.get_logger("minga.keeper")

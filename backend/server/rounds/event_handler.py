@@ -9,10 +9,10 @@ from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongL
 from backend.numerics.checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
+from backend.server.hosting import task_frames
+from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened
-from backend.services import frames
-from backend.services.hosted import Effect, Hosted
-from backend.services.links import Client, Link
+from backend.server.rounds.state import Effect, Hosted
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages as say
 
@@ -181,7 +181,7 @@ class Reception:
     def version_made(self, version: VersionRecord, now: float) -> list[do.Effect]:
         """The next version is recorded."""
         self._at.masked = None
-        self._at.audience.tell_all(frames.made(version))
+        self._at.audience.tell_all(task_frames.made(version))
         self._at.machine.took_part(self._at.taken)
         return self._at.machine.aggregated(version.version, now)
 
@@ -195,6 +195,6 @@ class Reception:
 
     def evaluated(self, found: EvaluationRecord, _now: float) -> list[do.Effect]:
         """A version was measured on the held-out shards."""
-        self._at.audience.tell_all(frames.evaluated(found))
+        self._at.audience.tell_all(task_frames.evaluated(found))
         self._at.notice(happened.VersionEvaluated(found))
         return self._at.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from backend.errors import MingaError
+from backend.server.hosting.admission import Gate
+from backend.server.hosting.client_link import Presence
 from backend.server.observers.observer import Companion
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.gate import Gate
-from backend.services.links import Presence
 from backend.wire.messages import Phase
 
 

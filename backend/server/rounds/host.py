@@ -17,22 +17,22 @@ from typing import Any
 from backend.errors import MingaError, OrderError, SlowUploadError
 from backend.protocols.phases import Phase
 from backend.protocols.round import Round
+from backend.server.hosting.admission import Gate, check_room
+from backend.server.hosting.client_link import Client, Link, Presence, client_id
+from backend.server.hosting.connected_clients import present, wire_phase
+from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.mailbox import Turns
+from backend.server.hosting.owner_commands import Orders
+from backend.server.hosting.task_blobs import Addresses
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.privacy.privacy_budget import Account
+from backend.server.rounds.aggregation_jobs import Jobs
+from backend.server.rounds.effect_runner import Performer
+from backend.server.rounds.event_handler import Reception
+from backend.server.rounds.negotiation import agreed
+from backend.server.rounds.state import Effect, Event, Hosted, Restoring
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.addresses import Addresses
-from backend.services.audience import present, wire_phase
-from backend.services.gate import Gate, check_room
-from backend.services.hosted import Effect, Event, Hosted, Restoring
-from backend.services.jobs import Jobs
-from backend.services.limits import USUAL, TaskLimits
-from backend.services.links import Client, Link, Presence, client_id
-from backend.services.negotiation import agreed
-from backend.services.orders import Orders
-from backend.services.performer import Performer
-from backend.services.reception import Reception
-from backend.services.turns import Turns
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.wire import messages as say
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from backend.services.turns import Turns
+from backend.server.hosting.mailbox import Turns
 
 Effect = TypeVar("Effect")
 Effect_co = TypeVar("Effect_co", covariant=True)

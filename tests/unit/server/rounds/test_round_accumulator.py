@@ -8,8 +8,8 @@ from backend.formats.manifest import MetricSpec
 from backend.numerics.aggregate import WeightedMean
 from backend.numerics.control import ControlChanges
 from backend.numerics.encoding import Decoded
-from backend.services.masked import MaskedSum
-from backend.services.tally import Tally
+from backend.server.rounds.masked_sum import MaskedSum
+from backend.server.rounds.round_accumulator import Tally
 from backend.wire.messages import Masking, Offer
 
 PRECISION = MetricSpec("precision")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from backend.errors import NormTooLargeError, NotFiniteError, WrongLengthError
 from backend.numerics.vectors import Vector
-from backend.services.limits import TaskLimits
-from backend.services.uploads import PATIENCE_SECONDS, SLOTS, WINDOW_BYTES, Uploads
+from backend.server.hosting.limits import TaskLimits
+from backend.server.hosting.uploads import PATIENCE_SECONDS, SLOTS, WINDOW_BYTES, Uploads
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 LIMITS = TaskLimits(max_upload_bytes=100, stall_seconds=20, min_bytes_per_second=CHUNK_BYTES)

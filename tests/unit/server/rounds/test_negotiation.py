@@ -4,7 +4,7 @@ import pytest
 
 from backend.errors import UnfitError
 from backend.formats.task_file import Masking, Security
-from backend.services.negotiation import agreed
+from backend.server.rounds.negotiation import agreed
 from backend.wire.masked import Aggregation
 
 OPEN = Security()

@@ -16,17 +16,17 @@ from backend.protocols import effects as do
 from backend.protocols import secagg_effects as mask
 from backend.protocols.round import Round
 from backend.protocols.secagg import MaskedRound
+from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.connected_clients import Audience
+from backend.server.hosting.limits import TaskLimits
+from backend.server.hosting.uploads import Uploads
 from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import Account
+from backend.server.rounds.round_accumulator import Tally
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Kept, Ledger
-from backend.services.audience import Audience
-from backend.services.chores import Chores
-from backend.services.limits import TaskLimits
-from backend.services.tally import Tally
-from backend.services.uploads import Uploads
 from backend.stores.contracts import VersionRecord
 
 # What the machines of rounds and of their masks ask for.

@@ -9,13 +9,13 @@ from backend.protocols import effects as do
 from backend.protocols import secagg_effects as mask
 from backend.protocols.phases import Phase
 from backend.protocols.secagg import MaskedRound
+from backend.server.hosting import task_frames
 from backend.server.observers import observer as happened
-from backend.services import frames
-from backend.services.hosted import Effect, Hosted
-from backend.services.jobs import Jobs
-from backend.services.masked import MaskedSum, masked_sum
-from backend.services.reception import Reception
-from backend.services.tally import Tally
+from backend.server.rounds.aggregation_jobs import Jobs
+from backend.server.rounds.event_handler import Reception
+from backend.server.rounds.masked_sum import MaskedSum, masked_sum
+from backend.server.rounds.round_accumulator import Tally
+from backend.server.rounds.state import Effect, Hosted
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages as say
 
@@ -51,7 +51,9 @@ class Performer:
                     self._at.audience.tell(effect.client, self._train(effect))
                 case do.SendEvaluate():
                     weights = self._at.ledger.current.weights
-                    self._at.audience.tell(effect.client, frames.evaluate(self._at.task, effect, weights))
+                    self._at.audience.tell(
+                        effect.client, task_frames.evaluate(self._at.task, effect, weights)
+                    )
                 case do.Measured():
                     self._measured(effect)
                 case do.Grant():
@@ -126,7 +128,7 @@ class Performer:
     def _train(self, order: do.SendTrain) -> say.Train:
         ledger, masked = self._at.ledger, self._at.tally.masked
         weights, masking = ledger.current.weights, masked.masking if masked else None
-        return frames.train(self._at.task, order, weights, ledger.control_at, masking)
+        return task_frames.train(self._at.task, order, weights, ledger.control_at, masking)
 
     def _measured(self, found: do.Measured) -> None:
         self._jobs.record_evaluation(
