@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from backend.errors import BadRequestError, NotFoundError, NotWantedError
-from backend.services.mesh.host import MeshHost
+from backend.server.mesh.host import MeshHost
 from backend.web.bodies import gather
 from backend.web.identity import require
 

@@ -20,10 +20,10 @@ from starlette.routing import BaseRoute, Route
 from backend.server.estimates.devices import DEVICES
 from backend.server.estimates.traffic import round_bytes
 from backend.server.hosting.task_registry import Catalogue
+from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.ethics_statement import publication
 from backend.server.tasks.gallery import Search, by_need, topics
 from backend.server.tasks.model_inspection import fastest
-from backend.services.averages import averages_of
 from backend.web.identity import signed_in, summaries_for
 from backend.web.languages import FALLBACK, catalogue, language_of
 from backend.web.lineage import lineage

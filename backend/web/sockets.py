@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
 
 from backend.errors import FrameError, IdleError, MingaError, NotFoundError
+from backend.server.mesh.host import MeshHost
 from backend.server.rounds.host import TaskHost
-from backend.services.mesh.host import MeshHost
 from backend.services.units.host import UnitsHost
 from backend.web.connections import connections_of
 from backend.web.identity import require

@@ -18,14 +18,14 @@ from backend.server.dashboards.dashboard import Board
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.task_host import Host
 from backend.server.hosting.task_lifecycle import Keeper, open_keeper
+from backend.server.mesh.host import MeshHost
+from backend.server.mesh.ice_servers import Ice
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import Observer, RoundEnded
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import TaskHost
 from backend.server.tasks.task import Task, load_task, overrides_of
 from backend.server.versions.version_history import Ledger
-from backend.services.mesh.host import MeshHost
-from backend.services.mesh.ice import Ice
 from backend.services.units.beginning import left_by
 from backend.services.units.host import UnitsHost
 from backend.services.units.parameters import Parameters

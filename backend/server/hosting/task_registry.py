@@ -26,6 +26,10 @@ from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.task_host import Host
 from backend.server.hosting.task_lifecycle import Keeper
 from backend.server.hosting.task_loader import Doorway, Hosting, Opener
+from backend.server.mesh.averaging_plan import averages_of
+from backend.server.mesh.host import MeshHost
+from backend.server.mesh.ice_servers import NO_ICE, Ice
+from backend.server.mesh.overview import picture
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.playground import Trial
@@ -33,10 +37,6 @@ from backend.server.tasks.task import find_launched, find_tasks
 from backend.server.tasks.task_data import elsewhere
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import rounds_told, versions_told
-from backend.services.averages import averages_of
-from backend.services.mesh.host import MeshHost
-from backend.services.mesh.ice import NO_ICE, Ice
-from backend.services.mesh.picture import picture
 from backend.services.units.host import UnitsHost
 from backend.services.units.parameters import IN_MEMORY, Parameters
 from backend.stores.contracts import EvaluationRecord

@@ -18,7 +18,7 @@ from aioice.turn import create_turn_endpoint
 
 from backend.formats.task_file import parse_task
 from backend.formats.task_file.averaging import Averaging
-from backend.services.mesh.ice import Ice
+from backend.server.mesh.ice_servers import Ice
 from tests.integration.docs.test_docs import ROOT, accuracy_of_the_finished_task, blocks, commands, running
 from tests.support.waiting import PATIENCE
 from tests.support.web.server_process import free_port

@@ -21,9 +21,9 @@ from backend.server.estimates.round_proposals import propose
 from backend.server.estimates.traffic import traffic
 from backend.server.estimates.unit_costs import estimate_units
 from backend.server.estimates.unit_proposals import propose_units
+from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.shard_store import INDEX, ShardIndex
-from backend.services.averages import averages_of
 
 # How many volunteers a plan is made for where nobody said it.
 VOLUNTEERS = 10

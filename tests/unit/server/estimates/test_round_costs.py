@@ -16,8 +16,8 @@ from backend.server.estimates.reasons import Proposal
 from backend.server.estimates.round_costs import Estimate, estimate
 from backend.server.estimates.round_proposals import propose
 from backend.server.estimates.traffic import traffic
+from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.model_inspection import inspect
-from backend.services.averages import averages_of
 from tests.support.tiny import SIGNATURES, SIZE, manifest, task_toml
 
 # 1,000 examples in ten shards of 5,000 bytes.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from backend.server.mesh.ice_servers import Ice
+from backend.server.mesh.setup import outer_step
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.mesh.beginning import outer_step
-from backend.services.mesh.ice import Ice
 from backend.wire.mesh import Entered
 
 

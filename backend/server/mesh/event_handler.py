@@ -13,9 +13,9 @@ from backend.protocols.convener import Convener
 from backend.protocols.convener_effects import Effect
 from backend.server.hosting import task_frames
 from backend.server.hosting.connected_clients import Audience
+from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
 from backend.server.observers import observer as happened
 from backend.server.tasks.task import Task
-from backend.services.mesh.peers import Peer, Peers, RoomyLink
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages

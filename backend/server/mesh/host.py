@@ -19,18 +19,18 @@ from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Turns
 from backend.server.hosting.owner_commands import Orders
 from backend.server.hosting.task_blobs import Addresses
+from backend.server.mesh.effect_runner import Performer
+from backend.server.mesh.event_handler import Reception
+from backend.server.mesh.ice_servers import NO_ICE, Ice
+from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
+from backend.server.mesh.records import Recorder
+from backend.server.mesh.relay import Post
+from backend.server.mesh.setup import convener_of
+from backend.server.mesh.welcome import Greeter
 from backend.server.observers import observer as happened
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.mesh.beginning import convener_of
-from backend.services.mesh.greeting import Greeter
-from backend.services.mesh.ice import NO_ICE, Ice
-from backend.services.mesh.peers import Peer, Peers, RoomyLink
-from backend.services.mesh.performing import Performer
-from backend.services.mesh.post import Post
-from backend.services.mesh.reception import Reception
-from backend.services.mesh.recording import Recorder
 from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages

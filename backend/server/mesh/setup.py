@@ -11,9 +11,9 @@ from backend.formats.task_file.server_optimizer import (
     name_of,
 )
 from backend.protocols.convener import Convener
+from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.averages import averages_of
 from backend.wire.mesh_fields import Outer
 
 

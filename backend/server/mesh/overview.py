@@ -6,7 +6,7 @@ from typing import Any
 
 from backend.protocols.convened import Convened
 from backend.protocols.convener import Convener
-from backend.services.mesh.peers import Peer, Peers
+from backend.server.mesh.peer_list import Peer, Peers
 from backend.wire.mesh import Group
 
 

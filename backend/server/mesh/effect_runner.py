@@ -12,12 +12,12 @@ from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import Chores
 from backend.server.hosting.connected_clients import Audience
+from backend.server.mesh.event_handler import Reception
+from backend.server.mesh.records import Notes, Recorder
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
-from backend.services.mesh.reception import Reception
-from backend.services.mesh.recording import Notes, Recorder
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backend.errors import SettingsError
-from backend.services.mesh.ice import Ice
+from backend.server.mesh.ice_servers import Ice
 from backend.settings import read_settings
 
 STUN, TURN = "stun:stun.example.org:3478", "turn:turn.example.org:3478?transport=udp"
