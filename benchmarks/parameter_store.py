@@ -32,7 +32,7 @@ from redis import Redis
 from backend.numerics.asynchronous import Result, no_memory, vc_asgd
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.workunits.pool import PoolRules
-from backend.services.units.servers import ParameterServers
+from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.place import MEMORY, Place
 from tests.support.databases import serving_postgres, serving_redis
 

@@ -8,9 +8,9 @@ of its backends and by the TensorFlow peer, from their first weights and from so
 What is told of each pair of backends is the longest distance between their updates, relative to the longer
 one, and the widest angle as 1 - cosine; and, to see what they have to be told from, the same of a cheat who
 did half of the steps, and of noise. `--from` goes by what earlier runs printed as JSON. `--write` puts the
-distances, times MARGIN and no less than LEAST, into backend/services/units/tolerances.json. Two browsers of
-one backend may have unlike graphics cards, which one machine does not have: for them, and for backends that
-were not measured, the table takes the farthest that this backend, or any, is from another.
+distances, times MARGIN and no less than LEAST, into backend/server/units/validation/tolerances.json. Two
+browsers of one backend may have unlike graphics cards, which one machine does not have: for them, and for
+backends that were not measured, the table takes the farthest that this backend, or any, is from another.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import numpy as np
 
 from backend.numerics.agreement import Likeness, likeness
 from backend.numerics.vectors import Vector
-from backend.services.units.tolerances import TABLE
+from backend.server.units.validation.tolerances import TABLE
 from benchmarks.walk import DATA
 from tests.support.browser.chromium import Tab, chromium
 from tests.support.browser.site import serve
@@ -223,7 +223,7 @@ def _read(path: Path) -> Vector:
 
 
 def table(gaps: list[Gap]) -> dict[str, Any]:
-    """What may lie between each two backends, as backend/services/units/tolerances.py reads it."""
+    """What may lie between each two backends, as backend/server/units/validation/tolerances.py reads it."""
     few = [gap for gap in gaps if gap.steps <= FEW]
     longer = [gap for gap in gaps if gap.steps > FEW] or gaps
     sides = sorted({side for gap in few for side in (gap.first, gap.second)})

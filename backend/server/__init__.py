@@ -1,4 +1,1 @@
-"""Everything of the server below the web: hosts of tasks, drafts, accounts, estimates, exports.
-
-No handler, no template and no TensorFlow; peers import nothing from here.
-"""
+"""One task, one host: performs what the machines decide."""

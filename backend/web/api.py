@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from backend.server.hosting.task_registry import Catalogue
-from backend.services.units.scores import result_told
+from backend.server.units.board.scores import result_told
 from backend.web.blobs import blob
 from backend.web.deposits import deposit
 from backend.web.identity import summaries_for

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket
 from backend.errors import FrameError, IdleError, MingaError, NotFoundError
 from backend.server.mesh.host import MeshHost
 from backend.server.rounds.host import TaskHost
-from backend.services.units.host import UnitsHost
+from backend.server.units.host import UnitsHost
 from backend.web.connections import connections_of
 from backend.web.identity import require
 from backend.web.links import EXTENSION, SocketLink

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from backend.server.observers import observer as happened
-from backend.services.units.host import UnitsHost
+from backend.server.units.host import UnitsHost
 
 # How many results went in since a result was begun.
 STALENESS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -19,7 +19,7 @@ PURE = ("tests/unit", "tests/contract")
 # In this order: what waits first, so that what computes fills the end.
 DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
 # Of PURE: what has no coverage to reach, and starts processes.
-SERVICES = ("tests/unit/services", "tests/unit/simulation", "tests/unit/support")
+SERVICES = ("tests/unit/server", "tests/unit/datasets", "tests/unit/simulation", "tests/unit/support")
 # Of DRIVEN: what imports TensorFlow into the process that runs it.
 KERAS = (
     "tests/integration/converter",

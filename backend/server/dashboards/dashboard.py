@@ -22,9 +22,9 @@ from backend.server.hosting.task_host import Host
 from backend.server.hosting.task_lifecycle import Keeper
 from backend.server.observers import observer as happened
 from backend.server.tasks.model_inspection import likely_device
+from backend.server.units.board.board import UnitsBoard
+from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import Lineage, lineage_of
-from backend.services.units.board import UnitsBoard
-from backend.services.units.host import UnitsHost
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
 MOST_WATCHERS = 32

@@ -23,8 +23,8 @@ from backend.server.estimates.round_costs import (
 )
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime
-from backend.services.units.dealing import MOST_LEASES_LONG
-from backend.services.units.tolerances import table
+from backend.server.units.validation.tolerances import table
+from backend.server.units.work_generator import MOST_LEASES_LONG
 
 # The smallest unit that a slow client gets is such a part of a whole one.
 SMALLEST = 2 ** SizeRules().halvings

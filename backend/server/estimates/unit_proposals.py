@@ -25,7 +25,7 @@ from backend.server.estimates.round_costs import transfer_seconds
 from backend.server.estimates.traffic import Traffic
 from backend.server.estimates.unit_costs import SMALLEST, batch_of, shard_rows
 from backend.server.tasks.model_inspection import StepTime, fastest
-from backend.services.units.tolerances import table
+from backend.server.units.validation.tolerances import table
 
 _PASSES = (10, 1000)
 _LEASES = (120.0, 3600.0)

@@ -24,10 +24,10 @@ from backend.server.exports.version_comparison import distances
 from backend.server.hosting.task_registry import Catalogue
 from backend.server.rounds.host import TaskHost
 from backend.server.tasks.task import TASK_FILE
+from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import lineage_of
 from backend.server.versions.timeline import version_told
 from backend.server.versions.version_history import Ledger
-from backend.services.units.host import UnitsHost
 from backend.stores.contracts import Blobs, VersionRecord
 
 VERSIONS, ROUNDS, FIGURES, EVENTS = "versions.csv", "rounds.csv", "figures.json", "tensorboard"

@@ -25,10 +25,10 @@ from backend.server.observers.observer import Observer, RoundEnded
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import TaskHost
 from backend.server.tasks.task import Task, load_task, overrides_of
+from backend.server.units.host import UnitsHost
+from backend.server.units.parameters.deployment import Parameters
+from backend.server.units.setup import left_by
 from backend.server.versions.version_history import Ledger
-from backend.services.units.beginning import left_by
-from backend.services.units.host import UnitsHost
-from backend.services.units.parameters import Parameters
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")

@@ -35,10 +35,10 @@ from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.playground import Trial
 from backend.server.tasks.task import find_launched, find_tasks
 from backend.server.tasks.task_data import elsewhere
+from backend.server.units.host import UnitsHost
+from backend.server.units.parameters.deployment import IN_MEMORY, Parameters
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import rounds_told, versions_told
-from backend.services.units.host import UnitsHost
-from backend.services.units.parameters import IN_MEMORY, Parameters
 from backend.stores.contracts import EvaluationRecord
 from backend.stores.embedded import Stores
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from backend.services.units.tolerances import BLAME, Table
-from backend.services.units.tolerances import table as written
+from backend.server.units.validation.tolerances import BLAME, Table
+from backend.server.units.validation.tolerances import table as written
 from benchmarks.tolerance import BACKENDS, FEW, LEAST, MARGIN, MOST, NATIVE, Gap, table
 
 SIDES = sorted((*BACKENDS, NATIVE))

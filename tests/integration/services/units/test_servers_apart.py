@@ -20,9 +20,9 @@ from backend.errors import StoreError
 from backend.numerics.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
 from backend.numerics.vectors import Vector
 from backend.protocols.workunits.pool import USUAL, PoolRules
-from backend.services.units import servers as pool
-from backend.services.units.parameter_server import Recipe
-from backend.services.units.servers import ParameterServers
+from backend.server.units.parameters import server_pool as pool
+from backend.server.units.parameters.parameter_server import Recipe
+from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.contract import ParametersGoneError, TakenOverError
 from backend.stores.parameters.place import Place
 from tests.support.databases import Postgres, Redis, serving_postgres, serving_redis

@@ -15,7 +15,7 @@ from backend.server.estimates.reasons import Proposal
 from backend.server.estimates.round_costs import Estimate
 from backend.server.estimates.unit_costs import estimate_units, leases_of_unit
 from backend.server.estimates.unit_proposals import propose_units
-from backend.services.units.tolerances import table
+from backend.server.units.validation.tolerances import table
 from tests.support.tiny import volunteer_toml
 from tests.unit.server.estimates.test_round_costs import SHARDS, VECTOR, facts, task, tiny
 

@@ -1,0 +1,101 @@
+"""What everybody is told of a task's work units: one board, when it changes."""
+
+from __future__ import annotations
+
+import math
+
+from backend.server.hosting.client_link import Presence
+from backend.server.units.state import Hosted, Member
+from backend.stores.contracts import EvaluationRecord
+from backend.wire import messages
+from backend.wire import units as say
+from backend.wire.codec import encode
+
+BOARD_SECONDS = 0.25
+# What all boards together may cost: to many they are told less often.
+BOARD_BYTES_PER_SECOND = 1 << 20
+
+
+class Announcer:
+    """Tells the board to all, at most once in BOARD_SECONDS; a newcomer is told by itself."""
+
+    def __init__(self, hosted: Hosted) -> None:
+        self._at = hosted
+        self._told: say.Board | None = None
+        self._due: float | None = None
+        self._rested = -math.inf
+        self._measured: tuple[int, EvaluationRecord] | None = None
+
+    def measured(self, base: int, found: EvaluationRecord) -> None:
+        """The model with so many results in it was measured."""
+        if self._measured is None or base >= self._measured[0]:
+            self._measured = base, found
+
+    def changed(self, now: float) -> None:
+        """Something happened that the board may show."""
+        if self._due is None:
+            self._due = max(now, self._rested)
+
+    def timer(self) -> float | None:
+        """When the board is due."""
+        return self._due
+
+    def tell(self, now: float) -> None:
+        """Tells it, if that is due."""
+        if self._due is None or now < self._due:
+            return
+        self._due = None
+        board = self.board()
+        if board == self._told:
+            return
+        self._told = board
+        self._at.audience.tell_all(board)
+        cost = len(encode(board)) * len(self._at.members) / BOARD_BYTES_PER_SECOND
+        self._rested = now + max(BOARD_SECONDS, cost)
+
+    def greet(self, client: str) -> None:
+        """Tells a newcomer."""
+        self._at.audience.tell(client, self._told or self.board())
+
+    def board(self) -> say.Board:
+        """How it stands."""
+        at, tally = self._at, self._at.machine.progress.tally()
+        kinds = [one.client.kind for one in at.members.values()]
+        base, found = self._measured or (0, None)
+        return say.Board(
+            phase=phase_of(at),
+            epoch=at.epoch.number,
+            epochs=at.units.epochs,
+            tally=say.Tally(units=tally.units, done=tally.done, leased=tally.leased, compared=tally.compared),
+            base=at.base,
+            backlog=len(at.blending),
+            browsers=kinds.count("browser"),
+            peers=kinds.count("peer"),
+            measured=base,
+            loss=found.loss if found else None,
+            metrics=found.metrics if found else {},
+        )
+
+
+def phase_of(at: Hosted) -> say.UnitPhase:
+    """What happens now, in one word."""
+    if at.finished:
+        return "finished"
+    if at.held:
+        return "paused"
+    return "training" if any(one.slots for one in at.members.values()) else "waiting"
+
+
+def presence_of(member: Member, busy: bool) -> Presence:
+    """A client as the task's owner sees it; `busy` while it has units."""
+    client = member.client
+    status: messages.Status = "training" if busy else "ready"
+    return Presence(
+        client=client.id,
+        kind=client.kind,
+        backend=client.backend,
+        status=status if member.ready else "loading",
+        step_ms=member.step_ms,
+        sent=client.sent,
+        received=client.received,
+    )

@@ -1,0 +1,120 @@
+"""What of the host of work units outlives its server, beside the model: read and written as one piece."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec import Struct
+
+from backend.errors import StoreError
+from backend.protocols.workunits.effects import UnitId
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.workunits.snapshots import Snapshot
+from backend.protocols.workunits.states import LeaseState
+from backend.server.rounds.round_accumulator import Refusals
+from backend.server.units.epoch_record import Epoch, Given
+from backend.server.units.state import Hosted
+from backend.server.units.work_generator import data_of
+from backend.stores.contracts import EvaluationRecord
+
+
+class KeptEpoch(Struct, frozen=True):
+    """An epoch's notes; see Epoch."""
+
+    number: int
+    version: int
+    seconds: float
+    blended: int
+    examples: int
+    loss: float
+    sums: list[tuple[float, float]]
+    losses: list[float]
+    given: dict[str, Given]
+    kinds: dict[str, int]
+    refused: dict[str, int]
+    codes: dict[str, int]
+
+
+class Content(Struct, frozen=True):
+    """`means` are what epochs were measured to be, as the stop rules saw them; `number` is the last
+    assimilation's. `data` says which shards the units are of."""
+
+    scheduler: Snapshot
+    epoch: KeptEpoch
+    number: int
+    means: list[EvaluationRecord]
+    data: str = ""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What a host goes on with."""
+
+    scheduler: Snapshot
+    epoch: Epoch
+    number: int
+    means: list[EvaluationRecord]
+    data: str = ""
+
+
+def content_of(hosted: Hosted, unblended: Collection[UnitId], now: float) -> bytes:
+    """How it stands. Units in `unblended` are done, but not in the model yet: they are to be done again."""
+    epoch = hosted.epoch
+    kept = KeptEpoch(
+        number=epoch.number,
+        version=epoch.version,
+        seconds=epoch.lasted(now),
+        blended=epoch.blended,
+        examples=epoch.examples,
+        loss=epoch.loss,
+        sums=epoch.sums,
+        losses=epoch.losses,
+        given=given_without(epoch.given, hosted.machine, unblended),
+        kinds=dict(epoch.kinds),
+        refused=dict(epoch.refused.clients),
+        codes=dict(epoch.refused.codes),
+    )
+    scheduler = hosted.machine.snapshot(unblended)
+    data = data_of(hosted.task)
+    return msgspec.msgpack.encode(Content(scheduler, kept, hosted.number, hosted.means, data))
+
+
+def given_without(
+    given: Mapping[str, Given], machine: Scheduler, units: Collection[UnitId]
+) -> dict[str, Given]:
+    """What clients gave in an epoch without `units`, which count when they are done again."""
+    found = {client: replace(one) for client, one in given.items()}
+    for unit in map(machine.unit, units):
+        for lease in unit.leases:
+            if lease.state is LeaseState.VALID:
+                found[lease.client].accepted -= 1
+                found[lease.client].examples -= unit.examples
+    return found
+
+
+def resumed(content: bytes) -> Resumed:
+    """What was kept. Raises StoreError."""
+    try:
+        found = msgspec.msgpack.decode(content, type=Content)
+    except msgspec.DecodeError as error:
+        raise StoreError(
+            f"The checkpoint of a task of work units is damaged: {error}. Restore the data folder."
+        ) from error
+    kept = found.epoch
+    epoch = Epoch(
+        number=kept.number,
+        version=kept.version,
+        seconds=kept.seconds,
+        blended=kept.blended,
+        examples=kept.examples,
+        loss=kept.loss,
+        sums=kept.sums,
+        losses=kept.losses,
+        given=kept.given,
+        kinds=Counter(kept.kinds),
+        refused=Refusals(Counter(kept.refused), Counter(kept.codes)),
+    )
+    return Resumed(found.scheduler, epoch, found.number, found.means, found.data)

@@ -1,0 +1,151 @@
+"""What the scheduler of work units decides, done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from backend.protocols.workunits import effects as do
+from backend.protocols.workunits.records import Unit
+from backend.protocols.workunits.rules import Verdict
+from backend.protocols.workunits.states import LeaseState, UnitState
+from backend.server.observers import observer as happened
+from backend.server.units.dispatcher import Dealer
+from backend.server.units.jobs import Jobs
+from backend.server.units.results import Results
+from backend.server.units.state import Hosted
+from backend.wire import units as say
+
+NOT_NEEDED = "Others were faster: this is not needed any more."
+INVALID = "It is unlike what others made of the same unit, so that it does not count."
+DOUBTFUL = "It could not be told whether this result is right. That says nothing about you."
+# Of leases in these states a result may still come, or waits to be compared with the valid one.
+_TO_COMPARE = frozenset({LeaseState.LEASED, LeaseState.EXPIRED, LeaseState.ABORTED, LeaseState.RETURNED})
+
+
+@dataclass
+class Performer:
+    """Performs effects: at once, or by starting a job."""
+
+    at: Hosted
+    dealer: Dealer
+    results: Results
+    jobs: Jobs
+
+    def perform(self, effects: Iterable[do.Effect], now: float) -> None:
+        """Performs `effects` in their order."""
+        found = list(effects)
+        blended = {one.lease for one in found if isinstance(one, do.Assimilate)}
+        for blend in (one for one in found if isinstance(one, do.Assimilate)):
+            # What comes before it must not let go of its vector.
+            self.at.works[blend.lease].blending = True
+            self.at.blending.add(blend.unit)
+        for effect in found:
+            match effect:
+                case do.Grant():
+                    self.dealer.granted(effect, now)
+                case do.Renewed():
+                    seconds = max(0.0, effect.deadline - now)
+                    self.at.audience.tell(effect.client, say.Renewed(lease=effect.lease, seconds=seconds))
+                case do.Abort():
+                    self._abort(effect)
+                case do.Judge():
+                    self._judge(effect, now)
+                case do.Assimilate():
+                    self.jobs.assimilate(effect)
+                case do.Credit():
+                    self._credit(effect, effect.lease in blended)
+                case do.Distrust():
+                    self._distrust(effect)
+                case do.GivenUp():
+                    self.forget_unit(effect.unit)
+                case do.EpochClosed():
+                    # Results of it may still wait to be blended.
+                    self.at.closed = True
+                case do.Wait() | do.Refuse() | do.Split():
+                    pass  # Told, where it is for somebody, by who asked.
+
+    def _abort(self, abort: do.Abort) -> None:
+        self.at.audience.tell(abort.client, say.Drop(lease=abort.lease, reason=NOT_NEEDED))
+        self.dealer.ended(abort.lease)
+        self.dealer.wants(abort.client)
+
+    def _judge(self, judge: do.Judge, now: float) -> None:
+        works = {lease: self.at.works[lease] for lease in judge.leases}
+        alone = len(works) == 1 and judge.valid is None
+        believed = alone and self.at.units.trust.comparison == "none"
+        if believed and next(iter(works.values())).fault is None:
+            self.perform(self.at.machine.judged(judge.unit, self.jobs.verdict_of_one(judge)), now)
+        else:
+            self.jobs.judge(judge)
+
+    def _credit(self, credit: do.Credit, blended: bool) -> None:
+        work = self.at.works[credit.lease]
+        frame = say.Counted(lease=credit.lease, examples=credit.examples, blended=blended)
+        work.outcome = frame
+        self.at.epoch.counted(credit.client, credit.examples)
+        self.at.changed.set()
+        self.at.audience.tell(credit.client, frame)
+        self.at.notice(happened.UnitCounted(credit.client, credit.lease, credit.examples, blended))
+        self.dealer.tell_standing(credit.client)
+        if not blended:
+            self.dealer.wants(credit.client)
+            self.tidy(work.grant.unit)
+
+    def _distrust(self, distrust: do.Distrust) -> None:
+        work = self.at.works[distrust.lease]
+        code, reason = (work.fault.code, str(work.fault)) if work.fault else ("invalid", INVALID)
+        self.results.reject(distrust.client, distrust.lease, code, reason)
+        self.at.changed.set()
+        work.update = None
+        self.dealer.wants(distrust.client)
+        self.dealer.tell_standing(distrust.client)
+
+    def judged(self, judge: do.Judge, verdicts: Mapping[do.LeaseId, Verdict], now: float) -> None:
+        """A comparison is done."""
+        known = self._unit(judge.unit)
+        if known is not None and known.judging:
+            self.perform(self.at.machine.judged(judge.unit, verdicts), now)
+            if known.state is UnitState.DONE:
+                judged = (lease for lease in known.leases if lease.id in verdicts)
+                self._tell_doubtful(one.id for one in judged if one.state is LeaseState.UNDECIDED)
+        self.tidy(judge.unit)
+
+    def _tell_doubtful(self, leases: Iterable[do.LeaseId]) -> None:
+        """They stay in doubt: their unit is done, and nobody else will do it."""
+        for lease in leases:
+            work = self.at.works[lease]
+            self.results.reject(work.grant.client, lease, "doubtful", DOUBTFUL)
+            self.dealer.wants(work.grant.client)
+
+    # What is kept of units.
+
+    def tidy(self, unit: do.UnitId) -> None:
+        """Lets go of vectors of a unit that nothing is compared with any more."""
+        known = self._unit(unit)
+        if known is None:
+            self.forget_unit(unit)
+            return
+        needed = any(lease.state in _TO_COMPARE for lease in known.leases)
+        for lease in self.at.of_unit.get(unit, ()):
+            work = self.at.works[lease]
+            if work.outcome is not None and not (needed and lease == known.valid) and not work.blending:
+                work.update = work.own = None
+
+    def _unit(self, unit: do.UnitId) -> Unit | None:
+        try:
+            return self.at.machine.unit(unit)
+        except KeyError:
+            return None  # It was of an epoch long over.
+
+    def forget_unit(self, unit: do.UnitId) -> None:
+        """It is over without a result: who sent one hears that it does not count, and is at no fault."""
+        self.at.snapshots.release(unit)
+        known = self._unit(unit)
+        for lease in self.at.of_unit.get(unit, ()):
+            work = self.at.works[lease]
+            if known is not None and lease in known.judging:
+                continue
+            if work.result is not None and work.outcome is None:
+                self.results.reject(work.grant.client, lease, "doubtful", DOUBTFUL)
+            work.update = work.own = None

@@ -1,0 +1,244 @@
+"""The host of one task of work units."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import time
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from backend.errors import MingaError
+from backend.protocols.workunits.effects import Effect
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.server.hosting.admission import Gate, check_room
+from backend.server.hosting.client_link import Client, Link, Presence, client_id
+from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.task_blobs import Addresses
+from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.tasks.task import Task
+from backend.server.units.board.announcements import phase_of, presence_of
+from backend.server.units.parameters.deployment import IN_MEMORY, Parameters
+from backend.server.units.parameters.server_pool import ParameterServers
+from backend.server.units.parts import Workings
+from backend.server.units.setup import Left, hosted_of
+from backend.server.versions.version_history import Ledger
+from backend.stores.contracts import AssimilationRecord, Blobs
+from backend.wire import messages
+from backend.wire import units as say
+
+
+class UnitsHost:
+    """Owns one task's scheduler, its clients, the parameter servers, and what is known of results.
+
+    Time is the event loop's; `clock` gives the time of day (Unix seconds). `scratch` is a folder for what
+    need not survive, `left` what a server before this one left, `chance` draws from [0, 1).
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        ledger: Ledger,
+        blobs: Blobs,
+        evaluate: bool,
+        scratch: Path,
+        left: Left,
+        clock: Callable[[], float] = time.time,
+        observer: Observer = SILENCE,
+        limits: TaskLimits = USUAL,
+        chance: Callable[[], float] = random.random,
+        parameters: Parameters = IN_MEMORY,
+    ) -> None:
+        self.task, self.ledger = task, ledger
+        self._companions: list[Companion] = []
+        self.gate = Gate()
+        self._at = hosted_of(task, ledger, left, scratch / secrets.token_hex(8), observer, limits, parameters)
+        self._addresses = Addresses(task, ledger, lambda address: self.snapshot(address) is not None)
+        self._workings = Workings(self._at, blobs, evaluate, left, clock, chance)
+        self._turns = self._workings.turns
+        self._reception, self._course = self._workings.reception, self._workings.course
+
+    # For the shell that owns the sockets.
+
+    async def enlist(self, enlist: say.Enlist, link: Link) -> str:
+        """Takes a client in; its id. An older connection of the same client gives way.
+
+        Raises BusyError, and what the gate raises.
+        """
+        name = client_id(enlist.token)
+        self.gate.check(name)
+        check_room(name, self._at.members, self._at.limits.max_clients, "participants")
+        client = Client(name, enlist.kind, enlist.backend, link)
+
+        def turn(_now: float) -> Sequence[Effect]:
+            effects = self._reception.entered(enlist, client)
+            self._workings.announcer.greet(name)
+            return effects
+
+        await self._turns.put(turn)
+        return name
+
+    async def hear(self, client: str, link: Link, message: say.UnitsToServer) -> None:
+        """A client said something after it enlisted. Waits while the inbox is full."""
+        await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
+
+    def take(self, client: str, link: Link, chunk: messages.Chunk) -> bool:
+        """Stores a chunk that no decision hangs on, without a turn of the loop; False for any other."""
+        return self._reception.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
+
+    async def leave(self, client: str, link: Link) -> None:
+        """A client's connection ended."""
+        await self._turns.put(lambda _now: self._reception.left(client, link, lost=True))
+
+    # For the owner.
+
+    def add(self, companion: Companion) -> None:
+        """See Host."""
+        self._at.observer = Observers([self._at.observer, companion])
+        self._companions.append(companion)
+
+    async def pause(self, cut: str | None = None) -> None:
+        """See Host: units that clients have are done to their end, or dropped at once."""
+        await self._turns.put(lambda _now: self._course.pause(cut))
+
+    async def resume(self) -> None:
+        """See Host."""
+        await self._turns.put(lambda _now: self._course.resume())
+
+    async def finish(self, reason: str, cut: bool = False) -> None:
+        """See Host."""
+        await self._turns.put(lambda _now: self._course.finish(reason, cut))
+
+    async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
+        """See Host."""
+        await self._turns.put(lambda _now: self._reception.sent_away(clients, error))
+
+    # For those who ask.
+
+    @property
+    def name(self) -> str:
+        """See Host."""
+        return self.task.file.name
+
+    @property
+    def phase(self) -> messages.Phase:
+        """See Host."""
+        return phase_of(self._at)
+
+    @property
+    def needed(self) -> int:
+        """See Host: one client is enough."""
+        return int(not any(one.slots for one in self._at.members.values()))
+
+    @property
+    def reason_to_finish(self) -> str | None:
+        """See Host."""
+        return self._at.finished or self._course.reason()
+
+    @property
+    def round(self) -> int:
+        """See Host: the epoch."""
+        return self._at.epoch.number
+
+    @property
+    def epochs(self) -> int:
+        """Passes over all shards after which the task is finished."""
+        return self._at.units.epochs
+
+    @property
+    def machine(self) -> Scheduler:
+        """Who has which unit."""
+        return self._at.machine
+
+    @property
+    def servers(self) -> ParameterServers:
+        """Who blends results."""
+        return self._at.servers
+
+    @property
+    def base(self) -> int:
+        """Results that are in the model."""
+        return self._at.base
+
+    async def assimilations(self, after: int = 0, last: int | None = None) -> list[AssimilationRecord]:
+        """The newest `last` results in the model (all for None) of those after number `after`.
+
+        Raises StoreError.
+        """
+        recorded = await self.ledger.assimilations(after, last)
+        newest = recorded[-1].number if recorded else after
+        found = [*recorded, *(row for row in self._at.rows if row.number > newest)]
+        return found if last is None else found[max(0, len(found) - last) :]
+
+    @property
+    def participants(self) -> int:
+        """See Host."""
+        return len(self._at.members)
+
+    @property
+    def clients(self) -> list[tuple[str, str]]:
+        """See Host."""
+        return [(one.client.kind, one.client.backend) for one in self._at.members.values()]
+
+    @property
+    def privacy(self) -> dict[str, Any] | None:
+        """See Host."""
+        return None
+
+    @property
+    def presences(self) -> list[Presence]:
+        """See Host."""
+        has_some = self._workings.dealer.has_some
+        return [presence_of(one, has_some(one.client.id)) for one in self._at.members.values()]
+
+    @property
+    def waiting(self) -> int:
+        """See Host."""
+        return self._turns.waiting
+
+    @property
+    def received(self) -> int:
+        """See Host."""
+        return self._at.uploads.received
+
+    @property
+    def sent(self) -> int:
+        """See Host."""
+        return self._at.audience.sent + self._addresses.bytes
+
+    @property
+    def carried(self) -> int:
+        """See Host: clients of units have nothing to say to one another."""
+        return 0
+
+    @property
+    def ways(self) -> list[str]:
+        """See Host."""
+        return []
+
+    @property
+    def trouble(self) -> str | None:
+        """See Host."""
+        return self._at.chores.trouble
+
+    def has(self, address: str) -> bool:
+        """See Host."""
+        return self._addresses.has(address)
+
+    def snapshot(self, address: str) -> Path | None:
+        """A file with weights that leases begin at and no record names; None where there is none."""
+        return self._at.snapshots.path(address)
+
+    def fetched(self, address: str, count: int) -> bool:
+        """See Host."""
+        return self._addresses.fetched(address, count)
+
+    # The loop.
+
+    async def run(self) -> None:
+        """See Host."""
+        for companion in self._companions:
+            self._at.chores.spawn(companion.run())
+        await self._workings.run()

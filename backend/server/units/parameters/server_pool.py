@@ -1,0 +1,244 @@
+"""The parameter servers of one task: results wait in a queue, as many servers as are needed take them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import structlog
+
+from backend.errors import StoreError
+from backend.numerics.asynchronous import Memory, Result
+from backend.numerics.vectors import Vector
+from backend.protocols.workunits.pool import USUAL, Pool, PoolRules, Window
+from backend.server.units.parameters.parameter_server import (
+    Job,
+    ParameterServer,
+    Recipe,
+    ServerApart,
+    ServerHere,
+)
+from backend.server.units.parameters.reorder_buffer import InOrder
+from backend.stores.parameters.contract import (
+    ParametersGoneError,
+    ParameterStore,
+    Receipt,
+    Stored,
+    TakenOverError,
+)
+from backend.stores.parameters.place import Place
+
+log = structlog.stdlib.get_logger("minga.units")
+
+# Between attempts, seconds: a database that is restarted is back by then.
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+
+
+class ParameterServers:
+    """Owns the servers and the host's own store. All methods are of one event loop.
+
+    `lost` are results that servers wrote over, of those since `begin`. Receipts come in the order of their
+    bases, so that whoever has one knows all that is in its weights.
+    """
+
+    def __init__(self, place: Place, recipe: Recipe, rules: PoolRules = USUAL) -> None:
+        self._place, self._recipe = place, recipe
+        self._rules = rules
+        self._log = log.bind(task=place.task)
+        self._pool = Pool(self._rules)
+        self._store: ParameterStore | None = None
+        self._own = ThreadPoolExecutor(1, f"parameters-{place.task}")
+        self._queue: asyncio.Queue[tuple[Job, asyncio.Future[Receipt]]] = asyncio.Queue()
+        self._serving: list[_Serving] = []
+        self._watch: asyncio.Task[None] | None = None
+        self._order: InOrder[tuple[Receipt, asyncio.Future[Receipt]]] = InOrder()
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._again, self._stopped = asyncio.Lock(), asyncio.Event()
+        self._last: Stored | None = None
+        self._busy, self._done, self._looked = 0.0, 0, 0.0
+        # Those of before the store was emptied.
+        self._lost_before = 0.0
+        self.lost = 0.0
+
+    @property
+    def backlog(self) -> int:
+        """Results that wait for a server that is free."""
+        return self._queue.qsize()
+
+    @property
+    def count(self) -> int:
+        """Servers there are now."""
+        return len(self._serving)
+
+    async def begin(self, weights: Vector, memory: Memory, base: int) -> None:
+        """Sets what stands in the store, and starts the servers. Raises StoreError."""
+        await self._begin(Stored(weights, memory, base))
+        self.lost = self._lost_before = 0.0
+        if self._watch is None:
+            self._resize(self._pool.count)
+            self._watch = asyncio.create_task(self._look())
+
+    async def read(self) -> Stored:
+        """What stands in the store now. Raises StoreError."""
+        return await asyncio.get_running_loop().run_in_executor(self._own, self._opened_store().read)
+
+    async def assimilate(self, result: Result, base: int, turn: str) -> Receipt:
+        """Takes in a result that was trained from `base`; see ParameterStore.assimilate.
+
+        A store that cannot be reached is tried again for half a minute, then StoreError is raised; the same
+        `turn` may be given again later. ValueError where the vectors are of unlike lengths.
+        """
+        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((Job(result, base, turn), answer))
+        return await answer
+
+    async def stop(self) -> None:
+        """Ends the servers once they are done with what they have, and clears the store.
+
+        What still waits is cancelled.
+        """
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        if self._watch:
+            self._watch.cancel()
+        self._resize(0)
+        await asyncio.gather(*self._leaving)
+        while not self._queue.empty():
+            self._queue.get_nowait()[1].cancel()
+        if self._store:
+            await asyncio.get_running_loop().run_in_executor(self._own, self._leave, self._store)
+        self._own.shutdown(wait=False)
+
+    async def take_turns(self, serving: _Serving) -> None:
+        """What one server does until it is ended."""
+        while not serving.leaving:
+            job, answer = await self._queue.get()
+            serving.since, number = time.monotonic(), self._order.begin()
+            try:
+                receipt = await self._persistently(serving, job)
+            except (StoreError, ValueError) as error:
+                due = self._order.fail(number)
+                if not answer.done():
+                    answer.set_exception(error)
+            else:
+                self._took(receipt)
+                due = self._order.end(number, receipt.base, (receipt, answer))
+            finally:
+                self._busy += time.monotonic() - max(serving.since, self._looked)
+                serving.since = None
+            for receipt, waiting in due:
+                if not waiting.done():
+                    waiting.set_result(receipt)
+
+    async def _persistently(self, serving: _Serving, job: Job) -> Receipt:
+        for pause in PAUSES:
+            try:
+                return await self._attempt(serving, job)
+            except TakenOverError:
+                raise
+            except StoreError as error:
+                self._log.warning("a result could not be assimilated yet", error=str(error))
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopped.wait(), pause)
+                if self._stopped.is_set():
+                    raise
+        return await self._attempt(serving, job)
+
+    async def _attempt(self, serving: _Serving, job: Job) -> Receipt:
+        try:
+            return await serving.do(job)
+        except ParametersGoneError:
+            await self._begin_again()
+            return await serving.do(job)
+
+    def _took(self, receipt: Receipt) -> None:
+        self._done += 1
+        if self._last is None or receipt.base > self._last.base:
+            self._last = Stored(receipt.weights, receipt.memory, receipt.base)
+            self.lost = self._lost_before + receipt.lost
+
+    async def _begin(self, stored: Stored) -> None:
+        def begin() -> None:
+            self._store = self._store or self._place.open()
+            self._store.begin(stored.weights, stored.memory, stored.base)
+
+        await asyncio.get_running_loop().run_in_executor(self._own, begin)
+        self._last, self._lost_before = stored, self.lost
+
+    async def _begin_again(self) -> None:
+        """A database that lost its contents gets back what was in the last receipt."""
+        async with self._again:
+            with suppress(ParametersGoneError):
+                await self.read()
+                return
+            if self._last is None:
+                raise ParametersGoneError("Nobody began with parameters.")
+            self._log.warning("the parameter store was emptied; it goes on from what was read last")
+            await self._begin(self._last)
+
+    def _leave(self, store: ParameterStore) -> None:
+        """Leaves nothing behind: what counts, is in the host's checkpoint."""
+        try:
+            store.clear()
+        except StoreError as error:
+            self._log.warning("parameters stay in their store", error=str(error))
+        store.close()
+
+    def _opened_store(self) -> ParameterStore:
+        if self._store is None:
+            raise ParametersGoneError("Nobody began with parameters.")
+        return self._store
+
+    async def _look(self) -> None:
+        self._looked, lost = time.monotonic(), self.lost
+        while True:
+            await asyncio.sleep(self._rules.window)
+            now = time.monotonic()
+            working = (serving.since for serving in self._serving)
+            busy = self._busy + sum(now - max(since, self._looked) for since in working if since is not None)
+            kept = self._done - (self.lost - lost)
+            self._resize(self._pool.looked(Window(kept, busy, self.backlog)))
+            self._busy, self._done, self._looked, lost = 0.0, 0, now, self.lost
+
+    def _resize(self, count: int) -> None:
+        if count != self.count:
+            self._log.info("parameter servers", count=count, backlog=self.backlog)
+        while self.count < count:
+            self._serving.append(_Serving(self, self._server()))
+        while self.count > count:
+            leaving = asyncio.create_task(self._serving.pop().end())
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+
+    def _server(self) -> ParameterServer:
+        if self._place.shared:
+            return ServerApart(self._place, self._recipe)
+        return ServerHere(self._opened_store(), self._recipe)
+
+
+class _Serving:
+    """Owns a server, its thread and the task that gives it work, since `since`; None: it waits for some."""
+
+    def __init__(self, servers: ParameterServers, server: ParameterServer) -> None:
+        self._server = server
+        self._thread = ThreadPoolExecutor(1, "parameter-server")
+        self.since: float | None = None
+        self.leaving = False
+        self._task = asyncio.create_task(servers.take_turns(self))
+
+    async def do(self, job: Job) -> Receipt:
+        """Assimilates in the thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._server.do, job)
+
+    async def end(self) -> None:
+        """Ends it, once it is done with what it has."""
+        self.leaving = True
+        if self.since is None:
+            self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._server.close)
+        self._thread.shutdown(wait=False)

@@ -1,0 +1,137 @@
+"""What a host of work units does within its turns: its parts, what falls due, and what jobs end in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from backend.protocols.workunits.effects import Assimilate, Effect, Judge, LeaseId
+from backend.protocols.workunits.rules import Verdict
+from backend.server.hosting.mailbox import Turns
+from backend.server.units.board.announcements import Announcer
+from backend.server.units.dispatcher import Dealer
+from backend.server.units.effect_runner import Performer
+from backend.server.units.epoch_controller import Course
+from backend.server.units.epoch_record import Epoch
+from backend.server.units.evaluation.schedule import Survey
+from backend.server.units.event_handler import Reception
+from backend.server.units.jobs import Jobs
+from backend.server.units.records import Ended, Recorder
+from backend.server.units.results import Results
+from backend.server.units.setup import Left
+from backend.server.units.state import Event, Hosted
+from backend.stores.contracts import Blobs, VersionRecord
+from backend.stores.parameters.contract import Receipt
+
+
+class Workings:
+    """Owns the parts that work on `hosted`. Implements Ends.
+
+    `left` is what a server before this one left, `clock` gives the time of day (Unix seconds), `chance` draws
+    from [0, 1).
+    """
+
+    def __init__(
+        self,
+        hosted: Hosted,
+        blobs: Blobs,
+        evaluate: bool,
+        left: Left,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+    ) -> None:
+        self._at = hosted
+        self.turns: Turns[Event] = Turns(hosted.task.file.name, self._turn, self._next_due)
+        post = self._post = self.turns.put
+        self.dealer = Dealer(hosted, chance)
+        self._results = Results(hosted)
+        self.announcer = Announcer(hosted)
+        self._recorder = Recorder(hosted, clock)
+        self._jobs = Jobs(hosted, post, self)
+        self.reception = Reception(hosted, self.dealer, self._results)
+        self._performer = Performer(hosted, self.dealer, self._results, self._jobs)
+        self.course = Course(hosted, self.dealer, self._record, self._performer.forget_unit, clock)
+        self.course.known(hosted.epoch.number, left.measured, left.reason)
+        self._survey = Survey(hosted, blobs, self._recorder, self.course, self.announcer, post, evaluate)
+
+    async def run(self) -> None:
+        """Takes turns until cancelled, then ends what is left."""
+        at = self._at
+        self._survey.start()
+        at.chores.spawn(self._begin())
+        at.chores.spawn(self._recorder.keep_on())
+        try:
+            await self.turns.run()
+        finally:
+            await at.chores.stop()
+            self._jobs.stop()
+            await at.servers.stop()
+            at.snapshots.close()
+
+    def _turn(self, event: Event | None, now: float) -> None:
+        at, perform = self._at, self._performer.perform
+        if event is not None:
+            perform(event(now), now)
+            self.announcer.changed(now)
+        timer = at.machine.timer()
+        if timer is not None and now >= timer:
+            perform(at.machine.time_passed(now), now)
+            self.announcer.changed(now)
+        perform(self.reception.stalled(now), now)
+        self._results.fill(now)
+        while effects := self.course.settle(now):
+            perform(effects, now)
+        self.dealer.deal(lambda effects: perform(effects, now), now)
+        self.announcer.tell(now)
+
+    def _next_due(self) -> float | None:
+        at = self._at
+        times = (
+            at.machine.timer(),
+            at.uploads.timer(),
+            self.course.timer(),
+            self.dealer.timer(asyncio.get_running_loop().time()),
+            self.announcer.timer(),
+        )
+        return min((due for due in times if due is not None), default=None)
+
+    async def _begin(self) -> None:
+        at = self._at
+        await at.chores.stored(lambda: at.servers.begin(at.weights, at.memory, at.base))
+        await self._post(lambda _now: self.course.begin())
+
+    # What jobs end in.
+
+    def judged(self, judge: Judge, verdicts: Mapping[LeaseId, Verdict], now: float) -> Sequence[Effect]:
+        """See Ends."""
+        self._performer.judged(judge, verdicts, now)
+        return []
+
+    def assimilated(self, blend: Assimilate, receipt: Receipt, seconds: float) -> Sequence[Effect]:
+        """See Ends."""
+        self.course.assimilated(blend, receipt, seconds)
+        self._performer.tidy(blend.unit)
+        self._survey.assimilated(self._at.base)
+        return []
+
+    def failed(self, blend: Assimilate, reason: str) -> Sequence[Effect]:
+        """See Ends."""
+        self._at.blending.discard(blend.unit)
+        self._at.works[blend.lease].blending = False
+        return self.course.finish(reason, cut=True)
+
+    def _record(self, ended: Ended) -> None:
+        self._at.recording += 1
+        self._at.chores.spawn(self._record_epoch(ended))
+
+    async def _record_epoch(self, ended: Ended) -> None:
+        version = await self._recorder.epoch(ended)
+        await self._post(lambda _now: self._recorded(ended.epoch, version))
+        if version is not None:
+            await self._survey.version(version, ended.kept)
+        await self._survey.let_go()
+
+    def _recorded(self, epoch: Epoch, version: VersionRecord | None) -> Sequence[Effect]:
+        if version is not None:
+            self._survey.recorded(version)
+        return self.course.recorded(epoch, version.version if version else None)

@@ -1,0 +1,151 @@
+"""What of work units is written down: epochs as rounds with their versions, results, and checkpoints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from backend.numerics.asynchronous import Memory
+from backend.numerics.vectors import Vector
+from backend.server.observers import observer as happened
+from backend.server.units.checkpoint_codec import content_of
+from backend.server.units.epoch_record import Epoch
+from backend.server.units.state import Hosted
+from backend.server.versions.checkpoints import Point
+from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
+
+# Checkpoints come no more often, and take no more than this part of the time.
+CHECKPOINT_SECONDS, SHARE = 1.0, 0.25
+STEADY_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How it stood at one moment: after `base` results, of which the last is the `number`th, in `epoch`."""
+
+    base: int
+    weights: Vector
+    memory: Memory
+    content: bytes
+    number: int
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An epoch that is over, for a `reason` where it was cut short, at the loop's time `now`."""
+
+    epoch: Epoch
+    reason: str
+    now: float
+    kept: Kept
+
+
+class Recorder:
+    """Writes one thing after the other. `clock` gives the time of day (Unix seconds)."""
+
+    def __init__(self, hosted: Hosted, clock: Callable[[], float]) -> None:
+        self._at = hosted
+        self._clock = clock
+        self._lock = asyncio.Lock()
+
+    async def epoch(self, ended: Ended) -> VersionRecord | None:
+        """Writes an epoch down; the version that it made, None where no result was blended in it."""
+        async with self._lock:
+            began = self._at.clock()
+            record = ended.epoch.record(ended.reason, ended.now, self._clock())
+            version = await self._at.chores.stored(lambda: self._write(ended, record))
+            self._at.recording -= 1
+            if version is not None:
+                self._at.notice(happened.VersionMade(version.version, self._at.clock() - began))
+            self._at.notice(happened.RoundEnded(record, version, "epoch"))
+            return version
+
+    async def _write(self, ended: Ended, record: RoundRecord) -> VersionRecord | None:
+        ledger, epoch = self._at.ledger, ended.epoch
+        given, point = epoch.contributions(), self._point(ended.kept)
+        version: VersionRecord | None = None
+        if epoch.blended:
+            metrics = epoch.metrics(self._at.task.bundle.manifest.metrics)
+            nothing = np.zeros(0, np.float32)
+            version = await ledger.add_version(
+                ended.kept.weights,
+                nothing,
+                epoch.examples,
+                epoch.mean_loss(),
+                metrics,
+                record,
+                given,
+                point=point,
+            )
+        else:
+            await ledger.add_abandoned(record, given, point)
+        self._recorded(point)
+        return version
+
+    def _point(self, kept: Kept) -> Point:
+        rows = [row for row in self._at.rows if row.number <= kept.number]
+        return Point(self._clock(), kept.epoch, kept.base, kept.weights, kept.memory, kept.content, rows)
+
+    def _recorded(self, point: Point) -> None:
+        """They are written down; a measurement that came meanwhile is not."""
+        written = {row.number: row for row in point.assimilations}
+        late = [row for row in self._at.rows if row.number in written and row is not written[row.number]]
+        self._at.rows = [row for row in self._at.rows if row.number not in written]
+        for row in late:
+            if row.loss is not None:
+                found = EvaluationRecord(0, row.loss, row.metrics)
+                self._at.chores.spawn(self._measured(row.number, found))
+
+    async def keep_on(self) -> None:
+        """Writes checkpoints while there is something new, until cancelled."""
+        at = self._at
+        while True:
+            await at.changed.wait()
+            await self._be_steady()
+            began = at.clock()
+            async with self._lock:
+                # An epoch that is to be written down comes first, with what belongs to it.
+                if not at.recording:
+                    at.changed.clear()
+                    content = content_of(at, at.blending, began)
+                    kept = Kept(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
+                    await at.chores.stored(lambda kept=kept: self._keep(kept))  # type: ignore[misc]
+            await asyncio.sleep(max(CHECKPOINT_SECONDS, (at.clock() - began) / SHARE))
+
+    async def _be_steady(self) -> None:
+        """Answers of servers may overtake each other here: waits until none did, but not for ever."""
+        until = self._at.clock() + STEADY_SECONDS
+        while not self._at.steady and self._at.clock() < until:  # noqa: ASYNC110 - it is seldom and short.
+            await asyncio.sleep(0.01)
+
+    async def _keep(self, kept: Kept) -> None:
+        point = self._point(kept)
+        await self._at.ledger.keep(point)
+        self._recorded(point)
+
+    async def measured(self, number: int, found: EvaluationRecord) -> None:
+        """Writes down how good the model was after a result."""
+        rows = self._at.rows
+        for place, row in enumerate(rows):
+            if row.number == number:
+                rows[place] = replace(row, loss=found.loss, metrics=found.metrics)
+                self._at.changed.set()
+                return
+        await self._measured(number, found)
+
+    async def _measured(self, number: int, found: EvaluationRecord) -> None:
+        await self._at.chores.stored(lambda: self._at.ledger.add_measurement(number, found))
+
+    async def evaluation(self, version: int, measured: EvaluationRecord) -> None:
+        """Writes down what a version was measured to be."""
+        found = replace(measured, version=version)
+        await self._at.chores.stored(lambda: self._at.ledger.add_evaluation(found))
+        self._at.notice(happened.VersionEvaluated(found))
+
+    async def let_go(self, busy: set[int]) -> None:
+        """Lets go of versions that the task file keeps no longer."""
+        await self._at.ledger.let_go(busy, self._clock())

@@ -1,0 +1,111 @@
+"""Results of leases on their way in, and what their clients are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from backend.errors import UpdateRefusedError
+from backend.numerics.vectors import Vector
+from backend.protocols.workunits.effects import ClientId, LeaseId
+from backend.server.observers import observer as happened
+from backend.server.units.state import Hosted
+from backend.wire import messages
+from backend.wire import units as say
+
+
+class Results:
+    """Owns the uploads of a task: of one client there may be several, one for each lease."""
+
+    def __init__(self, hosted: Hosted) -> None:
+        self._at = hosted
+        self._coming: dict[str, say.Result] = {}
+
+    def begin_upload(self, client: ClientId, result: say.Result, now: float) -> None:
+        """Grants credit for it, at once or when there is room. What came of it before is forgotten."""
+        key = _key(client, result.lease)
+        self.drop_upload(client, result.lease)
+        self._coming[key] = result
+        offer = messages.Offer(
+            round=result.lease,
+            version=0,
+            examples=result.examples,
+            steps=result.steps,
+            loss=result.loss,
+            sums=[],
+            size=result.size,
+        )
+        self._tell(self._at.uploads.grant(key, offer, now))
+
+    def take(self, client: ClientId, chunk: messages.Chunk, now: float) -> bool:
+        """Stores a chunk that is due and not a result's last; whether it was one."""
+        credits = self._at.uploads.further(_key(client, chunk.round), chunk, now)
+        if credits is None:
+            return False
+        self._tell(credits)
+        return True
+
+    def chunk(self, client: ClientId, chunk: messages.Chunk, now: float) -> say.Result | None:
+        """Stores a chunk; the result that is here whole now. Raises WrongLengthError."""
+        key = _key(client, chunk.round)
+        complete, credits = self._at.uploads.chunk(key, chunk, now)
+        self._tell(credits)
+        return self._coming.get(key) if complete else None
+
+    def finish_upload(
+        self, client: ClientId, lease: LeaseId
+    ) -> tuple[Vector | None, UpdateRefusedError | None]:
+        """The update that is here whole, or what is wrong with it. Its slot is free from then on."""
+        key = _key(client, lease)
+        most = self._at.task.file.security.max_update_norm
+        update: Vector | None = None
+        fault: UpdateRefusedError | None = None
+        try:
+            # The slot's buffer is used again: what is kept is a copy.
+            update = self._at.uploads.update(key, most).copy()
+        except UpdateRefusedError as error:
+            fault = error
+        self.release_upload(client, lease)
+        return update, fault
+
+    def release_upload(self, client: ClientId, lease: LeaseId) -> None:
+        """Has the buffer of a result that is here used for the next."""
+        key = _key(client, lease)
+        self._coming.pop(key, None)
+        now = self._at.clock()
+        self._tell(self._at.uploads.done(key, lease, now))
+
+    def drop_upload(self, client: ClientId, lease: LeaseId) -> None:
+        """Nothing of it is awaited any more."""
+        key = _key(client, lease)
+        if self._coming.pop(key, None) is not None:
+            self._tell(self._at.uploads.drop(key, self._at.clock()))
+
+    def stalled(self, now: float) -> list[tuple[ClientId, LeaseId]]:
+        """Clients and leases of which too little came in too long a time."""
+        return [(key.partition(" ")[0], lease) for key, lease in self._at.uploads.stalled(now)]
+
+    def fill(self, now: float) -> None:
+        """Gives room to those who wait for it."""
+        self._tell(self._at.uploads.fill(now))
+
+    def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
+        """Tells a client that a result does not count, and remembers it for the record."""
+        frame = say.Rejected(lease=lease, code=code, reason=reason[:500])
+        work = self._at.works.get(lease)
+        if work is not None and work.grant.client == client:
+            work.outcome = frame
+        member = self._at.members.get(client)
+        if member is not None:
+            member.own = False
+        self._at.last.pop(client, None)
+        self._at.audience.tell(client, frame)
+        self._at.epoch.refused.add(client, code)
+        self._at.notice(happened.UnitRejected(client, lease, code, frame.reason))
+
+    def _tell(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:
+        self._at.audience.tell_credits((key.partition(" ")[0], credit) for key, credit in credits)
+
+
+def _key(client: ClientId, lease: LeaseId) -> str:
+    """A client of the uploads: one turn of a client."""
+    return f"{client} {lease}"

@@ -1,0 +1,119 @@
+"""What a task's file and its records make of the host of its work units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from backend.numerics.asynchronous import no_memory
+from backend.protocols.stopping import Progress
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.workunits.snapshots import LEAP, Snapshot
+from backend.server.hosting.limits import TaskLimits
+from backend.server.observers.observer import Observer
+from backend.server.tasks.task import Task, stop_rules
+from backend.server.units.checkpoint_codec import Resumed, resumed
+from backend.server.units.epoch_record import Epoch
+from backend.server.units.parameters.deployment import Parameters
+from backend.server.units.parameters.server_pool import ParameterServers
+from backend.server.units.parameters.snapshots import Snapshots
+from backend.server.units.state import Credited, Hosted
+from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
+from backend.server.versions.checkpoints import Point
+from backend.server.versions.version_history import Ledger
+from backend.stores.contracts import EvaluationRecord
+
+OTHER_DATA = "The data were changed while the server was away: the epoch ended with what it had."
+
+
+@dataclass(frozen=True)
+class Left:
+    """What servers before this one left: where the run stands, and what its clients were credited.
+
+    `point` is None before any checkpoint. `measured` are measurements of the open epoch, `reason` says why
+    that is over, where it is.
+    """
+
+    point: Point | None
+    resumed: Resumed
+    credits: dict[str, Credited]
+    measured: list[EvaluationRecord]
+    reason: str = ""
+
+
+async def left_by(task: Task, ledger: Ledger) -> Left:
+    """What the records say of a run. Raises StoreError."""
+    point = await ledger.kept_point()
+    found = _nothing(ledger) if point is None else resumed(point.content)
+    reason = ""
+    if found.scheduler.open and found.data != data_of(task):
+        found, reason = _closed(found), OTHER_DATA
+    credits = {one.client: Credited(one.accepted, one.examples) for one in await ledger.contributions()}
+    measured = [
+        EvaluationRecord(0, one.loss, one.metrics)
+        for one in await ledger.assimilations()
+        if one.epoch == found.epoch.number and one.epoch > ledger.round and one.loss is not None
+    ]
+    return Left(point, found, credits, measured, reason)
+
+
+def hosted_of(
+    task: Task,
+    ledger: Ledger,
+    left: Left,
+    scratch: Path,
+    observer: Observer,
+    limits: TaskLimits,
+    parameters: Parameters,
+) -> Hosted:
+    """All of a host that its parts share, as the records leave it."""
+    point, found = left.point, left.resumed
+    progress = ledger.progress(stop_rules(task.file.coordination.stop, "server"))
+    return Hosted(
+        task=task,
+        units=units_of(task),
+        ledger=ledger,
+        machine=Scheduler.restored(rules_of(task), found.scheduler),
+        servers=ParameterServers(parameters.place(task.file.name), recipe_of(task), parameters.rules),
+        snapshots=Snapshots(scratch),
+        observer=observer,
+        limits=limits,
+        progress=_seen(progress, found.means),
+        epoch=found.epoch,
+        base=point.base if point else 0,
+        weights=point.weights if point else ledger.weights,
+        memory=point.memory if point else no_memory(),
+        credits=left.credits,
+        number=found.number,
+        means=found.means,
+    )
+
+
+def _closed(found: Resumed) -> Resumed:
+    """The epoch is over with what it brought: its other units are of data that are not there any more."""
+    left = found.scheduler
+    return replace(found, scheduler=replace(left, open=(), dropped=left.dropped + len(left.open)))
+
+
+def _nothing(ledger: Ledger) -> Resumed:
+    """Before the first unit of the epoch that follows the last one on record."""
+    # Leases of a server that ended before its first checkpoint are nobody's.
+    scheduler = Snapshot(
+        epoch=ledger.round,
+        done=0,
+        failed=0,
+        dropped=0,
+        open=(),
+        clients=(),
+        next_unit=0,
+        next_lease=ledger.lost * LEAP,
+    )
+    return Resumed(scheduler, Epoch(ledger.round, ledger.current.version), 0, [])
+
+
+def _seen(progress: Progress, means: list[EvaluationRecord]) -> Progress:
+    """The rules as they were shown the means of epochs, not the measurements of their last models."""
+    fresh = Progress(progress.rules, progress.spent)
+    for one in means:
+        fresh.measured(one.version, one.source, one.loss, one.metrics)
+    return fresh

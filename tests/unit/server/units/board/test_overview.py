@@ -1,0 +1,100 @@
+"""The board of work units says how they stand, however many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from backend.formats.task_file.units import Trust
+from backend.protocols.workunits.effects import Grant, WorkUnit
+from backend.protocols.workunits.rules import Rules, Verdict
+from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.workunits.trust import TrustRules
+from backend.server.hosting.client_link import Presence
+from backend.server.units.board.overview import MOST_CELLS, MOST_ROWS, picture
+
+RULES = Trust(replicas=2, checked=1)
+
+
+@dataclass
+class Servers:
+    count: int = 3
+    backlog: int = 2
+    lost: float = 0.25
+
+
+def here(client: str) -> Presence:
+    return Presence(client, "browser", "webgl", "training", 1.0, 0, 0)
+
+
+def told(machine: Scheduler, *clients: str) -> dict[str, Any]:
+    return picture(machine, Servers(), [here(one) for one in clients], 7, 40, RULES, now=50.0)
+
+
+def begun(units: int) -> Scheduler:
+    machine = Scheduler(Rules(replicas=2, trust=TrustRules(proven=1, quota=9)))
+    machine.begin_epoch(WorkUnit(number, number, 10, 5) for number in range(units))
+    return machine
+
+
+def leased(machine: Scheduler, client: str) -> Grant:
+    machine.came(client, slots=2, kind="browser webgl")
+    return next(one for one in machine.ask(client, 7, 0.5, now=0.0) if isinstance(one, Grant))
+
+
+def test_each_unit_is_counted_where_it_stands() -> None:
+    machine = begun(3)
+    first, second = leased(machine, "ann"), leased(machine, "bob")
+    assert first.unit == second.unit, "a newcomer's unit is done by another, too"
+    machine.returned("ann", first.lease, 10.0)
+    machine.returned("bob", second.lease, 10.0)
+    machine.judged(first.unit, {first.lease: Verdict.VALID, second.lease: Verdict.VALID})
+    leased(machine, "ann")
+    found = told(machine, "ann", "bob")
+    assert found["tally"] == {
+        "units": 3, "open": 1, "leased": 1, "compared": 0, "done": 1, "failed": 0, "dropped": 0,
+    }  # fmt: skip
+    assert found["leases"] == {"valid": 2, "leased": 1}
+    assert found["shards"] == {
+        "count": 3,
+        "each": 1,
+        "cells": [[0, 0, 0, 1, 0, 2], [0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0]],
+    }
+    assert found["servers"] == {"count": 3, "backlog": 2, "lost": 0.25}
+    assert found["clients"] == {"here": 2, "at_work": 1, "slots": 4, "proven": 2, "trusted": 0}
+    assert (found["epoch"], found["epochs"], found["base"]) == (1, 40, 7)
+
+
+def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:
+    machine = begun(4)
+    first, second = leased(machine, "ann"), leased(machine, "bob")
+    machine.returned("ann", first.lease, 10.0)
+    machine.returned("bob", second.lease, 10.0)
+    machine.judged(first.unit, {first.lease: Verdict.VALID, second.lease: Verdict.INVALID})
+    machine.went("ann")
+    machine.came("cat", slots=0, kind="peer tensorflow-cpu", trusted=True)
+    bob, cat, ann = told(machine, "bob", "cat")["trust"]
+    assert (bob["client"], bob["here"], bob["held"], bob["proven"]) == ("bob", True, 0, False)
+    assert (bob["quota"], bob["left_today"]) == (4, 3)
+    assert (cat["trusted"], cat["kind"], cat["seconds"]) == (True, "peer tensorflow-cpu", None)
+    assert (ann["client"], ann["here"], ann["held"], ann["proven"]) == ("ann", False, 1, True)
+    assert ann["seconds"] == 1.0
+
+
+def test_many_shards_share_cells_and_many_clients_are_cut_short() -> None:
+    machine = begun(2 * MOST_CELLS + 1)
+    for number in range(MOST_ROWS + 5):
+        machine.came(f"c{number}", slots=1)
+    found = told(machine, *(f"c{number}" for number in range(MOST_ROWS + 5)))
+    shards = found["shards"]
+    cells = shards["cells"]
+    assert (shards["count"], shards["each"]) == (2 * MOST_CELLS + 1, 3)
+    assert len(cells) <= MOST_CELLS
+    assert sum(cell[0] for cell in cells) == 2 * MOST_CELLS + 1
+    assert len(found["trust"]) == MOST_ROWS
+
+
+def test_before_the_first_epoch_there_is_nothing_to_show() -> None:
+    found = told(Scheduler(Rules()))
+    assert found["shards"] == {"count": 0, "each": 1, "cells": []}
+    assert found["trust"] == []

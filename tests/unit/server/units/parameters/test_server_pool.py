@@ -1,0 +1,153 @@
+"""Results wait in a queue, and as many parameter servers as are needed take them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from threading import Event
+
+import numpy as np
+import pytest
+
+from backend.errors import StoreError
+from backend.numerics.asynchronous import Assimilate, Memory, Result, downpour, no_memory, vc_asgd
+from backend.numerics.vectors import Vector
+from backend.protocols.workunits.pool import USUAL, PoolRules
+from backend.server.units.parameters.parameter_server import Recipe
+from backend.server.units.parameters.server_pool import ParameterServers
+from backend.stores.parameters.contract import Receipt
+from backend.stores.parameters.memory import MemoryParameters
+from backend.stores.parameters.place import MEMORY, Place
+from tests.support.waiting import PATIENCE
+
+PLACE = Place(MEMORY, "digits", "run")
+ZEROS = np.zeros(1000, np.float32)
+ONE = Result(np.ones(1000, np.float32), ZEROS)
+
+
+@asynccontextmanager
+async def serving(recipe: Recipe, rules: PoolRules = USUAL) -> AsyncIterator[ParameterServers]:
+    """Servers that began with zeros at base 0."""
+    servers = ParameterServers(PLACE, recipe, rules)
+    await servers.begin(ZEROS, no_memory(), 0)
+    try:
+        yield servers
+    finally:
+        await servers.stop()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Waits for what has to come."""
+    async with asyncio.timeout(PATIENCE):
+        while not true():  # noqa: ASYNC110 - threads do not tell events of the loop.
+            await asyncio.sleep(0.01)
+
+
+def held(gate: Event) -> Assimilate:
+    """Adds changes once `gate` is open."""
+    add = downpour()
+
+    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+        assert gate.wait(PATIENCE)
+        return add(params, result, memory)
+
+    return assimilate
+
+
+async def test_each_result_is_assimilated_once_by_any_of_three_servers() -> None:
+    async with serving(downpour, PoolRules(least=3, most=3)) as servers:
+        assert servers.count == 3
+        receipts = await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(50)))
+        assert {receipt.base for receipt in receipts} == set(range(1, 51))
+        assert (servers.backlog, servers.lost) == (0, 0)
+        np.testing.assert_array_equal((await servers.read()).weights, np.full(1000, 50, np.float32))
+
+
+async def test_staleness_counts_what_was_assimilated_while_a_result_waited() -> None:
+    async with serving(partial(vc_asgd, 0.5)) as servers:
+        receipts = await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(4)))
+        assert [receipt.staleness for receipt in receipts] == [0, 1, 2, 3]
+
+
+async def test_servers_come_while_results_wait_and_go_when_none_do() -> None:
+    gate = Event()
+    rules = PoolRules(least=1, most=3, window=0.05, gain=1.0)
+    async with serving(partial(held, gate), rules) as servers:
+        asked = [asyncio.create_task(servers.assimilate(ONE, 0, str(turn))) for turn in range(20)]
+        await until(lambda: servers.count == 3)
+        assert servers.backlog > 0
+        gate.set()
+        receipts = await asyncio.gather(*asked)
+        assert {receipt.base for receipt in receipts} == set(range(1, 21))
+        await until(lambda: servers.count == 1)
+        assert (await servers.assimilate(ONE, 20, "later")).base == 21
+
+
+async def test_a_host_goes_on_from_its_checkpoint() -> None:
+    async with serving(downpour) as servers:
+        await servers.assimilate(ONE, 0, "a")
+        await servers.begin(ONE.weights, no_memory(), 30)
+        receipt = await servers.assimilate(ONE, 30, "a")
+        assert receipt.base == 31
+        np.testing.assert_array_equal(receipt.weights, np.full(1000, 2, np.float32))
+
+
+async def test_a_store_that_was_emptied_goes_on_from_the_newest_weights_whoever_told_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = Event()
+
+    class Slow(MemoryParameters):
+        """Tells only once the gate is open what came of the first result."""
+
+        def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+            receipt = super().assimilate(recipe, result, base, turn)
+            assert turn != "first" or gate.wait(PATIENCE)
+            return receipt
+
+    store = Slow()
+    monkeypatch.setattr(Place, "open", lambda _: store)
+    async with serving(downpour, PoolRules(least=2, most=2)) as servers:
+        first = asyncio.create_task(servers.assimilate(ONE, 0, "first"))
+        await until(lambda: store.read().base == 1)
+        second = asyncio.create_task(servers.assimilate(ONE, 1, "second"))
+        await until(lambda: store.read().base == 2)
+        # It is told after the first one, of which nothing is known yet.
+        assert not (await asyncio.wait([second], timeout=0.1))[0]
+        gate.set()
+        await asyncio.gather(first, second)
+        store.clear()
+        assert (await servers.assimilate(ONE, 2, "third")).base == 3
+        np.testing.assert_array_equal(store.read().weights, np.full(1000, 3, np.float32))
+
+
+async def test_a_result_of_another_model_is_refused_and_the_servers_go_on() -> None:
+    wrong = np.zeros(3, np.float32)
+    async with serving(downpour) as servers:
+        with pytest.raises(ValueError, match="unlike"):
+            await servers.assimilate(Result(wrong, wrong), 0, "a")
+        assert (await servers.assimilate(ONE, 0, "b")).base == 1
+
+
+async def test_servers_that_stop_finish_what_they_have_and_let_go_of_the_rest() -> None:
+    gate = Event()
+    servers = ParameterServers(PLACE, partial(held, gate))
+    await servers.begin(ZEROS, no_memory(), 0)
+    first, second = (asyncio.create_task(servers.assimilate(ONE, 0, turn)) for turn in "ab")
+    await until(lambda: servers.backlog == 1)
+    stopping = asyncio.create_task(servers.stop())
+    await until(lambda: servers.count == 0)
+    gate.set()
+    await stopping
+    assert (await first).base == 1
+    with pytest.raises(asyncio.CancelledError):
+        await second
+
+
+async def test_nothing_can_be_read_before_somebody_began() -> None:
+    servers = ParameterServers(PLACE, downpour)
+    with pytest.raises(StoreError, match="began"):
+        await servers.read()
+    await servers.stop()

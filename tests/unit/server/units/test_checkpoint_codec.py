@@ -1,0 +1,30 @@
+"""What a checkpoint says that clients gave."""
+
+from __future__ import annotations
+
+from backend.server.units.checkpoint_codec import given_without
+from backend.server.units.epoch_record import Given
+from tests.unit.protocols.workunits.talks import VALID, begun, done, lease
+
+
+def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:
+    machine = begun(3, "ann", replicas=1)
+    first, second = done(machine, "ann"), done(machine, "ann")
+    given = {"ann": Given("peer", "tensorflow-cpu", 2, 200), "bob": Given("browser", "wasm", 1, 100)}
+    assert given_without(given, machine, {second.unit}) == {
+        "ann": Given("peer", "tensorflow-cpu", 1, 100),
+        "bob": given["bob"],
+    }
+    assert given_without(given, machine, {first.unit, second.unit})["ann"].accepted == 0
+    assert given_without(given, machine, ()) == given
+    assert given["ann"].accepted == 2
+
+
+def test_who_did_the_same_unit_is_no_further_either() -> None:
+    machine = begun(1, "ann", "bob", replicas=2)
+    grants = [lease(machine, "ann"), lease(machine, "bob")]
+    for grant in grants:
+        machine.returned(grant.client, grant.lease, 1.0)
+    machine.judged(0, {grant.lease: VALID for grant in grants})
+    given = {name: Given("peer", "", 1, 100) for name in ("ann", "bob")}
+    assert given_without(given, machine, {0}) == {name: Given("peer", "") for name in ("ann", "bob")}

@@ -1,0 +1,100 @@
+"""Which results of a work unit hold, whatever strangers send."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.numerics.vectors import Vector
+from backend.protocols.workunits.rules import Verdict
+from backend.server.units.validation.result_validator import FEW, Judging, Shown
+from backend.server.units.validation.tolerances import table, tolerance_of
+
+VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
+SIZE = 2000
+
+
+def update(seed: int, length: float = 1.0) -> Vector:
+    values = np.random.default_rng(seed).normal(0, 1, SIZE)
+    return (length * values / np.linalg.norm(values)).astype(np.float32)
+
+
+def near(seed: int, apart: float, by: int = 99) -> Vector:
+    """What another machine makes of the same: `apart` from it, in any direction."""
+    return (update(seed) + apart * update(by)).astype(np.float32)
+
+
+def shown(*updates: Vector, kind: str = "browser wasm", unit: int = 7) -> list[Shown]:
+    return [Shown(lease, kind, one, unit) for lease, one in enumerate(updates)]
+
+
+CHEATS = {
+    "random": update(5),
+    "scaled": (2.0 * update(1)).astype(np.float32),
+    "unfinished": (0.5 * update(1) + 0.2 * update(6)).astype(np.float32),
+    "turned": (-update(1)).astype(np.float32),
+    "nothing": np.zeros(SIZE, np.float32),
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_is_outvoted_and_alone_beside_one_undecided(cheat: str) -> None:
+    judging = Judging()
+    lie = CHEATS[cheat]
+    assert judging.verdicts(shown(update(1), lie)) == {0: UNDECIDED, 1: UNDECIDED}
+    assert judging.verdicts(shown(update(1), lie, near(1, 0.001))) == {0: VALID, 1: INVALID, 2: VALID}
+    first, second = shown(lie, update(1))
+    assert judging.verdicts([first, second], second) == {0: INVALID, 1: VALID}
+    assert judging.verdicts([first], second) == {0: INVALID}
+
+
+def test_honest_results_hold_and_strange_ones_are_blamed_for_nothing() -> None:
+    judging = Judging(tolerance=0.01)
+    assert judging.verdicts(shown(update(1), near(1, 0.005))) == {0: VALID, 1: VALID}
+    # It differs more than it should, and less than one that was not worked for.
+    assert judging.verdicts(shown(update(1), near(1, 0.03), update(1))) == {0: VALID, 1: UNDECIDED, 2: VALID}
+    assert judging.verdicts(shown(near(1, 0.03)), shown(update(1))[0]) == {0: VALID}
+
+
+def test_one_alone_holds_unless_it_is_much_longer_or_shorter_than_usual() -> None:
+    judging = Judging()
+    for number in range(FEW):
+        assert judging.verdicts(shown(update(number, 1 + number / 10), unit=number)) == {0: VALID}
+    assert judging.verdicts(shown(update(50, 30.0), unit=50)) == {0: UNDECIDED}
+    assert judging.verdicts(shown(update(51, 0.01), unit=51)) == {0: UNDECIDED}
+    assert judging.verdicts(shown(np.full(SIZE, np.nan, np.float32), unit=52)) == {0: UNDECIDED}
+    assert judging.verdicts(shown(update(53, 2.0), unit=53)) == {0: VALID}
+    # What was in doubt is no measure.
+    assert judging.verdicts(shown(update(54, 30.0), unit=54)) == {0: UNDECIDED}
+
+
+def test_a_copy_of_what_came_for_another_unit_never_counts_alone() -> None:
+    judging = Judging()
+    assert judging.verdicts(shown(update(1), unit=1)) == {0: VALID}
+    assert judging.verdicts(shown(update(1), unit=2)) == {0: UNDECIDED}
+    # The same twice, as after a lost answer, and nothing learned twice, are no copies.
+    assert judging.verdicts(shown(update(1), unit=1)) == {0: VALID}
+    for unit in (3, 4):
+        assert judging.verdicts(shown(np.zeros(SIZE, np.float32), unit=unit)) == {0: VALID}
+
+
+def test_tolerances_are_those_of_the_backends_whichever_comes_first() -> None:
+    for pair in table().pairs:
+        first, second = pair.backends
+        found = tolerance_of(f"browser {first}", f"peer {second}")
+        assert found == tolerance_of(f"peer {second}", f"browser {first}")
+        assert (found.distance, found.cosine) == (pair.distance, 1 - pair.turn)
+    strange = tolerance_of("browser abacus", "peer slide-rule")
+    assert strange.distance == table().other.distance
+    assert tolerance_of("browser wasm", "browser wasm", given=0.2).distance == 0.2
+    assert tolerance_of("browser wasm", "browser wasm", given=0.5).blame == 0.5
+
+
+def test_after_many_steps_honest_results_may_be_farther_apart() -> None:
+    apart = 2 * table().other.distance
+    few, many = (
+        [Shown(lease, "peer tensorflow-cpu", near(1, apart * lease), 7, steps) for lease in (0, 1)]
+        for steps in (table().steps, table().steps + 1)
+    )
+    assert Judging().verdicts(few) == {0: UNDECIDED, 1: UNDECIDED}
+    assert Judging().verdicts(many) == {0: VALID, 1: VALID}
