@@ -15,13 +15,13 @@ from backend.crypto.context import Terms
 from backend.numerics.packing import masked_bytes
 from backend.peer.acquaintances import Acquaintances
 from backend.peer.masking import RoundSecrets, Told
-from backend.protocols import secagg_effects as ask
-from backend.protocols import secagg_events as to
-from backend.protocols.degrees import Degree
-from backend.protocols.secagg import MaskedRound
-from backend.protocols.secagg_member import MaskedMember
+from backend.protocols.secagg import member_events as to
+from backend.protocols.secagg import server_effects as ask
+from backend.protocols.secagg.degrees import Degree
+from backend.protocols.secagg.member import MaskedMember
+from backend.protocols.secagg.server import MaskedRound
+from backend.protocols.secagg.terms import terms_of
 from backend.server.rounds.masked_sum import empty_sum
-from backend.services.masked_terms import terms_of
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.masked import Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import CHUNK_BYTES, Chunk, ClientFrame, Offer, Train

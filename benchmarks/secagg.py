@@ -28,7 +28,7 @@ from backend.numerics.packing import masked_bytes, masked_words
 from backend.numerics.privacy.clipping import clip_factor, norm_of
 from backend.numerics.vectors import Vector64
 from backend.peer.masking import Told
-from backend.services.masked_terms import encoding_of
+from backend.protocols.secagg.terms import encoding_of
 from backend.wire.masked import Server
 from benchmarks.masked import Host, masking_of, play
 

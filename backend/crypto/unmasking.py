@@ -29,7 +29,7 @@ _LEAST_WORDS = 16 * 1024
 
 
 class Revealed(Protocol):
-    """What a round ends with; `backend.protocols.secagg_effects.Recover` is one.
+    """What a round ends with; `backend.protocols.secagg.server_effects.Recover` is one.
 
     Places are those in `members`. `pairs` has, for each place, the neighbours with which it shares a mask.
     `seeds` are shares of the seeds of `alive`, `mask_keys` of the private mask keys of those who shared but

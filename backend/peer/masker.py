@@ -14,9 +14,9 @@ from backend.numerics.sparse import Residual
 from backend.peer.acquaintances import Acquaintances
 from backend.peer.masking import RoundSecrets, Told
 from backend.peer.progress import Teller
-from backend.protocols import secagg_events as to
-from backend.protocols.secagg_member import MaskedMember
-from backend.services.masked_terms import terms_of
+from backend.protocols.secagg import member_events as to
+from backend.protocols.secagg.member import MaskedMember
+from backend.protocols.secagg.terms import terms_of
 from backend.wire.messages import Accepted, ClientFrame, ServerFrame, Train, Welcome
 
 T = TypeVar("T")

@@ -40,8 +40,8 @@ from backend.numerics.packing import Words, masked_words, pack_update
 from backend.numerics.privacy.skellam import Skellam
 from backend.peer.acquaintances import Acquaintances
 from backend.peer.step import Sums, Vector
-from backend.protocols import secagg_events as to
-from backend.services.masked_terms import chosen_of, encoding_of, signs_of
+from backend.protocols.secagg import member_events as to
+from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of
 from backend.wire.masked import Keys, Member
 
 # Stands for shares that could not be opened: no share is as large as the prime.

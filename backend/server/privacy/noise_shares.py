@@ -8,7 +8,7 @@ from backend.errors import TaskFileError
 from backend.formats.task_file.privacy import Privacy
 from backend.formats.task_file.security import Masking
 from backend.numerics.encoding import Encoding
-from backend.protocols.degrees import MOST_ACTIVE, degree
+from backend.protocols.secagg.degrees import MOST_ACTIVE, degree
 from backend.server.privacy.mechanism import WholeNumbers
 from backend.wire.masked import MOST_MEMBERS
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import structlog
 
 from backend.errors import MingaError, ShareMismatchError
-from backend.protocols.secagg_effects import Recover
+from backend.protocols.secagg.server_effects import Recover
 from backend.server.observers import observer as happened
 from backend.server.privacy.privacy_budget import terms, visits_of
 from backend.server.rounds.event_handler import Reception

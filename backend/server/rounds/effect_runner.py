@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
-from backend.protocols import secagg_effects as mask
 from backend.protocols.phases import Phase
-from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg import server_effects as mask
+from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting import task_frames
 from backend.server.observers import observer as happened
 from backend.server.rounds.aggregation_jobs import Jobs

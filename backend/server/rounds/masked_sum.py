@@ -16,9 +16,9 @@ from backend.numerics.encoding import Decoded, decode
 from backend.numerics.packing import Words, add_update, masked_words
 from backend.numerics.sparse import chosen_values
 from backend.protocols.effects import Opened
-from backend.protocols.secagg_effects import Recover
+from backend.protocols.secagg.server_effects import Recover
+from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, terms_of
 from backend.server.tasks.task import Task
-from backend.services.masked_terms import chosen_of, encoding_of, signs_of, terms_of
 from backend.wire.masked import Masking
 
 # More threads than these wait for memory, not for processors.

@@ -13,9 +13,9 @@ from backend.numerics.aggregate import Mean, WeightedMean
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
 from backend.protocols import effects as do
-from backend.protocols import secagg_effects as mask
 from backend.protocols.round import Round
-from backend.protocols.secagg import MaskedRound
+from backend.protocols.secagg import server_effects as mask
+from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting.background_tasks import Chores
 from backend.server.hosting.connected_clients import Audience
 from backend.server.hosting.limits import TaskLimits

@@ -19,7 +19,7 @@ from backend.crypto import derive, keys, sealing, shamir
 from backend.crypto.context import Terms
 from backend.crypto.keystream import add_keystreams, keystream
 from backend.crypto.masking import mask_keys
-from backend.protocols.degrees import Degree, degree, neighbours
+from backend.protocols.secagg.degrees import Degree, degree, neighbours
 from backend.wire.masked import Member
 from tests.contract.vectors import write
 

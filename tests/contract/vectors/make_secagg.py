@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from backend.protocols.degrees import Degree, degree, neighbours
-from backend.protocols.secagg_events import (
+from backend.protocols.secagg.degrees import Degree, degree, neighbours
+from backend.protocols.secagg.member import MaskedMember, Stage
+from backend.protocols.secagg.member_events import (
     Effect,
     Event,
     Failed,
@@ -22,7 +23,6 @@ from backend.protocols.secagg_events import (
     VouchersChecked,
     Welcomed,
 )
-from backend.protocols.secagg_member import MaskedMember, Stage
 from backend.wire.masked import Server
 from backend.wire.messages import (
     Accepted,

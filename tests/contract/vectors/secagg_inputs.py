@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from backend.protocols.secagg_events import (
+from backend.protocols.secagg.member_events import (
     Frame,
     Planned,
     Revealed,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.protocols.degrees import degree
+from backend.protocols.secagg.degrees import degree
 from backend.server.privacy.epsilon import gaussian_epsilon
 from tests.integration.peer.masked_task import (
     CLIENTS,

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Server
 from tests.support.protocols.secagg.schedules import Player, Schedule
 

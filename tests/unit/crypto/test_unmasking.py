@@ -18,7 +18,7 @@ from backend.crypto.keystream import Words, add_keystreams
 from backend.crypto.masking import mask_keys
 from backend.crypto.unmasking import Job, masks_left, parts, unmask
 from backend.errors import ShareMismatchError
-from backend.protocols.degrees import Degree, neighbours
+from backend.protocols.secagg.degrees import Degree, neighbours
 from backend.wire.masked import Member
 from tests.contract.vectors.make_masked import made
 

@@ -25,8 +25,8 @@ from backend.crypto.keystream import Words, add_keystreams
 from backend.crypto.masking import mask_keys
 from backend.crypto.sealing import seal, unseal
 from backend.errors import UnsealError
-from backend.protocols import secagg_events as ev
-from backend.protocols.secagg_member import MaskedMember
+from backend.protocols.secagg import member_events as ev
+from backend.protocols.secagg.member import MaskedMember
 from backend.wire.masked import Keys, Masking, Member
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg.stages import Stage
 from tests.support.protocols.secagg.world import World
 
 LEAST = 3

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from backend.protocols.secagg_member import Stage as MemberStage
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg.member import Stage as MemberStage
+from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Dealt, Reveal, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
 from tests.support.protocols.secagg.world import World, masking

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Vouch
 from backend.wire.messages import ClientFrame
 from tests.support.protocols.secagg.world import Update, World, masking

@@ -6,8 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from backend.protocols.secagg import MaskedRound
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg.server import MaskedRound
+from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Server
 from tests.support.protocols.secagg.world import SECONDS, World, masking
 

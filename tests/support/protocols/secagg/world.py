@@ -12,10 +12,10 @@ import numpy as np
 from backend.crypto.keystream import Words
 from backend.crypto.unmasking import Job, unmask
 from backend.errors import ShareMismatchError, UpdateRefusedError
-from backend.protocols import secagg_effects as do
-from backend.protocols import secagg_events as ev
-from backend.protocols.secagg import MaskedRound
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg import member_events as ev
+from backend.protocols.secagg import server_effects as do
+from backend.protocols.secagg.server import MaskedRound
+from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 from tests.support.protocols.secagg.holder import Holder, plan, terms_of, updates

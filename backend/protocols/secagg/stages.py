@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from backend.protocols.phases import waits_until
-from backend.protocols.secagg_seats import Seat
+from backend.protocols.secagg.client_slots import Seat
 
 # Keys and shares may each take this part of the round's time, and no more than so many seconds.
 EXCHANGE_PART, EXCHANGE_SECONDS = 0.25, 20.0

@@ -28,7 +28,7 @@ class Degree(NamedTuple):
 # single-server aggregation with (poly)logarithmic overhead") ask of the graph holds with 10 % of colluding
 # members and 30 % that drop out. With a probability under 2**-40 an honest member has as many colluding
 # neighbours as the threshold, or the honest ones that stay fall apart; with one under 2**-20 some secret has
-# too few holders left. tests/unit/protocols/test_degrees.py computes both for each size.
+# too few holders left. tests/unit/protocols/secagg/test_degrees.py computes both for each size.
 _SPARSE = (
     (80, Degree(28, 9)),
     (100, Degree(32, 11)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.secagg_seats import Seat
-from backend.protocols.secagg_stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage, Waiting, owes
+from backend.protocols.secagg.client_slots import Seat
+from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage, Waiting, owes
 from backend.wire.masked import Reveal, Shares
 
 

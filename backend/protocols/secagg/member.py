@@ -4,8 +4,8 @@
                                                                              REVEALED ─ REVEALING ──────┘
     and from each of them REFUSED, where nothing but that is said in the round, or IDLE when it is over.
 
-The host performs the effects and reports events (secagg_events.py). secagg_part.py has what the member knows
-of one round, secagg_refusals.py what it refuses; tests/contract/vectors/secagg.json holds conversations that
+The host performs the effects and reports events (member_events.py). member_state.py has what the member knows
+of one round, refusals.py what it refuses; tests/contract/vectors/secagg.json holds conversations that
 both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
 """
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from backend.protocols import secagg_refusals as refusal
-from backend.protocols.degrees import degree, neighbours_of
-from backend.protocols.secagg_events import (
+from backend.protocols.secagg import refusals as refusal
+from backend.protocols.secagg.degrees import degree, neighbours_of
+from backend.protocols.secagg.member_events import (
     CheckRoster,
     CheckVouchers,
     Effect,
@@ -42,7 +42,7 @@ from backend.protocols.secagg_events import (
     VouchersChecked,
     Welcomed,
 )
-from backend.protocols.secagg_part import Part
+from backend.protocols.secagg.member_state import Part
 from backend.wire.masked import (
     Dealt,
     Decline,

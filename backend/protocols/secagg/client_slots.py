@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backend.crypto import keys
 from backend.crypto.context import keys_statement
 from backend.errors import NotMaskedError
-from backend.protocols.secagg_effects import Exclude
+from backend.protocols.secagg.server_effects import Exclude
 from backend.wire.masked import Keys, Member, Reveal, Shares
 
 

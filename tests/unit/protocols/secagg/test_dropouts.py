@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
-from backend.protocols import secagg_effects as do
-from backend.protocols import secagg_events as ev
-from backend.protocols.degrees import Degree
 from backend.protocols.phases import RETURN_SECONDS
-from backend.protocols.secagg import MaskedRound
-from backend.protocols.secagg_graph import Graph
-from backend.protocols.secagg_stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage
+from backend.protocols.secagg import member_events as ev
+from backend.protocols.secagg import server_effects as do
+from backend.protocols.secagg.degrees import Degree
+from backend.protocols.secagg.neighbours import Graph
+from backend.protocols.secagg.server import MaskedRound
+from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage
 from backend.wire.masked import Decline, Reveal, Roster, Server
 from tests.support.protocols.secagg.holder import terms_of
 from tests.support.protocols.secagg.stages import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from backend.protocols import secagg_refusals as refusal
-from backend.protocols.secagg_events import Effect, MakeReveal, Planned, Send
+from backend.protocols.secagg import refusals as refusal
+from backend.protocols.secagg.member_events import Effect, MakeReveal, Planned, Send
 from backend.wire.masked import Dealt, Keys, Masking, Member, Reveal, Shares, Vouch
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.protocols.secagg_events import (
+from backend.protocols.secagg.member import MaskedMember, Stage
+from backend.protocols.secagg.member_events import (
     Effect,
     Event,
     Failed,
@@ -23,7 +24,6 @@ from backend.protocols.secagg_events import (
     SignSurvivors,
     Welcomed,
 )
-from backend.protocols.secagg_member import MaskedMember, Stage
 from backend.wire.masked import Decline, Keys, Reveal, Shares, Vouch
 from tests.contract.vectors import make_secagg as stories
 from tests.contract.vectors import secagg_inputs as inputs

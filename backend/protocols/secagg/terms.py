@@ -9,7 +9,7 @@ from backend.numerics.encoding import Encoding
 from backend.numerics.packing import Words
 from backend.numerics.rotation import sign_words
 from backend.numerics.sparse import Chosen, block_count, choose, chosen_values
-from backend.protocols.degrees import degree
+from backend.protocols.secagg.degrees import degree
 from backend.wire.masked import Masking
 
 

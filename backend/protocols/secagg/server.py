@@ -8,8 +8,8 @@ It stands beside a `Round` (round.py) while that is open, and wraps it: the host
 reports an offer to the Round, says here which updates the Round accepted, and unmasks before it makes a
 version. It reports events with `now`, performs the effects they return, and calls `time_passed` at `timer()`.
 What a client says again is taken again; anything else that does not fit is refused alone. What cannot be
-raises IllegalEventError. Its parts: secagg_stages.py knows for whom a stage waits, secagg_seats.py what each
-client said, secagg_graph.py who shares masks with whom, secagg_reveals.py what is revealed at the end.
+raises IllegalEventError. Its parts: stages.py knows for whom a stage waits, client_slots.py what each
+client said, neighbours.py who shares masks with whom, reveals.py what is revealed at the end.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from collections.abc import Iterable, Mapping
 from backend.crypto import keys as crypto
 from backend.crypto.context import Terms, base_hash, survivors_statement
 from backend.errors import NotMaskedError, StaleRoundError, UpdateRefusedError
-from backend.protocols.degrees import MOST_ACTIVE
 from backend.protocols.effects import ClientId
 from backend.protocols.member import stranger
 from backend.protocols.phases import RETURN_SECONDS, IllegalEventError
-from backend.protocols.secagg_effects import Distrust, Effect, Exclude, Fail, Place, Tell, TellAll
-from backend.protocols.secagg_graph import Graph
-from backend.protocols.secagg_reveals import Reveals
-from backend.protocols.secagg_seats import Seat, bad_keys, content, exclude, own
-from backend.protocols.secagg_stages import Stage, Waiting
+from backend.protocols.secagg.client_slots import Seat, bad_keys, content, exclude, own
+from backend.protocols.secagg.degrees import MOST_ACTIVE
+from backend.protocols.secagg.neighbours import Graph
+from backend.protocols.secagg.reveals import Reveals
+from backend.protocols.secagg.server_effects import Distrust, Effect, Exclude, Fail, Place, Tell, TellAll
+from backend.protocols.secagg.stages import Stage, Waiting
 from backend.wire.masked import (
     MOST_MEMBERS,
     Dealt,

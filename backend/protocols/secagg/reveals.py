@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from backend.crypto.shamir import valid
-from backend.protocols.secagg_effects import Place, Recover
-from backend.protocols.secagg_graph import Graph
+from backend.protocols.secagg.neighbours import Graph
+from backend.protocols.secagg.server_effects import Place, Recover
 
 
 @dataclass

@@ -12,8 +12,8 @@ from backend.crypto import keys as crypto
 from backend.crypto.context import base_hash, keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.phases import IllegalEventError
-from backend.protocols.secagg_effects import Fail
-from backend.protocols.secagg_stages import Stage
+from backend.protocols.secagg.server_effects import Fail
+from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Shares, Vouch
 from tests.support.protocols.secagg.holder import Holder, terms_of
 from tests.support.protocols.secagg.stages import (

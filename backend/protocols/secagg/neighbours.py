@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backend.crypto.context import context_hash, ring, roster_hash
-from backend.protocols.degrees import Degree, degree, neighbours
 from backend.protocols.effects import ClientId
-from backend.protocols.secagg_effects import Place
-from backend.protocols.secagg_seats import Seat
+from backend.protocols.secagg.client_slots import Seat
+from backend.protocols.secagg.degrees import Degree, degree, neighbours
+from backend.protocols.secagg.server_effects import Place
 from backend.wire.masked import Dealt, Member, Roster, Server
 
 NOTHING = Degree(0, 0)

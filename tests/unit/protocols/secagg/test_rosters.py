@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from backend.crypto import keys as crypto
 from backend.crypto.context import base_hash
-from backend.protocols import secagg
+from backend.protocols.secagg import server as secagg
 from backend.wire.masked import Member, Roster, Server
 from backend.wire.messages import ServerFrame, Train
 from tests.support.protocols.secagg.holder import Holder, plan, terms_of

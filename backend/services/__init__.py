@@ -1,1 +1,0 @@
-"""One task, one host: performs what the machines decide."""
