@@ -25,8 +25,8 @@ from itertools import count, product
 from typing import IO, Any, get_args
 
 from backend.numerics.precision import encoded_size
-from backend.protocols.allreduce import LEAST_MASKED
-from backend.protocols.grouping import choose_exchange, part_bounds
+from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.grouping import choose_exchange, part_bounds
 from backend.wire.mesh_fields import Plain
 from benchmarks.dense import ROOT
 from benchmarks.rounds import copying_seconds

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from itertools import count, product
 from typing import Any
 
-from backend.protocols.grouping import part_bounds
+from backend.protocols.mesh.grouping import part_bounds
 from benchmarks.dense import ROOT
 from tests.support.namespaces import Network
 

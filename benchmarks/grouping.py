@@ -17,8 +17,8 @@ from itertools import combinations
 
 import numpy as np
 
-from backend.protocols.grouping import Links, form_groups
-from backend.protocols.push_sum import Push, PushSum
+from backend.protocols.mesh.grouping import Links, form_groups
+from backend.protocols.mesh.push_sum import Push, PushSum
 
 # Latitude and longitude.
 CITIES = {

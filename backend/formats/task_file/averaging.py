@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from backend.formats.task_file.types import Part
-from backend.protocols.grouping import FULL_MEMBERS
+from backend.protocols.mesh.grouping import FULL_MEMBERS
 from backend.wire.mesh_fields import MOST_IN_GROUP, Exchange, Plain, Reducer
 
 

@@ -18,7 +18,7 @@ from backend.peer.links.shape import Known, Link, Listener, Maker, Own, Server
 from backend.peer.links.signing import checked_signal, signed_note
 from backend.peer.links.strangers import Strangers
 from backend.peer.links.websocket import WebSockets
-from backend.protocols.linking import Begin
+from backend.protocols.mesh.link_selection import Begin
 from backend.wire.mesh import IceServer, Measure, Neighbour
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way

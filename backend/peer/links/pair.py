@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.peer.links.shape import FRAME_BYTES, ROOM, Link, Own
-from backend.protocols.linking import Linking
+from backend.protocols.mesh.link_selection import Linking
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
 

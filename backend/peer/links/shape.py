@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from backend.crypto.sealed_link import TAG_BYTES
-from backend.protocols.pulse import Pulse
+from backend.protocols.mesh.keepalive import Pulse
 from backend.wire.fields import CHUNK_BYTES
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_codec import MAX_PEER_FRAME, encode_mesh

@@ -19,7 +19,7 @@ from backend.peer.mesh.weights import Holdings
 from backend.peer.progress import Teller
 from backend.peer.step import Vector
 from backend.peer.trainer import Result
-from backend.protocols import mesh_member_events as to
+from backend.protocols.mesh import member_events as to
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Outer
 from backend.wire.messages import Train

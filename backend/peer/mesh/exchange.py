@@ -18,8 +18,7 @@ from backend.peer.mesh.arriving import Arriving
 from backend.peer.mesh.departing import Chunk, Data, Departing, Lines, mean_of, piece_of
 from backend.peer.mesh.holding import Holding
 from backend.peer.mesh.masked_holding import MaskedHolding
-from backend.protocols.allreduce import AllReduce
-from backend.protocols.allreduce_events import (
+from backend.protocols.mesh.allreduce.events import (
     AddPiece,
     Effect,
     Event,
@@ -41,6 +40,7 @@ from backend.protocols.allreduce_events import (
     Unfit,
     Without,
 )
+from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh import Group
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peering import Attest, Begin, GroupFrame, Mean, PeerFrame, Piece

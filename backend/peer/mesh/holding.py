@@ -15,7 +15,7 @@ from backend.numerics.averaging import pass_on, reduce_part, shares
 from backend.numerics.precision import Bytes, checked, decode_into, encode, encoded_size
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.departing import Data
-from backend.protocols.allreduce_events import AddPiece, Reduce, SendPiece
+from backend.protocols.mesh.allreduce.events import AddPiece, Reduce, SendPiece
 from backend.wire.mesh import Group
 
 

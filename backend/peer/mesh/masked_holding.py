@@ -27,7 +27,7 @@ from backend.numerics.precision import Bytes
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.departing import Data
 from backend.peer.mesh.holding import Holding
-from backend.protocols.allreduce_events import Reduce, SendPiece
+from backend.protocols.mesh.allreduce.events import Reduce, SendPiece
 from backend.wire.mesh import Group
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from backend.formats.manifest import Manifest
 from backend.numerics.precision import encoded_size
-from backend.protocols.grouping import choose_exchange
-from backend.protocols.mesh_groups import Averages
+from backend.protocols.mesh.group_orders import Averages
+from backend.protocols.mesh.grouping import choose_exchange
 from backend.server.tasks.shard_store import ShardFile
 
 BYTES_PER_VALUE = 4

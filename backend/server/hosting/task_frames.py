@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from backend.protocols import convener_effects, effects
+from backend.protocols import effects
+from backend.protocols.mesh import coordinator_effects
 from backend.server.tasks.shard_store import ShardFile
 from backend.server.tasks.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
@@ -14,7 +15,7 @@ from backend.wire.masked import Masking
 
 def train(
     task: Task,
-    order: effects.SendTrain | convener_effects.SendTrain,
+    order: effects.SendTrain | coordinator_effects.SendTrain,
     weights: str,
     control: str | None = None,
     masking: Masking | None = None,

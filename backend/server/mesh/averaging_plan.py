@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backend.formats.task_file import TaskFile
-from backend.protocols.allreduce import LEAST_MASKED
-from backend.protocols.mesh_groups import Averages
+from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.group_orders import Averages
 
 
 def averages_of(file: TaskFile, values: int) -> Averages | None:

@@ -9,8 +9,8 @@ from backend.crypto.certificates import certified, weights_statement
 from backend.crypto.keys import verify
 from backend.errors import MingaError, ReplacedError
 from backend.numerics.vectors import Vector
-from backend.protocols.convener import Convener
-from backend.protocols.convener_effects import Effect
+from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting import task_frames
 from backend.server.hosting.connected_clients import Audience
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink

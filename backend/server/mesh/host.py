@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from backend.errors import MingaError, NotFiniteError
 from backend.numerics.checks import all_finite
 from backend.numerics.vectors import from_bytes
-from backend.protocols.convener_effects import Effect
+from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting.admission import Gate, check_room
 from backend.server.hosting.background_tasks import Chores
 from backend.server.hosting.client_link import Client, Presence, client_id

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.protocols.convened import Convened
-from backend.protocols.convener import Convener
+from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.mesh_round import Convened
 from backend.server.mesh.peer_list import Peer, Peers
 from backend.wire.mesh import Group
 

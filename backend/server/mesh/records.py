@@ -11,7 +11,7 @@ from backend.errors import MingaError
 from backend.numerics.metrics import metric_values
 from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector
-from backend.protocols.convener_effects import Outcome
+from backend.protocols.mesh.coordinator_effects import Outcome
 from backend.server.hosting.background_tasks import Chores
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread

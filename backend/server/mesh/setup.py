@@ -10,7 +10,7 @@ from backend.formats.task_file.server_optimizer import (
     ServerOptimizerChoice,
     name_of,
 )
-from backend.protocols.convener import Convener
+from backend.protocols.mesh.coordinator import Convener
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from backend.protocols.allreduce import AllReduce
+from backend.protocols.mesh.allreduce.member import AllReduce
 from tests.contract.vectors import HERE
 from tests.contract.vectors.make_allreduce import FILES, Conversation
 

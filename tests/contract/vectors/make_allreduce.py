@@ -14,8 +14,7 @@ from functools import partial
 
 import msgspec
 
-from backend.protocols.allreduce import AllReduce
-from backend.protocols.allreduce_events import (
+from backend.protocols.mesh.allreduce.events import (
     Effect,
     Event,
     Heard,
@@ -25,6 +24,7 @@ from backend.protocols.allreduce_events import (
     TimePassed,
     Unfit,
 )
+from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange, Precision
 from backend.wire.peering import Begin, Config

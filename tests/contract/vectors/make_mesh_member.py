@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.mesh_member import MeshMember, Phase
-from backend.protocols.mesh_member_events import Effect, Event
+from backend.protocols.mesh.member import MeshMember, Phase
+from backend.protocols.mesh.member_events import Effect, Event
 from tests.contract.vectors import write
 from tests.contract.vectors.make_participant import (
     CONNECTED,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from backend.protocols import convener_effects as do
-from backend.protocols.convener import Convener
 from backend.protocols.effects import Abandon, Finished
+from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh.coordinator import Convener
 from backend.protocols.phases import Phase
 from backend.wire.mesh import Failed, Group
 from tests.support.protocols.convener import AVERAGES, ZERO, client, report, said

@@ -13,7 +13,7 @@ import msgspec
 from playwright.async_api import Browser
 
 from backend.peer.mesh.exchange import Exchange
-from backend.protocols.grouping import part_bounds
+from backend.protocols.mesh.grouping import part_bounds
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange as Kind
 from backend.wire.mesh_fields import Precision, Way

@@ -24,8 +24,8 @@ from backend.errors import GroupError
 from backend.numerics import philox
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange
-from backend.protocols import onward_events as onward
-from backend.protocols.onward import Onward
+from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless.rounds import Onward
 from backend.wire.mesh import Group, Trained
 from backend.wire.mesh_codec import decode_peer, decode_to_peer, encode_mesh
 from backend.wire.messages import Train

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from backend.protocols import convener_effects as do
-from backend.protocols.convener import Convener
-from backend.protocols.mesh_groups import Averages
+from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.phases import Phase
 from backend.wire.mesh import Averaged, Group, Trained
 from tests.support.protocols.rounds import PLAN

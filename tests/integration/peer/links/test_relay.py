@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.protocols import linking
+from backend.protocols.mesh import link_selection
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import Fetch, Weights
 from tests.contract.vectors.make_masked import made
@@ -102,8 +102,8 @@ async def test_a_better_way_takes_over_without_a_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not before the group is over: one end must not overtake itself."""
-    monkeypatch.setattr(linking, "BETTER_EVERY", 0.2)
-    monkeypatch.setattr(linking, "RELAY_AFTER", 0.0)
+    monkeypatch.setattr(link_selection, "BETTER_EVERY", 0.2)
+    monkeypatch.setattr(link_selection, "RELAY_AFTER", 0.0)
     carrier = Carrier()
     one = await make_member(tmp_path, 0, BOTH, False, carrier)
     other = await make_member(tmp_path, 1, BOTH, False, carrier)

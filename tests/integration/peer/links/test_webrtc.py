@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.protocols import linking
+from backend.protocols.mesh import link_selection
 from backend.wire.mesh import IceServer
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import Fetch, Weights
@@ -87,8 +87,8 @@ async def test_signals_go_through_a_peer_when_the_server_cannot_reach_the_other(
 
 
 async def test_both_begin_at_once_and_have_one_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "COURTESY", 0.0)
-    monkeypatch.setattr(linking, "COURTESY_AFTER_LOSS", 0.0)
+    monkeypatch.setattr(link_selection, "COURTESY", 0.0)
+    monkeypatch.setattr(link_selection, "COURTESY_AFTER_LOSS", 0.0)
     carrier = Carrier()
     async with company(tmp_path, [RTC] * 2, [False] * 2, carrier) as (one, other):
         await until(lambda: are_linked(one, other))
@@ -103,8 +103,8 @@ async def test_both_begin_at_once_and_have_one_link(tmp_path: Path, monkeypatch:
 
 
 async def test_who_has_left_answers_no_offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "COURTESY", 0.0)
-    monkeypatch.setattr(linking, "COURTESY_AFTER_LOSS", 0.0)
+    monkeypatch.setattr(link_selection, "COURTESY", 0.0)
+    monkeypatch.setattr(link_selection, "COURTESY_AFTER_LOSS", 0.0)
     carrier = Carrier()
     async with company(tmp_path, [RTC] * 2, [False] * 2, carrier) as (one, other):
         await until(lambda: are_linked(one, other))

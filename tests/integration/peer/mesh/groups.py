@@ -17,7 +17,7 @@ from backend.numerics.masked_pieces import mean_into, piece_words, told
 from backend.numerics.precision import decode, encode
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, Outcome
-from backend.protocols.grouping import part_bounds
+from backend.protocols.mesh.grouping import part_bounds
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange as Scheme
 from backend.wire.mesh_fields import Precision, Reducer, Way

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.onward_plan import STEWARDS_GROUPS
+from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
 from tests.support.peer.digits_mesh import write_digits
 from tests.support.peer.peer_process import Peer, joined
 from tests.support.waiting import LONG, PATIENCE

@@ -15,8 +15,8 @@ from backend.errors import PeerError
 from backend.formats.manifest import MetricSpec
 from backend.peer.mesh.going_on import GoingOn
 from backend.peer.progress import JsonLines
-from backend.protocols import onward_events as onward
-from backend.protocols.onward import Onward
+from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless.rounds import Onward
 from backend.wire.messages import Evaluation
 from tests.contract.vectors import make_onward as stories
 from tests.contract.vectors.make_mesh_member import TWO

@@ -18,7 +18,7 @@ from backend.numerics.masked_pieces import Words, piece_words
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, Outcome
 from backend.peer.mesh.masked_holding import MaskedHolding
-from backend.protocols.allreduce_events import SendPiece
+from backend.protocols.mesh.allreduce.events import SendPiece
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Subject
 from backend.wire.peering import Begin, PeerFrame, Piece

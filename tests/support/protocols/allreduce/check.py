@@ -8,7 +8,7 @@ import numpy as np
 
 from backend.numerics.masked_pieces import mean_into
 from backend.numerics.precision import Bytes, decode
-from backend.protocols.allreduce_events import Finish
+from backend.protocols.mesh.allreduce.events import Finish
 from tests.support.protocols.allreduce.schedules import Played
 from tests.support.protocols.allreduce.world import World, digest_of
 

@@ -26,8 +26,8 @@ from backend.errors import MingaError
 from backend.numerics.averaging import pass_on, reduce_part, shares
 from backend.numerics.masked_pieces import add_words, checked_mean, piece_words, told
 from backend.numerics.precision import Bytes, decode, encode
-from backend.protocols import allreduce_events as group
-from backend.protocols.allreduce import AllReduce
+from backend.protocols.mesh.allreduce import events as group
+from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh import Group
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.peering import Begin

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backend.formats.manifest import parse_manifest
-from backend.protocols.mesh_groups import Averages
+from backend.protocols.mesh.group_orders import Averages
 from backend.server.estimates.traffic import Traffic, program_bytes, round_bytes, traffic
 from backend.server.tasks.shard_store import ShardFile
 from tests.support.protocols.convener import AVERAGES

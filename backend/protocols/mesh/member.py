@@ -1,0 +1,354 @@
+"""What a peer of a mesh does, as a machine without I/O; `mesh-member.ts` is its mirror in the browser.
+
+It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
+server is away. docs/decisions/0025-mesh.md has the protocol, allreduce.py what happens within a group;
+tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts: contact.py
+has the connection, member_work.py a round's work, exam.py what is measured, member_entry.py what
+a peer says of itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from msgspec import structs
+
+from backend.protocols.contact import Contact, Link
+from backend.protocols.exam import Exam
+from backend.protocols.mesh import member_entry as entry
+from backend.protocols.mesh.member_events import (
+    Agreed,
+    Average,
+    Averaged,
+    Certified,
+    Deposit,
+    Effect,
+    Event,
+    Failed,
+    Frame,
+    Send,
+    Start,
+    Trained,
+)
+from backend.protocols.mesh.member_work import InHand
+from backend.protocols.participant_events import (
+    Close,
+    Connected,
+    Disconnected,
+    Load,
+    Loaded,
+    Measured,
+    StartTraining,
+    Stop,
+)
+from backend.wire import mesh as say
+from backend.wire.messages import (
+    Abandoned,
+    Closing,
+    Evaluate,
+    Evaluated,
+    Leave,
+    Ready,
+    State,
+    Train,
+    Version,
+)
+
+
+class Phase(StrEnum):
+    """What the peer does, in the word that its page or terminal explains."""
+
+    STOPPED = "stopped"
+    CONNECTING = "connecting"
+    OFFLINE = "offline"
+    LOADING = "loading"
+    WAITING = "waiting"
+    TRAINING = "training"
+    TRAINED = "trained"
+    AVERAGING = "averaging"
+    EVALUATING = "evaluating"
+    FINISHED = "finished"
+
+
+@dataclass
+class MeshMember:
+    """One peer of one task's mesh: owns what it trains, averages and reports."""
+
+    contact: Contact = field(default_factory=Contact)
+    enter: say.Enter | None = None
+    entered: say.Entered | None = None
+    ready: Ready | None = None
+    # Whether this connection's server knows that: in a group it waits until that has ended.
+    said_ready: bool = False
+    in_hand: InHand = field(default_factory=InHand)
+    exam: Exam = field(default_factory=Exam)
+    # Whether that is what the peers agreed on without the server: then it is nothing to the server.
+    by_peers: bool = False
+    finished: bool = False
+    averaged: int = 0
+    failed: int = 0
+    reason: str | None = None
+
+    @property
+    def phase(self) -> Phase:
+        if (away := self.contact.away) and not self._goes_on:
+            return Phase(away)
+        if self.ready is None:
+            return Phase.LOADING
+        if self.finished:
+            return Phase.FINISHED
+        if self.in_hand.group is not None:
+            return Phase.AVERAGING
+        if self.in_hand.is_work:
+            return Phase.TRAINED if self.in_hand.trained else Phase.TRAINING
+        return Phase.EVALUATING if self.exam.is_measuring else Phase.WAITING
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether it works at what the peers agreed on."""
+        return self.by_peers and (self.in_hand.is_work or self.exam.is_measuring)
+
+    def handle(self, event: Event) -> list[Effect]:
+        """Changes the state by one event and returns what the host has to do, in order."""
+        match event:
+            case Start(enter):
+                return self._start(enter)
+            case Connected():
+                return self._connected()
+            case Frame(frame):
+                return self._frame(frame)
+            case Agreed(frame):
+                return self._agreed(frame)
+            case Loaded(backend, step_ms, examples):
+                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
+            case Trained():
+                return self._trained(event)
+            case Averaged():
+                return self._averaged(event)
+            case Failed():
+                return self._failed(event)
+            case Certified(certificate):
+                return self._certified(certificate)
+            case Measured():
+                return self._measured(event)
+            case Disconnected(random):
+                return self._disconnected(random)
+            case Stop():
+                return self._stop()
+
+    def _start(self, enter: say.Enter) -> list[Effect]:
+        if not self.contact.is_closed:
+            return []
+        self.enter, self.finished, self.reason, self.by_peers = enter, False, None, False
+        self.contact, connect = self.contact.started()
+        return [connect]
+
+    def _connected(self) -> list[Effect]:
+        if self.enter is None or not self.contact.awaits_greeting:
+            return []
+        self.contact = self.contact.greeted()
+        if self.ready:
+            self.enter = structs.replace(self.enter, backend=self.ready.backend)
+        return [Send(self.enter)]
+
+    def _disconnected(self, random: float) -> list[Effect]:
+        """Training and averaging go on: neither needs the server."""
+        self.contact, again = self.contact.disconnected(random)
+        self.said_ready = self.said_ready and not again
+        return [*again]
+
+    def _stop(self) -> list[Effect]:
+        if self.contact.is_closed:
+            return []
+        farewell = self._say(Leave())
+        self.contact = self.contact.closed()
+        return [*farewell, Close(), *self._forget_all()]
+
+    def _loaded(self, ready: Ready) -> list[Effect]:
+        if self.entered is None or self.ready is not None:
+            return []
+        self.ready = ready
+        return self._say_ready()
+
+    def _trained(self, event: Trained) -> list[Effect]:
+        report = self.in_hand.told_of(event)
+        if report is None:
+            return []
+        self.in_hand = replace(self.in_hand, trained=report)
+        if self.enter:
+            self.enter = entry.fetched(self.enter, report)
+        return self._say(report)
+
+    def _averaged(self, event: Averaged) -> list[Effect]:
+        if not self.in_hand.is_of(event):
+            return []
+        self.averaged += 1
+        if self.enter:
+            self.enter = entry.averaged(self.enter, event)
+        return self._reported(
+            say.Averaged(
+                round=event.round,
+                group=event.group,
+                weights=event.weights,
+                survivors=event.survivors,
+                fraction=event.fraction,
+                seconds=event.seconds,
+                signature=event.signature,
+            )
+        )
+
+    def _failed(self, event: Failed) -> list[Effect]:
+        if not self.in_hand.is_of(event):
+            return []
+        self.failed += 1
+        self.reason = event.reason
+        return self._reported(say.Failed(round=event.round, group=event.group, reason=event.reason))
+
+    def _reported(self, report: say.Averaged | say.Failed) -> list[Effect]:
+        self.in_hand = replace(self.in_hand, group=None, report=report)
+        self.by_peers = self.by_peers and not self.contact.is_open
+        # In this order: with the report the server knows what this peer holds before it makes new plans.
+        return [*self._say(report), *self._greet()]
+
+    def _certified(self, certificate: say.Certificate) -> list[Effect]:
+        if self.enter:
+            self.enter = entry.certified(self.enter, certificate)
+        return []
+
+    def _measured(self, event: Measured) -> list[Effect]:
+        self.exam, found = self.exam.measured(event)
+        return self._say(found) if found else []
+
+    def _say(self, frame: say.PeerToServer) -> list[Effect]:
+        """Sends it now, or after the next `entered`, where what was not answered is said again."""
+        return [Send(frame)] if self.contact.is_open else []
+
+    def _say_ready(self) -> list[Effect]:
+        if self.ready is None or not self.contact.is_open:
+            return []
+        self.said_ready = True
+        return [Send(self.ready)]
+
+    def _greet(self) -> list[Effect]:
+        return [] if self.said_ready else self._say_ready()
+
+    def _frame(self, frame: say.ServerToPeer) -> list[Effect]:
+        """Before `entered` only that and `closing` make sense, after it everything but `entered`."""
+        match frame, self.contact.link:
+            case say.Entered(), Link.GREETED:
+                return self._entered(frame)
+            case Closing(), Link.GREETED | Link.OPEN:
+                self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
+                return [Close(), *self._forget_all()] if self.contact.is_closed else []
+            case Train(), Link.OPEN:
+                return self._train(frame)
+            case say.Group(), Link.OPEN:
+                return self._group(frame)
+            case say.Deposit(weights=weights), Link.OPEN:
+                return [Deposit(weights)]
+            case Evaluate(), Link.OPEN:
+                return self._evaluate(frame)
+            case Version(version=version, round=number), Link.OPEN:
+                return [*self._forget_exam(version - 1), *self._over(number)]
+            case Abandoned(round=number), Link.OPEN:
+                return self._over(number)
+            case Evaluated(version=version, source="clients"), Link.OPEN:
+                return self._forget_exam(version)
+            case State(phase=phase, round=number, version=version), Link.OPEN:
+                self.finished = phase == "finished"
+                rest = self._forget_all() if self.finished else self._over(number - 1)
+                return [*self._forget_exam(version - 1), *rest]
+        return []
+
+    def _agreed(self, frame: Train | say.Group | Evaluate) -> list[Effect]:
+        """Stands for what the server would say; while that is there, it says so itself."""
+        if self.contact.link not in (Link.LOST, Link.GREETED) or self.ready is None or self.finished:
+            return []
+        self.by_peers = True
+        match frame:
+            case Train():
+                return self._train(frame)
+            case say.Group():
+                return self._group(frame)
+            case Evaluate():
+                return self._evaluate(frame)
+
+    def _entered(self, frame: say.Entered) -> list[Effect]:
+        known, self.entered = self.entered, frame
+        self.contact = self.contact.welcomed()
+        if known is None or known.bundle != frame.bundle:
+            # The first visit, or the task's model was converted again while we were away.
+            self.ready, self.by_peers = None, False
+            if self.enter:
+                self.enter = entry.without_foreign(self.enter, frame.bundle)
+            return [*self._forget_all(), Load(frame.bundle)]
+        if self.ready is None or self.in_hand.group is not None:
+            return []
+        aborted = self._forget_agreed()
+        report = self.in_hand.report
+        reported: list[Effect] = [Send(report)] if report else []
+        waiting = None if report else self.in_hand.trained
+        said = (Send(one) for one in (waiting, self.exam.evaluation) if one)
+        return [*aborted, *reported, *self._say_ready(), *said]
+
+    def _forget_agreed(self) -> list[Effect]:
+        """The server is back: what it did not order, and is not in a group, ends."""
+        if not self.by_peers:
+            return []
+        self.by_peers = False
+        return [*([] if self.in_hand.report else self._forget_round()), *self._forget_exam()]
+
+    def _train(self, plan: Train) -> list[Effect]:
+        if self.ready is None:
+            return []
+        if self.in_hand.repeats(plan):
+            # The server repeats the plan after a reconnection; the work in hand is the one it asks for. One
+            # that was restarted opens the round only now, and has passed over what was said on entering.
+            waiting = self.in_hand.trained if self.in_hand.group is None else None
+            return self._say(waiting) if waiting else []
+        aborted = self._forget_all()
+        self.in_hand, self.finished = InHand(plan), False
+        return [*aborted, StartTraining(plan)]
+
+    def _group(self, order: say.Group) -> list[Effect]:
+        """An order counts once, for what was trained, and only for a group that this peer is in."""
+        if self.entered is None or self.entered.client not in order.members:
+            return []
+        if not self.in_hand.awaits(order):
+            return []
+        self.in_hand = replace(self.in_hand, group=order)
+        return [Average(order)]
+
+    def _evaluate(self, exam: Evaluate) -> list[Effect]:
+        """Training and averaging come first: who does either says nothing."""
+        if self.ready is None or (self.in_hand.plan and self.in_hand.report is None):
+            return []
+        if self.exam.is_of(exam):
+            # Repeated after a reconnection, like a plan.
+            return self._say(self.exam.evaluation) if self.exam.evaluation else []
+        self.exam, effects = self.exam.asked(exam)
+        return [*effects]
+
+    def _over(self, number: int) -> list[Effect]:
+        """Round `number`, and all before it, are over for the server.
+
+        A group goes on to its own end. Who had not come to one must say that it is ready for the next round.
+        """
+        plan = self.in_hand.plan
+        if plan is None or plan.round > number or self.in_hand.group is not None:
+            return []
+        late = self.in_hand.report is None
+        aborted = self._forget_round()
+        return [*aborted, *self._say_ready()] if late else aborted
+
+    def _forget_round(self) -> list[Effect]:
+        left, self.in_hand = self.in_hand, InHand()
+        return [*left.aborted()]
+
+    def _forget_exam(self, until: int | None = None) -> list[Effect]:
+        self.exam, aborted = self.exam.forgotten(until)
+        return [*aborted]
+
+    def _forget_all(self) -> list[Effect]:
+        return [*self._forget_round(), *self._forget_exam()]

@@ -1,0 +1,143 @@
+"""What the host of a mesh's member tells the machine, and what the machine asks of it.
+
+Events and effects are msgspec structs, so that a conversation is plain JSON (bytes in base64). What several
+machines of a client share is that of participant_events.py.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from backend.protocols.participant_events import (
+    AbortMeasuring,
+    AbortTraining,
+    Close,
+    Connect,
+    Connected,
+    Disconnected,
+    Load,
+    Loaded,
+    Measure,
+    Measured,
+    StartTraining,
+    Stop,
+)
+from backend.wire.mesh import Certificate, Enter, Group, PeerToServer, ServerToPeer
+from backend.wire.messages import Evaluate, Hash, Sums, Train
+
+# Events.
+
+
+class Start(Struct, frozen=True, tag="start"):
+    """Take part from now on; `enter` is sent on every connection, with what has become of its peer since."""
+
+    enter: Enter
+
+
+class Frame(Struct, frozen=True, tag="frame"):
+    """The server said something. Introductions (members, signals, parcels) need not be reported."""
+
+    frame: ServerToPeer
+
+
+class Agreed(Struct, frozen=True, tag="agreed"):
+    """The peers agreed on it among themselves, as the server is away (rounds.py)."""
+
+    frame: Train | Group | Evaluate
+
+
+class Trained(Struct, frozen=True, tag="trained"):
+    """The plan of `round` is done, perhaps with fewer steps than planned.
+
+    Never reported after `abort_training`, nor without a whole step.
+    """
+
+    round: int
+    examples: int
+    steps: int
+    loss: float
+    sums: Sums
+
+
+class Averaged(Struct, frozen=True, tag="averaged"):
+    """The group of the last `average` ended with `weights`, which this peer holds from now on.
+
+    The fields are those of the frame. Never reported after `abort_averaging`.
+    """
+
+    round: int
+    group: int
+    weights: Hash
+    survivors: list[int]
+    fraction: float
+    seconds: float
+    signature: bytes
+
+
+class Failed(Struct, frozen=True, tag="failed"):
+    """That group has no result for this peer."""
+
+    round: int
+    group: int
+    reason: str
+
+
+class Certified(Struct, frozen=True, tag="certified"):
+    """More than half of a group's survivors signed the weights that it ended with."""
+
+    certificate: Certificate
+
+
+Event = (
+    Start
+    | Connected
+    | Frame
+    | Agreed
+    | Loaded
+    | Trained
+    | Averaged
+    | Failed
+    | Certified
+    | Measured
+    | Disconnected
+    | Stop
+)
+
+# Effects, performed in order.
+
+
+class Send(Struct, frozen=True, tag="send"):
+    """Send one frame to the server."""
+
+    frame: PeerToServer
+
+
+class Average(Struct, frozen=True, tag="average"):
+    """Average what was trained last with the members of this group; then report `averaged` or `failed`."""
+
+    group: Group
+
+
+class AbortAveraging(Struct, frozen=True, tag="abort_averaging"):
+    """Leave the group in hand; the others go on without this peer."""
+
+
+class Deposit(Struct, frozen=True, tag="deposit"):
+    """Bring the server these weights, if they are here."""
+
+    weights: Hash
+
+
+Effect = (
+    Connect
+    | Send
+    | Load
+    | StartTraining
+    | AbortTraining
+    | Average
+    | AbortAveraging
+    | Deposit
+    | Measure
+    | AbortMeasuring
+    | Close
+)

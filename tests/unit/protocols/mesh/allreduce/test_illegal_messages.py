@@ -1,0 +1,156 @@
+"""A member's machine and others that make no sense."""
+
+from __future__ import annotations
+
+import pickle
+from random import Random
+
+import pytest
+
+from backend.protocols.mesh.allreduce import events as group
+from backend.protocols.mesh.allreduce.member import AllReduce
+from backend.wire.mesh_fields import Exchange
+from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
+from tests.support.protocols.allreduce.schedules import calm, order
+
+DIGEST = bytes(range(32))
+OF = {"round": 3, "group": 0}
+NOTHING = [b""] * 4
+WEIGHTS = [1.0] * 4
+
+
+def member(place: int) -> AllReduce:
+    """Among the pieces of a group of four."""
+    world = calm(4, "butterfly", seed=7)
+    world.run(0.62)
+    return world.members[place].machine
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        group.Prepared(5.0, [DIGEST] * 4),
+        group.Heard(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group.Heard(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group.Heard(2, Ask(**OF, view=0, step=9)),
+        group.Heard(1, Ask(**OF, view=2, step=0)),
+        group.Heard(
+            1, Config(**OF, view=0, step=9, alive=[1, 2, 3], owners=[1] * 4, parts=NOTHING, weights=WEIGHTS)
+        ),
+        group.Heard(
+            0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[3] * 4, parts=NOTHING, weights=WEIGHTS)
+        ),
+        group.Heard(
+            0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[0], parts=[b""], weights=WEIGHTS)
+        ),
+        group.Heard(
+            0, Config(**OF, view=0, step=0, alive=[0, 1], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
+        ),
+        group.Heard(
+            0, Config(**OF, view=0, step=9, alive=[0, 2], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
+        ),
+        group.Heard(1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)),
+        group.Heard(1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)),
+        group.Heard(0, Give(**OF, view=0, step=2, part=0, places=[1])),
+        group.Heard(0, Give(**OF, view=0, step=1, part=31, places=[1])),
+        group.Heard(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
+        group.Heard(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
+        group.Heard(
+            1,
+            Decide(
+                **OF,
+                view=0,
+                step=1,
+                survivors=[9],
+                parts=[DIGEST] * 4,
+                contributors=[[0]] * 4,
+                weights=WEIGHTS,
+            ),
+        ),
+        group.Heard(
+            1,
+            Decide(
+                **OF, view=0, step=1, survivors=[0, 1, 2], parts=[DIGEST], contributors=[[0]], weights=WEIGHTS
+            ),
+        ),
+        group.Heard(1, Complain(**OF, place=31, fault="unfit", reason="")),
+        group.PieceCame(1, 4, [], DIGEST),
+        group.PieceCame(9, 0, [], DIGEST),
+        group.PieceCame(1, 2, [1, 0], DIGEST),
+        group.MeanCame(1, 4, [0], DIGEST),
+        group.Reduced(3, [0, 1, 2, 3], DIGEST),
+        group.Unfit(7, "Nobody."),
+        group.Linked(7),
+        group.Lost(7),
+        group.Silent(7),
+        group.TimePassed(),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 2])
+def test_an_event_that_makes_no_sense_changes_nothing(event: group.Event, place: int) -> None:
+    machine = member(place)
+    before = pickle.dumps(machine)
+    assert machine.happened(event, 0.0) == []
+    assert pickle.dumps(machine) == before
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_that_others_say_breaks_a_machine(seed: int, masked: bool) -> None:
+    random = Random(seed)
+    exchange: Exchange = "butterfly" if masked else random.choice(["butterfly", "ring"])
+    machine = AllReduce(order(4, exchange, "masked" if masked else "float32"), random.randrange(4), 0.0)
+    commitments = [] if masked or exchange == "ring" else [DIGEST] * 4
+    machine.happened(group.Prepared(1.0, commitments, DIGEST if masked else b""), 0.0)
+    for turn in range(2000):
+        for effect in machine.happened(anything(random), turn / 100):
+            if isinstance(effect, group.Reduce) and random.random() < 0.5:
+                machine.happened(group.Reduced(effect.part, effect.contributors, DIGEST), turn / 100)
+    assert machine.over or machine.timer() is not None
+
+
+def anything(random: Random) -> group.Event:
+    """An event that the wire and a host let through."""
+    place, part = random.randrange(5), random.randrange(5)
+    view, step = random.randrange(14), random.randrange(4)
+    held = (random.randrange(5), random.randrange(4))
+    places = sorted(random.sample(range(5), random.randrange(1, 5)))
+    parts = [random.choice([b"", DIGEST, DIGEST[::-1]]) for _ in range(random.choice([4, 4, 4, 1]))]
+    weights = [random.choice([0.0, 1.0, 7.5]) for _ in range(random.choice([4, 4, 4, 0]))]
+    owners = [random.choice(places) for _ in parts]
+    frames: list[group.Control] = [
+        Begin(
+            **OF,
+            weight=random.choice([1.0, 7.5, -1.0]),
+            commitments=[DIGEST] * random.choice([4, 4, 0]),
+            key=random.choice([b"", b"", DIGEST, bytes(32)]),
+        ),
+        Holds(**OF, view=view, step=step, held=held, parts=parts, weights=weights),
+        Complain(**OF, place=random.randrange(6), fault=random.choice(["gone", "slow", "unfit"]), reason=""),
+        Ask(**OF, view=view, step=step),
+        Config(**OF, view=view, step=step, alive=places, owners=owners, parts=parts, weights=weights),
+        Give(**OF, view=view, step=step, part=part, places=places),
+        Change(**OF, view=view, held=held, parts=parts, weights=weights),
+    ]
+    if random.random() < 0.001:
+        frames = [
+            GiveUp(**OF, view=view, reason=""),
+            Decide(
+                **OF,
+                view=view,
+                step=step,
+                survivors=places,
+                parts=[DIGEST] * 4,
+                contributors=[places] * 4,
+                weights=weights,
+            ),
+        ]
+    links: list[group.Event] = [group.Linked(place), group.Lost(place), group.Silent(place)]
+    events: list[group.Event] = [
+        *(group.Heard(place, frame) for frame in frames),
+        group.PieceCame(place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])),
+        group.MeanCame(place, part, places, random.choice([DIGEST, DIGEST[::-1]])),
+        random.choice(links),
+        group.TimePassed(),
+    ]
+    return random.choice(events)

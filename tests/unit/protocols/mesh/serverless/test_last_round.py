@@ -1,0 +1,79 @@
+"""What counted last for a peer of a mesh, of which it makes the next round."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from backend.protocols.mesh.serverless.last_round import MEASURING_SHARE, Last
+from backend.protocols.mesh.serverless.plan import MOST_AHEAD
+from backend.wire.mesh import Group, ServerToPeer
+from tests.contract.vectors.make_mesh_member import SECOND, Json, group, train
+from tests.contract.vectors.make_participant import abandoned, evaluate, state
+
+
+def said(event: Json) -> ServerToPeer:
+    frame: ServerToPeer = msgspec.convert(event["frame"], ServerToPeer)
+    return frame
+
+
+ORDER = msgspec.convert(group(1, 0)["frame"], Group)
+
+
+def last(*events: Json) -> Last:
+    one = Last()
+    for event in events:
+        one.told(said(event))
+    return one
+
+
+def test_where_nobody_averaged_there_is_no_patience_and_nothing_is_made() -> None:
+    one = last(train(3), evaluate(3, 1))
+    plan, exam = one.plan, one.exam
+    assert (one.patience, one.seconds) == (0.0, 0.0)
+    one.set_out(4, SECOND)
+    assert (one.number, one.plan, one.examine()) == (4, plan, exam)
+
+
+@pytest.mark.parametrize(("phase", "kept"), [("waiting", True), ("paused", False), ("finished", False)])
+def test_an_owner_who_wants_no_rounds_gets_none_from_the_peers(phase: str, kept: bool) -> None:
+    assert (last(train(3), state(phase, 3)).plan is not None) is kept
+
+
+def test_the_newest_round_is_remembered_whoever_speaks_of_an_older_one() -> None:
+    one = last(train(5), state("waiting", 2), train(3))
+    one.averaged(ORDER)
+    assert one.number == 5
+
+
+def test_what_the_server_says_besides_changes_nothing() -> None:
+    assert last(train(3), abandoned(9)) == last(train(3))
+
+
+def test_a_round_is_followed_if_it_is_new_and_not_too_far_ahead() -> None:
+    one = last(train(3))
+    assert [one.leads_to(number) for number in (3, 4, 3 + MOST_AHEAD, 4 + MOST_AHEAD)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_who_measures_does_it_in_a_part_of_the_time_and_from_the_weights_that_are_trained() -> None:
+    one = last(train(3), evaluate(3, 1))
+    one.averaged(ORDER)
+    one.set_out(4, SECOND)
+    exam = one.examine()
+    assert one.plan is not None
+    assert exam is not None
+    assert (exam.round, exam.weights, exam.version) == (4, SECOND, one.plan.version)
+    assert exam.seconds == MEASURING_SHARE * ORDER.seconds
+    assert one.seconds == ORDER.seconds + exam.seconds
+
+
+def test_who_was_never_asked_to_measure_does_not() -> None:
+    one = last(train(3))
+    one.averaged(ORDER)
+    one.set_out(4, SECOND)
+    assert one.examine() is None
