@@ -14,7 +14,7 @@ from rich.table import Table
 
 from backend.commands.asking import Asked, server_at
 from backend.commands.tokens import needed
-from backend.protocols.life import Order
+from backend.protocols.tasks.task_life import Order
 from backend.web.words import number
 
 ORDERS = {

@@ -10,7 +10,7 @@ from backend.peer.chores import insist
 from backend.peer.jobs import Job, Jobs
 from backend.peer.progress import Reporter
 from backend.peer.trainer import Progress
-from backend.protocols import participant_events as to
+from backend.protocols.client import participant_events as to
 from backend.wire.messages import Evaluate
 
 

@@ -10,7 +10,7 @@ from backend.errors import PeerError
 from backend.peer.graphs import Graphs, Tensor, import_tensorflow
 from backend.peer.shards import Examples
 from backend.peer.step import Halt, Totals, Vector, totals, totals_size
-from backend.protocols.pace import Stride
+from backend.protocols.client.training_pace import Stride
 
 
 class Measurer:

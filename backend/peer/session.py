@@ -22,9 +22,9 @@ from backend.peer.stay import Stay
 from backend.peer.step import Vector
 from backend.peer.trainer import Result
 from backend.peer.transport import NO_HEADERS, ROUNDS, chunks
-from backend.protocols import participant_events as to
-from backend.protocols.pace import Pace
-from backend.protocols.participant import Participant
+from backend.protocols.client import participant_events as to
+from backend.protocols.client.participant import Participant
+from backend.protocols.client.training_pace import Pace
 from backend.wire.messages import (
     CHUNK_BYTES,
     Accepted,

@@ -11,8 +11,8 @@ from typing import Generic, Protocol, TypeVar
 from backend.errors import MingaError, ReplacedError, UnfitError
 from backend.peer.chores import Chores
 from backend.peer.progress import Teller
-from backend.protocols.contact import Contact
-from backend.protocols.participant_events import Connected, Disconnected, Stop
+from backend.protocols.client.connection import Contact
+from backend.protocols.client.participant_events import Connected, Disconnected, Stop
 from backend.wire.messages import Closing
 
 # A peer that is told to stop ends within 25 s: this for what is in hand, the rest for a long step.

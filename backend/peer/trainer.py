@@ -17,7 +17,7 @@ from backend.peer.noise import Noise
 from backend.peer.private import ExampleClip
 from backend.peer.shards import Examples, zero_examples
 from backend.peer.step import Carry, Halt, Sums, Vector, never, read_totals, step_of, totals_size
-from backend.protocols.pace import Stride
+from backend.protocols.client.training_pace import Stride
 
 # A GPU works behind our back: every so many seconds it is waited for, so that a training ends in time.
 WAIT_EVERY = 0.1

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from backend.protocols import participant_events as to
-from backend.protocols.participant import Participant
+from backend.protocols.client import participant_events as to
+from backend.protocols.client.participant import Participant
 from backend.server.hosting.client_link import client_id
 from backend.simulation.labour import Labour, Turn, Update, Work
 from backend.simulation.masks import Masks

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from backend.peer.masker import Model
-from backend.protocols import participant_events as to
-from backend.protocols.pace import Pace
+from backend.protocols.client import participant_events as to
+from backend.protocols.client.training_pace import Pace
 from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 

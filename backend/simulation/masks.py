@@ -15,7 +15,7 @@ from backend.peer.acquaintances import Acquaintances
 from backend.peer.masker import Masker, Model
 from backend.peer.masking import Told
 from backend.peer.progress import Value
-from backend.protocols.participant import Participant
+from backend.protocols.client.participant import Participant
 from backend.simulation.labour import Update
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from backend.protocols.life import Life
+from backend.protocols.tasks.task_life import Life
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from backend.protocols.life import Life, State
+from backend.protocols.tasks.task_life import Life, State
 from backend.stores.database import Database
 from backend.stores.lives import Ban
 from backend.stores.tables import bans, lives

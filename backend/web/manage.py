@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from backend.errors import ForbiddenError, MingaError, NotFoundError
-from backend.protocols.life import Life, Order
+from backend.protocols.tasks.task_life import Life, Order
 from backend.server.accounts.permissions import may
 from backend.server.dashboards.dashboard import Board
 from backend.server.hosting.task_registry import Catalogue

@@ -9,11 +9,11 @@ from backend.formats.manifest import MetricSpec
 from backend.peer.links.links import Links
 from backend.peer.news import tell_peers_evaluation
 from backend.peer.progress import Reporter
+from backend.protocols.client.participant_events import Disconnected, Measured
 from backend.protocols.mesh import member_events as to
 from backend.protocols.mesh.member import MeshMember
 from backend.protocols.mesh.serverless import events as onward
 from backend.protocols.mesh.serverless.rounds import Onward
-from backend.protocols.participant_events import Disconnected, Measured
 from backend.wire.mesh import Entered, Group
 from backend.wire.messages import Evaluation, Train
 from backend.wire.peering import OnwardFrame

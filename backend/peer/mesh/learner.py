@@ -18,7 +18,7 @@ from backend.peer.mesh.weights import Holdings
 from backend.peer.news import tell_partial
 from backend.peer.progress import Reporter
 from backend.peer.trainer import Result
-from backend.protocols import participant_events as to
+from backend.protocols.client import participant_events as to
 from backend.wire.mesh import Entered
 from backend.wire.messages import Evaluate, Train
 

@@ -29,12 +29,12 @@ from backend.peer.news import LinkNews, tell_mesh_news
 from backend.peer.progress import Reporter
 from backend.peer.site import Site
 from backend.peer.stay import Stay
-from backend.protocols import participant_events as shared
+from backend.protocols.client import participant_events as shared
+from backend.protocols.client.training_pace import Pace
 from backend.protocols.mesh import member_events as to
 from backend.protocols.mesh.member import MeshMember, Phase
 from backend.protocols.mesh.serverless import events as onward
 from backend.protocols.mesh.serverless.rounds import Onward
-from backend.protocols.pace import Pace
 from backend.server.hosting.client_link import client_id
 from backend.wire.mesh import Enter, Entered, Group, ServerToPeer, Trained
 from backend.wire.mesh import Links as LinksTold

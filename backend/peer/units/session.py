@@ -18,9 +18,9 @@ from backend.peer.units.labour import Labour, Work
 from backend.peer.units.news import UnitNews
 from backend.peer.units.shelf import Shelf
 from backend.peer.units.taking import Taking
-from backend.protocols.participant_events import Close, Connect, Disconnected, Load
-from backend.protocols.workunits import worker_events as to
-from backend.protocols.workunits.worker import Worker
+from backend.protocols.client import unit_client_events as to
+from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
+from backend.protocols.client.unit_client import Worker
 from backend.wire.messages import CHUNK_BYTES
 from backend.wire.units import (
     Cause,

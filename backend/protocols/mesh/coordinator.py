@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.assignment import training_seed
-from backend.protocols.deadline import Work
 from backend.protocols.mesh.coordinator_effects import Effect, Opened, Record, Refuse, SendGroup, TakeUp
 from backend.protocols.mesh.deposits import Depositing, depositing, taking_up
 from backend.protocols.mesh.group_orders import Averages, group_orders
 from backend.protocols.mesh.holdings import LEAST_WITNESSES, Holdings
 from backend.protocols.mesh.mesh_round import Convened, Standing, Trainee, misreport, objection, works_of
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
-from backend.protocols.phases import IllegalEventError, Phase
-from backend.protocols.plan import Plan
-from backend.protocols.rounds import Rounds
-from backend.protocols.stopping import Progress
+from backend.protocols.rounds.base import Rounds
+from backend.protocols.rounds.deadline import Work
+from backend.protocols.rounds.phases import IllegalEventError, Phase
+from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.shard_assignment import training_seed
+from backend.protocols.rounds.stop_rules import Progress
 from backend.wire.mesh import Averaged, Failed, Group, Measure, Trained
 
 # Groups of one start of a server are numbered from a multiple of it on.

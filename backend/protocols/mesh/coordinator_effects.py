@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.effects import Common
+from backend.protocols.rounds.effects import Common
 from backend.wire.mesh import Averaged, Group, Trained
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backend.protocols.mesh.coordinator_effects import AskDeposit, Outcome
 from backend.protocols.mesh.mesh_round import Convened, Result
-from backend.protocols.phases import RETURN_SECONDS
+from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.wire.mesh import Averaged, Trained
 
 # One holder has so long to bring the weights before another is asked, too; all have the task's deadline.

@@ -2,9 +2,9 @@
 
 It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
 server is away. docs/decisions/0025-mesh.md has the protocol, allreduce.py what happens within a group;
-tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts: contact.py
-has the connection, member_work.py a round's work, exam.py what is measured, member_entry.py what
-a peer says of itself.
+tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
+connection.py has the connection, member_work.py a round's work, evaluation.py what is measured,
+member_entry.py what a peer says of itself.
 """
 
 from __future__ import annotations
@@ -14,8 +14,18 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from backend.protocols.contact import Contact, Link
-from backend.protocols.exam import Exam
+from backend.protocols.client.connection import Contact, Link
+from backend.protocols.client.evaluation import Exam
+from backend.protocols.client.participant_events import (
+    Close,
+    Connected,
+    Disconnected,
+    Load,
+    Loaded,
+    Measured,
+    StartTraining,
+    Stop,
+)
 from backend.protocols.mesh import member_entry as entry
 from backend.protocols.mesh.member_events import (
     Agreed,
@@ -32,16 +42,6 @@ from backend.protocols.mesh.member_events import (
     Trained,
 )
 from backend.protocols.mesh.member_work import InHand
-from backend.protocols.participant_events import (
-    Close,
-    Connected,
-    Disconnected,
-    Load,
-    Loaded,
-    Measured,
-    StartTraining,
-    Stop,
-)
 from backend.wire import mesh as say
 from backend.wire.messages import (
     Abandoned,

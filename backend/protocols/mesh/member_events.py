@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from backend.protocols.participant_events import (
+from backend.protocols.client.participant_events import (
     AbortMeasuring,
     AbortTraining,
     Close,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from backend.protocols.client.participant_events import AbortTraining
 from backend.protocols.mesh.member_events import AbortAveraging, Averaged, Failed, Trained
-from backend.protocols.participant_events import AbortTraining
 from backend.wire import mesh as say
 from backend.wire.messages import Train
 

@@ -16,10 +16,10 @@ from backend.errors import (
     UpdateRefusedError,
 )
 from backend.numerics.checks import check_finite
-from backend.protocols.deadline import Work
-from backend.protocols.member import too_much, wrong_sums
 from backend.protocols.mesh.coordinator_effects import SendTrain
-from backend.protocols.phases import waits_until
+from backend.protocols.rounds.cohort_member import too_much, wrong_sums
+from backend.protocols.rounds.deadline import Work
+from backend.protocols.rounds.phases import waits_until
 from backend.wire.mesh import Averaged, Group, Trained
 from backend.wire.messages import Status
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backend.crypto.context import context_hash, ring, roster_hash
-from backend.protocols.effects import ClientId
+from backend.protocols.rounds.effects import ClientId
 from backend.protocols.secagg.client_slots import Seat
 from backend.protocols.secagg.degrees import Degree, degree, neighbours
 from backend.protocols.secagg.server_effects import Place

@@ -4,12 +4,12 @@
                                                                                                       │
     from each to FAILED, where too few are left            DONE <── the sum is unmasked ── UNMASK <───┘
 
-It stands beside a `Round` (round.py) while that is open, and wraps it: the host asks `may_offer` before it
-reports an offer to the Round, says here which updates the Round accepted, and unmasks before it makes a
+It stands beside a `Round` (federated.py) while that is open, and wraps it: the host asks `may_offer` before
+it reports an offer to the Round, says here which updates the Round accepted, and unmasks before it makes a
 version. It reports events with `now`, performs the effects they return, and calls `time_passed` at `timer()`.
 What a client says again is taken again; anything else that does not fit is refused alone. What cannot be
-raises IllegalEventError. Its parts: stages.py knows for whom a stage waits, client_slots.py what each
-client said, neighbours.py who shares masks with whom, reveals.py what is revealed at the end.
+raises IllegalEventError. Its parts: stages.py knows for whom a stage waits, client_slots.py what each client
+said, neighbours.py who shares masks with whom, reveals.py what is revealed at the end.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from backend.crypto import keys as crypto
 from backend.crypto.context import Terms, base_hash, survivors_statement
 from backend.errors import NotMaskedError, StaleRoundError, UpdateRefusedError
-from backend.protocols.effects import ClientId
-from backend.protocols.member import stranger
-from backend.protocols.phases import RETURN_SECONDS, IllegalEventError
+from backend.protocols.rounds.cohort_member import stranger
+from backend.protocols.rounds.effects import ClientId
+from backend.protocols.rounds.phases import RETURN_SECONDS, IllegalEventError
 from backend.protocols.secagg.client_slots import Seat, bad_keys, content, exclude, own
 from backend.protocols.secagg.degrees import MOST_ACTIVE
 from backend.protocols.secagg.neighbours import Graph

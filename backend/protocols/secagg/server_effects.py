@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.effects import ClientId
+from backend.protocols.rounds.effects import ClientId
 from backend.wire.masked import Dealt, Member, Roster, Survivors, Unmask
 
 Place: TypeAlias = int

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from backend.protocols.phases import waits_until
+from backend.protocols.rounds.phases import waits_until
 from backend.protocols.secagg.client_slots import Seat
 
 # Keys and shares may each take this part of the round's time, and no more than so many seconds.

@@ -12,8 +12,8 @@ import structlog
 
 from backend.errors import NotFoundError, StoreError
 from backend.formats.task_file import TaskFile
-from backend.protocols.alarms import Trouble
-from backend.protocols.life import UNDER_WAY, State
+from backend.protocols.tasks.alerts import Trouble
+from backend.protocols.tasks.task_life import UNDER_WAY, State
 from backend.server.hosting.task_host import Host
 from backend.stores.alerts import Alert, Alerts
 

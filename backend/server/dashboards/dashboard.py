@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from backend.errors import BusyError, NotFoundError, StoreError
-from backend.protocols.alarms import Alarms, Cleared, Effect, Raised
-from backend.protocols.life import RUNNING
+from backend.protocols.tasks.alerts import Alarms, Cleared, Effect, Raised
+from backend.protocols.tasks.task_life import RUNNING
 from backend.server.alerting.alert_log import AlertBook
 from backend.server.alerting.messenger import Messenger
 from backend.server.dashboards.participants import People

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from backend.errors import NotReadyError, NotWantedError
-from backend.protocols.life import Life, State
+from backend.protocols.tasks.task_life import Life, State
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import TASK, Item, missing

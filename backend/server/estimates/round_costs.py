@@ -11,7 +11,7 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.numerics.packing import masked_bytes
 from backend.numerics.sparse import chosen_values
-from backend.protocols.attendance import wanted, with_reserve
+from backend.protocols.rounds.attendance import wanted, with_reserve
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.devices import BackendName, DeviceName, Range
 from backend.server.estimates.energy import training_energy

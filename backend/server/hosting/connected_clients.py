@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from backend.protocols.phases import Phase
+from backend.protocols.rounds.phases import Phase
 from backend.server.hosting.client_link import Client, Presence
 from backend.wire import messages as say
 from backend.wire.codec import encode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from backend.protocols import effects
 from backend.protocols.mesh import coordinator_effects
+from backend.protocols.rounds import effects
 from backend.server.tasks.shard_store import ShardFile
 from backend.server.tasks.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord

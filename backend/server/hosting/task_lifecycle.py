@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from backend.errors import BannedError, ClosedError, RemovedError, StoreError
-from backend.protocols.life import Life, Order, State
+from backend.protocols.tasks.task_life import Life, Order, State
 from backend.server.hosting.task_host import Host
 from backend.server.observers import observer as happened
 from backend.stores.lives import Ban, Lives

@@ -16,7 +16,7 @@ from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
 from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile
-from backend.protocols.life import State
+from backend.protocols.tasks.task_life import State
 from backend.server.accounts.permissions import Place, unknown
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.dashboards.dashboard import Board

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from backend.numerics.vectors import Vector
-from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import Chores
 from backend.server.hosting.connected_clients import Audience

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from backend.numerics.vectors import Vector
-from backend.protocols import effects as do
-from backend.protocols.phases import Phase
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.phases import Phase
 from backend.protocols.secagg import server_effects as mask
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting import task_frames

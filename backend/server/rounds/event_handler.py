@@ -8,7 +8,7 @@ from itertools import chain
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
 from backend.numerics.vectors import Vector
-from backend.protocols import effects as do
+from backend.protocols.rounds import effects as do
 from backend.server.hosting import task_frames
 from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened

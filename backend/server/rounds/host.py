@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from backend.errors import MingaError, OrderError, SlowUploadError
-from backend.protocols.phases import Phase
-from backend.protocols.round import Round
+from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.phases import Phase
 from backend.server.hosting.admission import Gate, check_room
 from backend.server.hosting.client_link import Client, Link, Presence, client_id
 from backend.server.hosting.connected_clients import present, wire_phase

@@ -15,7 +15,7 @@ from backend.errors import MaskingError
 from backend.numerics.encoding import Decoded, decode
 from backend.numerics.packing import Words, add_update, masked_words
 from backend.numerics.sparse import chosen_values
-from backend.protocols.effects import Opened
+from backend.protocols.rounds.effects import Opened
 from backend.protocols.secagg.server_effects import Recover
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, terms_of
 from backend.server.tasks.task import Task

@@ -12,8 +12,8 @@ from backend.errors import MingaError
 from backend.numerics.aggregate import Mean, WeightedMean
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
-from backend.protocols import effects as do
-from backend.protocols.round import Round
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.federated import Round
 from backend.protocols.secagg import server_effects as mask
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting.background_tasks import Chores

@@ -15,8 +15,8 @@ from backend.formats.task_file.server_optimizer import hyperparameters, name_of
 from backend.numerics.packing import masked_bytes
 from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
 from backend.numerics.sparse import chosen_values
-from backend.protocols.plan import Plan
-from backend.protocols.stopping import LOSS, Source, StopRules, Watched
+from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.stop_rules import LOSS, Source, StopRules, Watched
 from backend.server.tasks.bundle_store import Bundle, store_bundle
 from backend.server.tasks.markdown import rendered
 from backend.server.tasks.playground import Trial, trial_of

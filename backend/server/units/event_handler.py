@@ -8,7 +8,7 @@ from itertools import chain
 
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
-from backend.protocols.member import too_much
+from backend.protocols.rounds.cohort_member import too_much
 from backend.protocols.workunits.effects import Effect, Judge, LeaseId, Refuse
 from backend.protocols.workunits.records import Part
 from backend.protocols.workunits.states import UnitState

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backend.numerics.asynchronous import no_memory
-from backend.protocols.stopping import Progress
+from backend.protocols.rounds.stop_rules import Progress
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.protocols.workunits.snapshots import LEAP, Snapshot
 from backend.server.hosting.limits import TaskLimits

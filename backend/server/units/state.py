@@ -11,7 +11,7 @@ from backend.errors import UpdateRefusedError
 from backend.formats.task_file import Units
 from backend.numerics.asynchronous import Memory
 from backend.numerics.vectors import Vector
-from backend.protocols.stopping import Progress
+from backend.protocols.rounds.stop_rules import Progress
 from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId, UnitId
 from backend.protocols.workunits.scheduler import Scheduler
 from backend.server.hosting.background_tasks import Chores

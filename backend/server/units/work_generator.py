@@ -12,7 +12,7 @@ from backend.errors import TaskFileError
 from backend.formats.task_file import Units
 from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
 from backend.numerics.asynchronous import ASSIMILATIONS, Assimilate, warm_start
-from backend.protocols.deadline import Work
+from backend.protocols.rounds.deadline import Work
 from backend.protocols.workunits.effects import Grant, UnitId, WorkUnit
 from backend.protocols.workunits.pace import PaceRules
 from backend.protocols.workunits.rules import Rules

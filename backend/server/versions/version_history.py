@@ -16,7 +16,7 @@ from backend.numerics.checks import all_finite
 from backend.numerics.control import ControlChanges
 from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
-from backend.protocols.stopping import Progress, Source, StopRules
+from backend.protocols.rounds.stop_rules import Progress, Source, StopRules
 from backend.server.tasks.task import Task
 from backend.server.versions.checkpoints import Point, passage, read_point
 from backend.server.versions.retention import to_let_go

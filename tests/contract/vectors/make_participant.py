@@ -11,11 +11,8 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.participant import Participant, Phase
-from backend.protocols.participant_events import (
-    Effect,
-    Event,
-)
+from backend.protocols.client.participant import Participant, Phase
+from backend.protocols.client.participant_events import Effect, Event
 from tests.contract.vectors import write
 
 FILE = Path(__file__).with_name("participant.json")

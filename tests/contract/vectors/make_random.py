@@ -7,7 +7,7 @@ import json
 
 from backend.numerics.philox import batches, uniform
 from backend.numerics.walk import Walk
-from backend.protocols.pace import Pace
+from backend.protocols.client.training_pace import Pace
 from tests.contract.vectors import write
 
 DRAWS = [(0, 1, 0, 5), (7, 1, 0, 16), (7, 2, 0, 9), (7, 1, 3, 8), (2**53 - 1, 2**31 + 5, 2**32 - 2, 7)]

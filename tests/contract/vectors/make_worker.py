@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.workunits.worker import Phase, Worker
-from backend.protocols.workunits.worker_events import Effect, Event
-from backend.protocols.workunits.worker_hand import Stage
+from backend.protocols.client.unit_client import Phase, Worker
+from backend.protocols.client.unit_client_events import Effect, Event
+from backend.protocols.client.units_in_hand import Stage
 from tests.contract.vectors import write
 
 FILE = Path(__file__).with_name("worker.json")

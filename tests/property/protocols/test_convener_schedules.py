@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from backend.protocols.effects import Abandon, Finished
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import Convener
-from backend.protocols.phases import Phase
+from backend.protocols.rounds.effects import Abandon, Finished
+from backend.protocols.rounds.phases import Phase
 from backend.wire.mesh import Failed, Group
 from tests.support.protocols.convener import AVERAGES, ZERO, client, report, said
 from tests.support.protocols.rounds import PLAN

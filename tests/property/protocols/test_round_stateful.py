@@ -8,11 +8,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from backend.errors import NotFiniteError, OrderError, UpdateRefusedError
 from backend.formats.manifest import MetricSpec
-from backend.protocols import effects as do
-from backend.protocols.phases import Phase
-from backend.protocols.plan import Plan
-from backend.protocols.round import Round
-from backend.protocols.stopping import StopRules
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.stop_rules import StopRules
 from backend.wire.messages import Aggregation, Evaluation, Offer
 
 LATE = UpdateRefusedError("Your keys did not come in time.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from backend.peer.masker import Model
-from backend.protocols import participant_events as to
+from backend.protocols.client import participant_events as to
 from backend.simulation.clients import SimulatedClient
 from backend.simulation.labour import Findings, Update, Work
 from backend.wire.masked import Masking

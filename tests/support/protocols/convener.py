@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import Convener
 from backend.protocols.mesh.group_orders import Averages
-from backend.protocols.phases import Phase
+from backend.protocols.rounds.phases import Phase
 from backend.wire.mesh import Averaged, Group, Trained
 from tests.support.protocols.rounds import PLAN
 

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from backend.errors import NotFiniteError
 from backend.formats.manifest import MetricSpec
-from backend.protocols import effects as do
-from backend.protocols.phases import Phase
-from backend.protocols.plan import Plan
-from backend.protocols.round import Round
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.plan import Plan
 from backend.wire.messages import Evaluation, Offer
 
 PLAN = Plan(

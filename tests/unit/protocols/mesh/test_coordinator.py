@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import Convener
-from backend.protocols.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
-from backend.protocols.stopping import StopRules, Watched
+from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
+from backend.protocols.rounds.stop_rules import StopRules, Watched
 from backend.wire.messages import Evaluation
 from tests.support.protocols.convener import (
     ANN,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from backend.protocols.effects import Abandon
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import GROUPS, Convener
 from backend.protocols.mesh.deposits import DEPOSIT_SECONDS
 from backend.protocols.mesh.holdings import MOST_AHEAD
-from backend.protocols.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
+from backend.protocols.rounds.effects import Abandon
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
 from backend.wire.mesh import Averaged
 from tests.support.protocols.convener import (
     ANN,

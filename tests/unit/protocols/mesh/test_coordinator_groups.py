@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.effects import Abandon
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import GROUPS, Convener
-from backend.protocols.phases import RETRY_SECONDS, IllegalEventError
+from backend.protocols.rounds.effects import Abandon
+from backend.protocols.rounds.phases import RETRY_SECONDS, IllegalEventError
 from backend.wire.mesh import Failed, Measure
 from tests.support.protocols.convener import (
     ANN,

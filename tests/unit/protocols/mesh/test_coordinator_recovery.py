@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from backend.protocols.effects import Abandon, Finished, SendEvaluate
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import GROUPS, Convener
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
-from backend.protocols.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
+from backend.protocols.rounds.effects import Abandon, Finished, SendEvaluate
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
 from backend.wire.mesh import Averaged
 from tests.support.protocols.convener import (
     AVERAGES,

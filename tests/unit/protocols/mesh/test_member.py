@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.protocols.client.participant_events import AbortTraining, Connect, StartTraining
 from backend.protocols.mesh.member import MeshMember, Phase
 from backend.protocols.mesh.member_events import AbortAveraging, Average, Effect, Event, Send
-from backend.protocols.participant_events import AbortTraining, Connect, StartTraining
 from backend.wire import mesh as say
 from backend.wire.messages import Leave, Ready
 from tests.contract.vectors import make_mesh_member as stories

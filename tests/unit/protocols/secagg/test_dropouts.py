@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
-from backend.protocols.phases import RETURN_SECONDS
+from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.protocols.secagg import member_events as ev
 from backend.protocols.secagg import server_effects as do
 from backend.protocols.secagg.degrees import Degree

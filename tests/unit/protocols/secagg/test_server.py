@@ -11,7 +11,7 @@ import pytest
 from backend.crypto import keys as crypto
 from backend.crypto.context import base_hash, keys_statement
 from backend.errors import NotMaskedError
-from backend.protocols.phases import IllegalEventError
+from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.server_effects import Fail
 from backend.protocols.secagg.stages import Stage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Shares, Vouch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend.errors import NotReadyError, NotWantedError, TaskFileError
-from backend.protocols.life import Life, State
+from backend.protocols.tasks.task_life import Life, State
 from backend.server.accounts.accounts import access_to
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.launch import begin_life, launch

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from backend.errors import MingaError
-from backend.protocols.round import Round
+from backend.protocols.rounds.federated import Round
 from backend.server.hosting.client_link import Client, client_id
 from backend.server.hosting.connected_clients import (
     MAX_LISTED,

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from backend.errors import NotFiniteError, StoreError
 from backend.numerics.aggregate import WeightedMean
-from backend.protocols.stopping import StopRules
+from backend.protocols.rounds.stop_rules import StopRules
 from backend.server.tasks.task import Task, load_task
 from backend.server.versions.version_history import Ledger
 from backend.stores.contracts import EvaluationRecord, RoundResult

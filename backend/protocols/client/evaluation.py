@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backend.protocols.participant_events import AbortMeasuring, Measure, Measured
+from backend.protocols.client.participant_events import AbortMeasuring, Measure, Measured
 from backend.wire.messages import Evaluate, Evaluation
 
 

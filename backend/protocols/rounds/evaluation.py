@@ -8,10 +8,10 @@ from itertools import chain
 
 from backend.numerics.checks import MAX_REPORTED
 from backend.numerics.metrics import metric_values
-from backend.protocols.attendance import Attendance, wanted
-from backend.protocols.effects import Measured, SendEvaluate
-from backend.protocols.phases import waits_until
-from backend.protocols.plan import Plan
+from backend.protocols.rounds.attendance import Attendance, wanted
+from backend.protocols.rounds.effects import Measured, SendEvaluate
+from backend.protocols.rounds.phases import waits_until
+from backend.protocols.rounds.plan import Plan
 from backend.wire.messages import Evaluation
 
 

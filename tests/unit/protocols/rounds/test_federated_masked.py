@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from backend.errors import UpdateRefusedError
-from backend.protocols import effects as do
-from backend.protocols.phases import Phase
-from backend.protocols.round import Round
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.phases import Phase
 from backend.wire.messages import Aggregation, Offer
 from tests.support.protocols.rounds import OFFER, PLAN, deliver, only
 

@@ -12,9 +12,9 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.contact import Contact, Link
-from backend.protocols.participant_events import Close, Connected, Disconnected, Load, Stop
-from backend.protocols.workunits.worker_events import (
+from backend.protocols.client.connection import Contact, Link
+from backend.protocols.client.participant_events import Close, Connected, Disconnected, Load, Stop
+from backend.protocols.client.unit_client_events import (
     Effect,
     Event,
     Failed,
@@ -30,7 +30,7 @@ from backend.protocols.workunits.worker_events import (
     Want,
     WindDown,
 )
-from backend.protocols.workunits.worker_hand import Hand, Held, Stage
+from backend.protocols.client.units_in_hand import Hand, Held, Stage
 from backend.wire import units as say
 from backend.wire.messages import Closing, Credit, Leave, Ready
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from backend.numerics.metrics import Metric
-from backend.protocols.phases import RETURN_SECONDS
-from backend.protocols.stopping import NO_RULES, StopRules
+from backend.protocols.rounds.phases import RETURN_SECONDS
+from backend.protocols.rounds.stop_rules import NO_RULES, StopRules
 from backend.wire.masked import Aggregation
 
 

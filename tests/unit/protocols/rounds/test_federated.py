@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from backend.protocols import effects as do
-from backend.protocols.phases import TRANSITIONS, IllegalEventError, Phase
-from backend.protocols.round import Round
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.phases import TRANSITIONS, IllegalEventError, Phase
 from backend.wire.messages import Offer
 from tests.support.protocols.rounds import ANSWER, BAD, OFFER, PLAN, deliver, inside, only, opened, waiting
 

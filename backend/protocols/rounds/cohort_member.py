@@ -13,8 +13,8 @@ from backend.errors import (
     UpdateRefusedError,
     WrongLengthError,
 )
-from backend.protocols.deadline import Work
-from backend.protocols.plan import Plan
+from backend.protocols.rounds.deadline import Work
+from backend.protocols.rounds.plan import Plan
 from backend.wire.messages import Aggregation, Offer
 
 

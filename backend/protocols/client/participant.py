@@ -11,9 +11,9 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.contact import Contact, Link
-from backend.protocols.exam import Exam
-from backend.protocols.participant_events import (
+from backend.protocols.client.connection import Contact, Link
+from backend.protocols.client.evaluation import Exam
+from backend.protocols.client.participant_events import (
     AbortTraining,
     Close,
     Connected,

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 from backend.errors import StaleRoundError, UpdateRefusedError
-from backend.protocols.assignment import Dealer, training_seed
-from backend.protocols.attendance import Attendance, wanted, with_reserve
-from backend.protocols.deadline import Speeds, Work
-from backend.protocols.effects import Effect, Opened, Refuse, SendTrain
-from backend.protocols.member import Member, Standing, objection
-from backend.protocols.phases import waits_until
-from backend.protocols.plan import Plan
+from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
+from backend.protocols.rounds.cohort_member import Member, Standing, objection
+from backend.protocols.rounds.deadline import Speeds, Work
+from backend.protocols.rounds.effects import Effect, Opened, Refuse, SendTrain
+from backend.protocols.rounds.phases import waits_until
+from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.shard_assignment import Dealer, training_seed
 from backend.wire.messages import Aggregation, Offer, Status
 
 # Of those in a masked round at least so many updates are awaited: with fewer their sum could not be unmasked.

@@ -10,18 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.participant_events import Connect
-from backend.protocols.workunits.worker import Phase, Worker
-from backend.protocols.workunits.worker_events import (
-    Effect,
-    Event,
-    Fetch,
-    Forget,
-    Send,
-    SendChunks,
-    Train,
-)
-from backend.protocols.workunits.worker_hand import Stage
+from backend.protocols.client.participant_events import Connect
+from backend.protocols.client.unit_client import Phase, Worker
+from backend.protocols.client.unit_client_events import Effect, Event, Fetch, Forget, Send, SendChunks, Train
+from backend.protocols.client.units_in_hand import Stage
 from backend.wire.messages import Ready
 from backend.wire.units import Beat, Enlist, Release, Result, Want
 from tests.contract.vectors import make_worker as stories

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.pace import Pace, Stride
+from backend.protocols.client.training_pace import Pace, Stride
 
-VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
+VECTORS = Path(__file__).parents[3] / "contract" / "vectors"
 
 
 @pytest.mark.parametrize("case", json.loads((VECTORS / "pace.json").read_bytes()))

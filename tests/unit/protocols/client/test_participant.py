@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.participant import Participant, Phase
-from backend.protocols.participant_events import (
+from backend.protocols.client.participant import Participant, Phase
+from backend.protocols.client.participant_events import (
     AbortMeasuring,
     AbortTraining,
     Connect,

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from backend.protocols.workunits.worker_events import Effect, Fetch, Forget, SendChunks, Train
+from backend.protocols.client.unit_client_events import Effect, Fetch, Forget, SendChunks, Train
 from backend.wire import units as say
 
 

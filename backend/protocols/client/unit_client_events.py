@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from backend.protocols.participant_events import Close, Connect, Connected, Disconnected, Load, Stop
+from backend.protocols.client.participant_events import Close, Connect, Connected, Disconnected, Load, Stop
 from backend.wire.fields import Sums
 from backend.wire.units import Cause, Enlist, ServerToUnits, Slots, Unit, UnitsToServer
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from backend.protocols.stopping import Progress, StopRules, Watched
+from backend.protocols.rounds.stop_rules import Progress, StopRules, Watched
 
 ACCURACY = Watched("accuracy", upward=True)
 

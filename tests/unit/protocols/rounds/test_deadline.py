@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.deadline import NEWCOMER, SLACK, Speeds, Work
+from backend.protocols.rounds.deadline import NEWCOMER, SLACK, Speeds, Work
 
 WORK = Work(examples=100, steps=10, step_ms=50.0)
 

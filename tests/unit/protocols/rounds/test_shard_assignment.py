@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.assignment import Dealer, training_seed
+from backend.protocols.rounds.shard_assignment import Dealer, training_seed
 
 NAMES = st.text("0123456789abcdef", min_size=16, max_size=16)
 CLIENTS = st.sets(NAMES, min_size=1, max_size=12)

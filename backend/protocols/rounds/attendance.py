@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from backend.protocols.phases import IllegalEventError
+from backend.protocols.rounds.phases import IllegalEventError
 from backend.wire.masked import Aggregation
 
 # Products such as 0.29 * 100 fall a hair below the whole number that was meant.

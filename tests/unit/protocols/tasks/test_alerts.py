@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.alarms import Alarms, Cleared, Effect, Raised, Trouble
+from backend.protocols.tasks.alerts import Alarms, Cleared, Effect, Raised, Trouble
 
 PATIENCE = 600.0
 

@@ -8,10 +8,10 @@ import pytest
 from msgspec import structs
 
 from backend.errors import OrderError
-from backend.protocols import effects as do
-from backend.protocols.phases import RETRY_SECONDS, RETURN_SECONDS, IllegalEventError, Phase
-from backend.protocols.round import Round
-from backend.protocols.stopping import StopRules
+from backend.protocols.rounds import effects as do
+from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, IllegalEventError, Phase
+from backend.protocols.rounds.stop_rules import StopRules
 from backend.wire.messages import Offer
 from tests.support.protocols.rounds import ANSWER, BAD, OFFER, PLAN, deliver, inside, only, opened, waiting
 

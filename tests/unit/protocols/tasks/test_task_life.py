@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.errors import OrderError
-from backend.protocols.life import ENDED, ORDERS, RUNNING, UNDER_WAY, Life, Order, State
+from backend.protocols.tasks.task_life import ENDED, ORDERS, RUNNING, UNDER_WAY, Life, Order, State
 
 ORDER = st.sampled_from(Order)
 TEST = Life(State.TEST, State.TEST)

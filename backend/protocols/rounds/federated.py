@@ -16,8 +16,10 @@ IllegalEventError (the host's mistake) or returns Refuse (the client's), and cha
 from __future__ import annotations
 
 from backend.errors import OrderError, StaleRoundError, UpdateRefusedError
-from backend.protocols.cohort import Cohort, open_cohort
-from backend.protocols.effects import (
+from backend.protocols.rounds.base import Rounds
+from backend.protocols.rounds.cohort import Cohort, open_cohort
+from backend.protocols.rounds.cohort_member import Member, Standing, stranger
+from backend.protocols.rounds.effects import (
     Accept,
     Aggregate,
     Check,
@@ -28,9 +30,7 @@ from backend.protocols.effects import (
     Refuse,
     Restore,
 )
-from backend.protocols.member import Member, Standing, stranger
-from backend.protocols.phases import IllegalEventError, Phase
-from backend.protocols.rounds import Rounds
+from backend.protocols.rounds.phases import IllegalEventError, Phase
 from backend.wire.messages import Offer
 
 

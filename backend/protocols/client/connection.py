@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from backend.protocols.participant_events import Connect
+from backend.protocols.client.participant_events import Connect
 from backend.wire.messages import Closing
 
 FIRST_DELAY = 0.5

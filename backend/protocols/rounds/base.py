@@ -1,5 +1,5 @@
-"""What the rounds of every task have in common, as a machine without I/O: `round.py` and `convener.py` add
-what becomes of what clients trained.
+"""What the rounds of every task have in common, as a machine without I/O: `federated.py` and `convener.py`
+add what becomes of what clients trained.
 
 Its host owns sockets, clock and arithmetic: it reports events with `now` (seconds of any steady clock),
 performs the effects they return, and calls `time_passed` at `timer()`.
@@ -11,14 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
-from backend.protocols.assignment import Dealer
-from backend.protocols.attendance import Attendance
-from backend.protocols.deadline import Speeds
-from backend.protocols.effects import Abandon, ClientId, Common, Finished
-from backend.protocols.measuring import Measuring, open_measuring
-from backend.protocols.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, Phase
-from backend.protocols.plan import Plan
-from backend.protocols.stopping import Progress, Source
+from backend.protocols.rounds.attendance import Attendance
+from backend.protocols.rounds.deadline import Speeds
+from backend.protocols.rounds.effects import Abandon, ClientId, Common, Finished
+from backend.protocols.rounds.evaluation import Measuring, open_measuring
+from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, Phase
+from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.shard_assignment import Dealer
+from backend.protocols.rounds.stop_rules import Progress, Source
 from backend.wire.messages import Aggregation, Evaluation, Status
 
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from backend.protocols.attendance import Attendance, wanted, with_reserve
-from backend.protocols.phases import IllegalEventError
+from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
+from backend.protocols.rounds.phases import IllegalEventError
 
 
 def attendance(*clients: str, own_data: bool = False, past: dict[str, int] | None = None) -> Attendance:
