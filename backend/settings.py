@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import backend
 from backend.errors import SettingsError
-from backend.protocols.workunits.pool import PoolRules
+from backend.protocols.units.server_pool import PoolRules
 from backend.server.alerting.mail import NO_MAIL, Mailbox, Security
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.alerting.webhook import origin_of

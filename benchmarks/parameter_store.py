@@ -31,7 +31,7 @@ from redis import Redis
 
 from backend.numerics.asynchronous import Result, no_memory, vc_asgd
 from backend.numerics.vectors import Vector, to_bytes
-from backend.protocols.workunits.pool import PoolRules
+from backend.protocols.units.server_pool import PoolRules
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.place import MEMORY, Place
 from tests.support.databases import serving_postgres, serving_redis

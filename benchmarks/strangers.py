@@ -17,10 +17,10 @@ import json
 import time
 from dataclasses import asdict, dataclass
 
-from backend.protocols.workunits.pace import PaceRules
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.sizes import SizeRules
-from backend.protocols.workunits.trust import TrustRules
+from backend.protocols.units.lease_pace import PaceRules
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.unit_sizes import SizeRules
 from tests.support.protocols.unit_world import BATCH, Crowd, World
 
 CHEATS, PATIENCE, LIES = 0.05, 12, 0.3

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
 
-from backend.protocols.rate import Rate
+from backend.protocols.token_bucket import Rate
 from backend.server.accounts.accounts import access_to
 from backend.server.accounts.sign_in_attempts import Attempts
 from backend.server.drafts.draft_service import TASKS, Desk

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from backend.errors import BusyError, MingaError, TooFastError
-from backend.protocols.rate import Rate, Rates
+from backend.protocols.token_bucket import Rate, Rates
 from backend.settings import Limits, Network
 from backend.web.addresses import Address, household, is_trusted, visitor
 

@@ -14,7 +14,7 @@ from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from backend.errors import FrameError, IdleError, MingaError, TooFastError, TooLongError, TooSlowError
-from backend.protocols.rate import NEVER
+from backend.protocols.token_bucket import NEVER
 from backend.web.doors import Visit
 from backend.web.links import EXTENSION, Taker, close_reason, last_frame
 from backend.wire.mesh_fields import MESH_PROTOCOL

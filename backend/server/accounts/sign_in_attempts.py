@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from backend.errors import TooFastError
-from backend.protocols.rate import Rate, Rates
+from backend.protocols.token_bucket import Rate, Rates
 
 # Addresses and accounts whose last tries are remembered.
 MOST_REMEMBERED = 20_000

@@ -13,7 +13,7 @@ import structlog
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
-from backend.protocols.rate import NEVER, Rate
+from backend.protocols.token_bucket import NEVER, Rate
 from backend.server.alerting import mail, webhook
 
 log = structlog.stdlib.get_logger("minga.alerts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from backend.protocols.rate import NEVER
+from backend.protocols.token_bucket import NEVER
 from backend.server.hosting.client_link import Client, Link
 from backend.wire.codec import encode
 from backend.wire.mesh import Measure, Members, Neighbour

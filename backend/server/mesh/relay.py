@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from backend.protocols.rate import Rate
+from backend.protocols.token_bucket import Rate
 from backend.server.mesh.peer_list import Peer, Peers
 from backend.wire.codec import encode
 from backend.wire.mesh import Relay, RelayTo, Signal, SignalTo, Unreachable

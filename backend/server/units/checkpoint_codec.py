@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import StoreError
-from backend.protocols.workunits.effects import UnitId
-from backend.protocols.workunits.scheduler import Scheduler
-from backend.protocols.workunits.snapshots import Snapshot
-from backend.protocols.workunits.states import LeaseState
+from backend.protocols.units.effects import UnitId
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_snapshot import Snapshot
+from backend.protocols.units.states import LeaseState
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.state import Hosted

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId, Wait
+from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, Wait
 from backend.server.observers import observer as happened
 from backend.server.units.state import Hosted, Work
 from backend.server.units.work_generator import past_steps, start_of

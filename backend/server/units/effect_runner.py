@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from backend.protocols.workunits import effects as do
-from backend.protocols.workunits.records import Unit
-from backend.protocols.workunits.rules import Verdict
-from backend.protocols.workunits.states import LeaseState, UnitState
+from backend.protocols.units import effects as do
+from backend.protocols.units.records import Unit
+from backend.protocols.units.rules import Verdict
+from backend.protocols.units.states import LeaseState, UnitState
 from backend.server.observers import observer as happened
 from backend.server.units.dispatcher import Dealer
 from backend.server.units.jobs import Jobs

@@ -9,9 +9,9 @@ from itertools import chain
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.checks import check_finite
 from backend.protocols.rounds.cohort_member import too_much
-from backend.protocols.workunits.effects import Effect, Judge, LeaseId, Refuse
-from backend.protocols.workunits.records import Part
-from backend.protocols.workunits.states import UnitState
+from backend.protocols.units.effects import Effect, Judge, LeaseId, Refuse
+from backend.protocols.units.records import Part
+from backend.protocols.units.states import UnitState
 from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened
 from backend.server.units.dispatcher import Dealer

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import MingaError
-from backend.protocols.workunits.effects import Effect
-from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.units.effects import Effect
+from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.admission import Gate, check_room
 from backend.server.hosting.client_link import Client, Link, Presence, client_id
 from backend.server.hosting.limits import USUAL, TaskLimits

@@ -14,8 +14,8 @@ from backend.errors import NotFiniteError
 from backend.formats.task_file.units import Downpour
 from backend.numerics.asynchronous import Result
 from backend.numerics.checks import all_finite
-from backend.protocols.workunits.effects import Assimilate, Effect, Judge, LeaseId
-from backend.protocols.workunits.rules import Verdict
+from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
+from backend.protocols.units.rules import Verdict
 from backend.server.units.state import Event, Hosted, Work
 from backend.server.units.validation.result_validator import Judging, Shown
 from backend.stores.parameters.contract import Receipt

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from backend.errors import UpdateRefusedError
 from backend.numerics.vectors import Vector
-from backend.protocols.workunits.effects import ClientId, LeaseId
+from backend.protocols.units.effects import ClientId, LeaseId
 from backend.server.observers import observer as happened
 from backend.server.units.state import Hosted
 from backend.wire import messages

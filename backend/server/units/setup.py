@@ -7,8 +7,8 @@ from pathlib import Path
 
 from backend.numerics.asynchronous import no_memory
 from backend.protocols.rounds.stop_rules import Progress
-from backend.protocols.workunits.scheduler import Scheduler
-from backend.protocols.workunits.snapshots import LEAP, Snapshot
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_snapshot import LEAP, Snapshot
 from backend.server.hosting.limits import TaskLimits
 from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task, stop_rules

@@ -12,8 +12,8 @@ from backend.formats.task_file import Units
 from backend.numerics.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.stop_rules import Progress
-from backend.protocols.workunits.effects import ClientId, Effect, Grant, LeaseId, UnitId
-from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, UnitId
+from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.background_tasks import Chores
 from backend.server.hosting.client_link import Client, Link
 from backend.server.hosting.connected_clients import Audience

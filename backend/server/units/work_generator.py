@@ -13,11 +13,11 @@ from backend.formats.task_file import Units
 from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
 from backend.numerics.asynchronous import ASSIMILATIONS, Assimilate, warm_start
 from backend.protocols.rounds.deadline import Work
-from backend.protocols.workunits.effects import Grant, UnitId, WorkUnit
-from backend.protocols.workunits.pace import PaceRules
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.sizes import SizeRules
-from backend.protocols.workunits.trust import TrustRules
+from backend.protocols.units.effects import Grant, UnitId, WorkUnit
+from backend.protocols.units.lease_pace import PaceRules
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.unit_sizes import SizeRules
 from backend.server.tasks.task import Task
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.wire.units import Start

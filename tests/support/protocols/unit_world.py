@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from backend.protocols.workunits.effects import (
+from backend.protocols.units.effects import (
     Assimilate,
     Credit,
     Distrust,
@@ -22,10 +22,10 @@ from backend.protocols.workunits.effects import (
     Split,
     WorkUnit,
 )
-from backend.protocols.workunits.records import Part
-from backend.protocols.workunits.rules import Rules, Verdict
-from backend.protocols.workunits.scheduler import Scheduler
-from backend.protocols.workunits.snapshots import Snapshot
+from backend.protocols.units.records import Part
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_snapshot import Snapshot
 
 EXAMPLES, BATCH = 64, 8
 KINDS = ("browser wasm", "browser webgl", "browser webgpu", "peer native")

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from backend.formats.task_file.units import Trust
-from backend.protocols.workunits import trust
-from backend.protocols.workunits.population import Client
-from backend.protocols.workunits.records import Unit
-from backend.protocols.workunits.scheduler import Scheduler
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import Client
+from backend.protocols.units.records import Unit
+from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.client_link import Presence
 
 # Cells of the map of shards; where there are more shards, neighbours share one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from backend.protocols.workunits.pool import USUAL, PoolRules
+from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.stores.parameters.place import MEMORY, Place
 
 

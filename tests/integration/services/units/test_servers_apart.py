@@ -19,7 +19,7 @@ import pytest
 from backend.errors import StoreError
 from backend.numerics.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
 from backend.numerics.vectors import Vector
-from backend.protocols.workunits.pool import USUAL, PoolRules
+from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters import server_pool as pool
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.server.units.parameters.server_pool import ParameterServers

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.workunits.pace import PaceRules
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.sizes import SizeRules
-from backend.protocols.workunits.trust import TrustRules
+from backend.protocols.units.lease_pace import PaceRules
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.unit_sizes import SizeRules
 from tests.support.portions import by_lane
 from tests.support.protocols.unit_world import BATCH, EXAMPLES, Crowd, Seen, World
 

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from backend.errors import BadRequestError, SignInError, TooFastError
-from backend.protocols.rate import Rate
+from backend.protocols.token_bucket import Rate
 from backend.server.accounts.passwords import LONGEST, SHORTEST, Passwords
 from backend.server.accounts.sign_in_attempts import Attempts
 from backend.stores.access import AccountRecord

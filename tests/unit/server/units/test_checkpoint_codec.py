@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backend.server.units.checkpoint_codec import given_without
 from backend.server.units.epoch_record import Given
-from tests.unit.protocols.workunits.talks import VALID, begun, done, lease
+from tests.unit.protocols.units.conversations import VALID, begun, done, lease
 
 
 def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.formats.task_file.units import Trust
-from backend.protocols.workunits.effects import Grant, WorkUnit
-from backend.protocols.workunits.rules import Rules, Verdict
-from backend.protocols.workunits.scheduler import Scheduler
-from backend.protocols.workunits.trust import TrustRules
+from backend.protocols.units.effects import Grant, WorkUnit
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.trust import TrustRules
 from backend.server.hosting.client_link import Presence
 from backend.server.units.board.overview import MOST_CELLS, MOST_ROWS, picture
 

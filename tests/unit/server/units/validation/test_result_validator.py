@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.vectors import Vector
-from backend.protocols.workunits.rules import Verdict
+from backend.protocols.units.rules import Verdict
 from backend.server.units.validation.result_validator import FEW, Judging, Shown
 from backend.server.units.validation.tolerances import table, tolerance_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backend.protocols.workunits import trust
-from backend.protocols.workunits.effects import (
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import Population
+from backend.protocols.units.effects import (
     Abort,
     Assimilate,
     Credit,
@@ -16,12 +17,11 @@ from backend.protocols.workunits.effects import (
     Judge,
     LeaseId,
 )
-from backend.protocols.workunits.leases import Leases
-from backend.protocols.workunits.population import Population
-from backend.protocols.workunits.records import AWAITED, TRUSTED, Lease, Part, Unit
-from backend.protocols.workunits.rules import Rules, Verdict
-from backend.protocols.workunits.states import UNITS, LeaseEvent, LeaseState, UnitEvent, UnitState
-from backend.protocols.workunits.stock import Stock
+from backend.protocols.units.leases import Leases
+from backend.protocols.units.records import AWAITED, TRUSTED, Lease, Part, Unit
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.states import UNITS, LeaseEvent, LeaseState, UnitEvent, UnitState
+from backend.protocols.units.unit_table import Stock
 
 _EVENTS = {
     Verdict.VALID: LeaseEvent.FIND_VALID,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
-from backend.protocols.workunits.effects import ClientId, WorkUnit
-from backend.protocols.workunits.pace import REMEMBERED
-from backend.protocols.workunits.population import Client
-from backend.protocols.workunits.trust import Trust
+from backend.protocols.units.client_table import Client
+from backend.protocols.units.effects import ClientId, WorkUnit
+from backend.protocols.units.lease_pace import REMEMBERED
+from backend.protocols.units.trust import Trust
 
 # Numbers of leases that were given since the snapshot are not given again: what comes of those is refused.
 LEAP = 1 << 24

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-from backend.protocols.workunits.effects import UnitId, WorkUnit
-from backend.protocols.workunits.progress import Progress
-from backend.protocols.workunits.records import TRUSTED, Unit
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.waiting import Waiting
+from backend.protocols.units.effects import UnitId, WorkUnit
+from backend.protocols.units.epoch_progress import Progress
+from backend.protocols.units.records import TRUSTED, Unit
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.unit_queue import Waiting
 
 
 class Stock:

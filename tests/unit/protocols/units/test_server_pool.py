@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.workunits.pool import Pool, PoolRules, Window
+from backend.protocols.units.server_pool import Pool, PoolRules, Window
 
 RULES = PoolRules(least=1, most=4, window=10.0, rest=3)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from backend.protocols.workunits.records import Unit
-from backend.protocols.workunits.states import CLOSED, PENDING, LeaseState, UnitState
+from backend.protocols.units.records import Unit
+from backend.protocols.units.states import CLOSED, PENDING, LeaseState, UnitState
 
 _LEASED, _COMPARED = "leased", "compared"
 

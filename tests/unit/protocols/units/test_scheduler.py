@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.workunits.effects import (
+from backend.protocols.units.effects import (
     Abort,
     Assimilate,
     Credit,
@@ -18,9 +18,9 @@ from backend.protocols.workunits.effects import (
     Renewed,
     Wait,
 )
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.trust import TrustRules
-from tests.unit.protocols.workunits.talks import (
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.trust import TrustRules
+from tests.unit.protocols.units.conversations import (
     INVALID,
     UNDECIDED,
     VALID,

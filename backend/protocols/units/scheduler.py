@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from backend.protocols.workunits.choosing import Choosing
-from backend.protocols.workunits.effects import (
+from backend.protocols.units.client_table import Client, Population
+from backend.protocols.units.effects import (
     Abort,
     ClientId,
     Effect,
@@ -21,16 +21,16 @@ from backend.protocols.workunits.effects import (
     Wait,
     WorkUnit,
 )
-from backend.protocols.workunits.granting import Granting
-from backend.protocols.workunits.judgement import Judgement
-from backend.protocols.workunits.leases import Leases
-from backend.protocols.workunits.population import Client, Population
-from backend.protocols.workunits.progress import Progress
-from backend.protocols.workunits.records import Part, Unit
-from backend.protocols.workunits.rules import Rules, Verdict
-from backend.protocols.workunits.snapshots import LEAP, OpenUnit, Snapshot, known, remembered
-from backend.protocols.workunits.states import CLOSED, LEASES, LeaseEvent, LeaseState, UnitEvent, after
-from backend.protocols.workunits.stock import Stock
+from backend.protocols.units.epoch_progress import Progress
+from backend.protocols.units.lease_granter import Granting
+from backend.protocols.units.leases import Leases
+from backend.protocols.units.records import Part, Unit
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler_snapshot import LEAP, OpenUnit, Snapshot, known, remembered
+from backend.protocols.units.states import CLOSED, LEASES, LeaseEvent, LeaseState, UnitEvent, after
+from backend.protocols.units.transitioner import Judgement
+from backend.protocols.units.unit_selector import Choosing
+from backend.protocols.units.unit_table import Stock
 
 _OVER = "You have no such work (any more); ask for some."
 _NOT_COMPARABLE = "A part of this unit cannot be compared with what others do of it: they do it whole."

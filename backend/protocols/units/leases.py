@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from backend.protocols.workunits.effects import ClientId, LeaseId
-from backend.protocols.workunits.population import Population
-from backend.protocols.workunits.records import Lease, Unit
-from backend.protocols.workunits.states import LEASES, LeaseEvent, LeaseState, after
+from backend.protocols.units.client_table import Population
+from backend.protocols.units.effects import ClientId, LeaseId
+from backend.protocols.units.records import Lease, Unit
+from backend.protocols.units.states import LEASES, LeaseEvent, LeaseState, after
 
 
 class Leases:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from backend.protocols.workunits import trust
-from backend.protocols.workunits.effects import ClientId, Effect, Grant, Split
-from backend.protocols.workunits.leases import Leases
-from backend.protocols.workunits.pace import allowed_seconds
-from backend.protocols.workunits.population import Client
-from backend.protocols.workunits.records import TRUSTED, Unit
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.sizes import parts
-from backend.protocols.workunits.stock import Stock
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import Client
+from backend.protocols.units.effects import ClientId, Effect, Grant, Split
+from backend.protocols.units.lease_pace import allowed_seconds
+from backend.protocols.units.leases import Leases
+from backend.protocols.units.records import TRUSTED, Unit
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.unit_sizes import parts
+from backend.protocols.units.unit_table import Stock
 
 
 class Granting:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from backend.protocols.workunits import trust
-from backend.protocols.workunits.effects import ClientId, UnitId, Wait
-from backend.protocols.workunits.population import Client, Population
-from backend.protocols.workunits.records import AWAITED, TRUSTED, Unit
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.sizes import suits
-from backend.protocols.workunits.states import LeaseState
-from backend.protocols.workunits.stock import Stock
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import Client, Population
+from backend.protocols.units.effects import ClientId, UnitId, Wait
+from backend.protocols.units.records import AWAITED, TRUSTED, Unit
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.states import LeaseState
+from backend.protocols.units.unit_sizes import suits
+from backend.protocols.units.unit_table import Stock
 
 
 class Choosing:

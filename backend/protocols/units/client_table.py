@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from backend.numerics.asynchronous import may_begin
-from backend.protocols.workunits import trust
-from backend.protocols.workunits.effects import ClientId, LeaseId
-from backend.protocols.workunits.pace import REMEMBERED, seconds_for
-from backend.protocols.workunits.trust import Trust, TrustRules
+from backend.protocols.units import trust
+from backend.protocols.units.effects import ClientId, LeaseId
+from backend.protocols.units.lease_pace import REMEMBERED, seconds_for
+from backend.protocols.units.trust import Trust, TrustRules
 
 # Shards of a client that are looked through for a unit; it may have more of them in its cache.
 SHARDS = 8

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from backend.protocols.workunits.pace import PaceRules
-from backend.protocols.workunits.sizes import SizeRules
-from backend.protocols.workunits.trust import TrustRules
+from backend.protocols.units.lease_pace import PaceRules
+from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.unit_sizes import SizeRules
 
 
 class Verdict(StrEnum):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.rate import NEVER, Rate, Rates
+from backend.protocols.token_bucket import NEVER, Rate, Rates
 
 PAUSES = st.lists(st.floats(0, 3), min_size=1, max_size=60)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.workunits.states import (
+from backend.protocols.units.states import (
     CLOSED,
     LEASES,
     UNITS,

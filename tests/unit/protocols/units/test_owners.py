@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.workunits.leases import Leases
-from backend.protocols.workunits.population import Population
-from backend.protocols.workunits.records import TRUSTED, Unit
-from backend.protocols.workunits.rules import Rules
-from backend.protocols.workunits.states import LeaseEvent, LeaseState, UnitState
-from backend.protocols.workunits.stock import Stock
-from backend.protocols.workunits.trust import TrustRules
-from tests.unit.protocols.workunits.talks import PACE, works
+from backend.protocols.units.client_table import Population
+from backend.protocols.units.leases import Leases
+from backend.protocols.units.records import TRUSTED, Unit
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.states import LeaseEvent, LeaseState, UnitState
+from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.unit_table import Stock
+from tests.unit.protocols.units.conversations import PACE, works
 
 RULES = Rules(pace=PACE)
 

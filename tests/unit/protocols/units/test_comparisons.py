@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.workunits.effects import Abort, Assimilate, Credit, Distrust, Judge, Refuse, Wait
-from backend.protocols.workunits.records import Part
-from backend.protocols.workunits.scheduler import Scheduler
-from backend.protocols.workunits.trust import TrustRules
-from tests.unit.protocols.workunits.talks import INVALID, UNDECIDED, VALID, begun, lease, only, proven
+from backend.protocols.units.effects import Abort, Assimilate, Credit, Distrust, Judge, Refuse, Wait
+from backend.protocols.units.records import Part
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.trust import TrustRules
+from tests.unit.protocols.units.conversations import INVALID, UNDECIDED, VALID, begun, lease, only, proven
 
 HALF = Part(steps=7, examples=60)
 

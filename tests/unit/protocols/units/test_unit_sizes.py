@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.workunits.effects import EpochClosed, Grant, Refuse, Split, Wait, WorkUnit
-from backend.protocols.workunits.scheduler import Scheduler
-from backend.protocols.workunits.sizes import SizeRules, parts
-from tests.unit.protocols.workunits.talks import VALID, begun, done, lease, only, proven, works
+from backend.protocols.units.effects import EpochClosed, Grant, Refuse, Split, Wait, WorkUnit
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.unit_sizes import SizeRules, parts
+from tests.unit.protocols.units.conversations import VALID, begun, done, lease, only, proven, works
 
 SIZES = SizeRules(seconds=10.0, grain=8)
 
