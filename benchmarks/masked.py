@@ -12,7 +12,7 @@ from pathlib import Path
 from time import process_time
 
 from backend.crypto.context import Terms
-from backend.numerics.packing import masked_bytes
+from backend.numerics.masking.bit_packing import masked_bytes
 from backend.peer.acquaintances import Acquaintances
 from backend.peer.masking import RoundSecrets, Told
 from backend.protocols.secagg import member_events as to

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from backend.numerics.encoding import Contribution, Decoded, Encoding, decode, encode
-from backend.numerics.packing import Words, pack_update, unpack_update
-from backend.numerics.rotation import sign_words
+from backend.numerics.masking.bit_packing import Words, pack_update, unpack_update
+from backend.numerics.masking.encoding import Contribution, Decoded, Encoding, decode, encode
+from backend.numerics.masking.rotation import sign_words
 from backend.numerics.vectors import Vector, Vector64
 from benchmarks.native import use_one_core
 

@@ -29,7 +29,7 @@ import psycopg
 import structlog
 from redis import Redis
 
-from backend.numerics.asynchronous import Result, no_memory, vc_asgd
+from backend.numerics.aggregation.asynchronous import Result, no_memory, vc_asgd
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.server_pool import PoolRules
 from backend.server.units.parameters.server_pool import ParameterServers

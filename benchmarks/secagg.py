@@ -23,8 +23,8 @@ from time import process_time
 import numpy as np
 
 from backend.crypto.keystream import keystream
-from backend.numerics.encoding import error, weight_of
-from backend.numerics.packing import masked_bytes, masked_words
+from backend.numerics.masking.bit_packing import masked_bytes, masked_words
+from backend.numerics.masking.encoding import error, weight_of
 from backend.numerics.privacy.clipping import clip_factor, norm_of
 from backend.numerics.vectors import Vector64
 from backend.peer.masking import Told

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from backend.numerics.encoding import Encoding
-from backend.numerics.packing import FULL_BITS
-from backend.numerics.sparse import Residual, block_count, choose
+from backend.numerics.masking.bit_packing import FULL_BITS
+from backend.numerics.masking.encoding import Encoding
+from backend.numerics.masking.sparse import Residual, block_count, choose
 from benchmarks.native import use_one_core
 from benchmarks.packing import Training, longest, summed
 

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.numerics.agreement import Likeness, likeness
+from backend.numerics.aggregation.result_agreement import Likeness, likeness
 from backend.numerics.vectors import Vector
 from backend.server.units.validation.tolerances import TABLE
 from benchmarks.walk import DATA

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.errors import NotFiniteError, WrongLengthError
-from backend.numerics.checks import all_finite
+from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import Vector, blocks
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -51,7 +51,7 @@ class _Codec:
 
 
 def encoded_size(values: int, precision: str) -> int:
-    """Bytes of so many values; "masked" is words of 32 bits (masked_pieces.py)."""
+    """Bytes of so many values; "masked" is words of 32 bits (masked_parts.py)."""
     return MASKED_BYTES * values if precision == "masked" else _CODECS[precision].size(values)
 
 

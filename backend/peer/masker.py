@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from backend.crypto.context import Terms
 from backend.errors import MingaError, UpdateRefusedError
-from backend.numerics.sparse import Residual
+from backend.numerics.masking.sparse import Residual
 from backend.peer.acquaintances import Acquaintances
 from backend.peer.masking import RoundSecrets, Told
 from backend.peer.progress import Teller

@@ -29,14 +29,14 @@ from backend.crypto.masking import mask_keys
 from backend.crypto.sealing import seal, unseal
 from backend.crypto.shamir import randomness_bytes, split, valid
 from backend.errors import UnsealError
-from backend.numerics.encoding import (
+from backend.numerics.masking.bit_packing import Words, masked_words, pack_update
+from backend.numerics.masking.encoding import (
     Contribution,
     add_encoded,
     contribution,
     finite_norm,
     private_contribution,
 )
-from backend.numerics.packing import Words, masked_words, pack_update
 from backend.numerics.privacy.skellam import Skellam
 from backend.peer.acquaintances import Acquaintances
 from backend.peer.step import Sums, Vector

@@ -19,7 +19,7 @@ from backend.datasets.sharding.shard_writer import write_index, write_shard
 from backend.errors import DataError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import Partition
-from backend.numerics.partition import dirichlet, iid
+from backend.numerics.client_split import dirichlet, iid
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted
 from backend.server.tasks.shard_store import ShardIndex

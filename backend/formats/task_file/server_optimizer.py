@@ -1,7 +1,7 @@
 """The table [coordination.server_optimizer]: how the mean update becomes the next version.
 
-Names and defaults are those of the papers and of Flower; backend/numerics/server_optimizers.py says what
-each one computes.
+Names and defaults are those of the papers and of Flower; backend/numerics/aggregation/server_optimizers.py
+says what each one computes.
 """
 
 from __future__ import annotations

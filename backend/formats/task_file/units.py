@@ -1,7 +1,7 @@
 """The table [coordination.units]: work units of shards, each blended into the model when it arrives.
 
-backend/numerics/asynchronous.py says what each assimilation computes; names and defaults are those of its
-papers.
+backend/numerics/aggregation/asynchronous.py says what each assimilation computes; names and defaults are
+those of its papers.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from backend.errors import GroupError
-from backend.numerics.outer import outer_step
+from backend.numerics.aggregation.outer_step import outer_step
 from backend.peer.links.links import Links
 from backend.peer.mesh.attesting import Attesting
 from backend.peer.mesh.exchange import Exchange, Outcome

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from backend.crypto.commitments import mean_digest, piece_digest
-from backend.numerics.averaging import pass_on, reduce_part, shares
+from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
 from backend.numerics.precision import Bytes, checked, decode_into, encode, encoded_size
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.departing import Data

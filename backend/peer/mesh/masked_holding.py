@@ -12,9 +12,9 @@ from backend.crypto.keys import KEY_BYTES, agreement_key
 from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import NotFiniteError
-from backend.numerics.averaging import shares
-from backend.numerics.checks import all_finite
-from backend.numerics.masked_pieces import (
+from backend.numerics.aggregation.part_mean import shares
+from backend.numerics.aggregation.update_checks import all_finite
+from backend.numerics.masking.masked_parts import (
     Words,
     add_words,
     checked_mean,

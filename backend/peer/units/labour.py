@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from backend.errors import PeerError
-from backend.numerics.asynchronous import elastic
+from backend.numerics.aggregation.asynchronous import elastic
 from backend.peer.blobs import Blobs
 from backend.peer.jobs import Jobs
 from backend.peer.shards import Examples

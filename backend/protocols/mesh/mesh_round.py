@@ -15,7 +15,7 @@ from backend.errors import (
     StaleRoundError,
     UpdateRefusedError,
 )
-from backend.numerics.checks import check_finite
+from backend.numerics.aggregation.update_checks import check_finite
 from backend.protocols.mesh.coordinator_effects import SendTrain
 from backend.protocols.rounds.cohort_member import too_much, wrong_sums
 from backend.protocols.rounds.deadline import Work

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from itertools import chain
 
-from backend.numerics.checks import MAX_REPORTED
+from backend.numerics.aggregation.update_checks import MAX_REPORTED
 from backend.numerics.metrics import metric_values
 from backend.protocols.rounds.attendance import Attendance, wanted
 from backend.protocols.rounds.effects import Measured, SendEvaluate

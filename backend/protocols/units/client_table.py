@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from backend.numerics.asynchronous import may_begin
+from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.units import trust
 from backend.protocols.units.effects import ClientId, LeaseId
 from backend.protocols.units.lease_pace import REMEMBERED, seconds_for

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
-from backend.numerics.packing import masked_bytes
-from backend.numerics.sparse import chosen_values
+from backend.numerics.masking.bit_packing import masked_bytes
+from backend.numerics.masking.sparse import chosen_values
 from backend.protocols.rounds.attendance import wanted, with_reserve
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.devices import BackendName, DeviceName, Range

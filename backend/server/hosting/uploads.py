@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.errors import NotFiniteError, WrongLengthError
-from backend.numerics.checks import Norm
+from backend.numerics.aggregation.update_checks import Norm
 from backend.numerics.vectors import VALUE_BYTES, Vector, from_bytes
 from backend.server.hosting.limits import TaskLimits
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer

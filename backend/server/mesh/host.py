@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeAlias
 
 from backend.errors import MingaError, NotFiniteError
-from backend.numerics.checks import all_finite
+from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting.admission import Gate, check_room

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import structlog
 
 from backend.errors import MingaError
+from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.metrics import metric_values
-from backend.numerics.server_optimizers import no_state
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator_effects import Outcome
 from backend.server.hosting.background_tasks import Chores

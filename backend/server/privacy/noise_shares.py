@@ -7,7 +7,7 @@ import math
 from backend.errors import TaskFileError
 from backend.formats.task_file.privacy import Privacy
 from backend.formats.task_file.security import Masking
-from backend.numerics.encoding import Encoding
+from backend.numerics.masking.encoding import Encoding
 from backend.protocols.secagg.degrees import MOST_ACTIVE, degree
 from backend.server.privacy.mechanism import WholeNumbers
 from backend.wire.masked import MOST_MEMBERS

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
-from backend.numerics.checks import check_finite
+from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import effects as do
 from backend.server.hosting import task_frames

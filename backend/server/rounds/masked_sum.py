@@ -12,9 +12,9 @@ import numpy as np
 from backend.crypto.context import Terms
 from backend.crypto.unmasking import unmask
 from backend.errors import MaskingError
-from backend.numerics.encoding import Decoded, decode
-from backend.numerics.packing import Words, add_update, masked_words
-from backend.numerics.sparse import chosen_values
+from backend.numerics.masking.bit_packing import Words, add_update, masked_words
+from backend.numerics.masking.encoding import Decoded, decode
+from backend.numerics.masking.sparse import chosen_values
 from backend.protocols.rounds.effects import Opened
 from backend.protocols.secagg.server_effects import Recover
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, terms_of

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backend.numerics.aggregate import Mean
+from backend.numerics.aggregation.weighted_mean import Mean
 from backend.numerics.control import ControlChanges
 from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.vectors import Vector, Vector64

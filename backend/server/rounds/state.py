@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from backend.errors import MingaError
-from backend.numerics.aggregate import Mean, WeightedMean
+from backend.numerics.aggregation.weighted_mean import Mean, WeightedMean
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import effects as do

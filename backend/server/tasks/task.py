@@ -12,9 +12,9 @@ from pathlib import Path
 from backend.errors import TaskFileError
 from backend.formats.task_file import Stop, TaskFile, read_task_file
 from backend.formats.task_file.server_optimizer import hyperparameters, name_of
-from backend.numerics.packing import masked_bytes
-from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
-from backend.numerics.sparse import chosen_values
+from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
+from backend.numerics.masking.bit_packing import masked_bytes
+from backend.numerics.masking.sparse import chosen_values
 from backend.protocols.rounds.plan import Plan
 from backend.protocols.rounds.stop_rules import LOSS, Source, StopRules, Watched
 from backend.server.tasks.bundle_store import Bundle, store_bundle

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
-from backend.numerics.checks import check_finite
+from backend.numerics.aggregation.update_checks import check_finite
 from backend.protocols.rounds.cohort_member import too_much
 from backend.protocols.units.effects import Effect, Judge, LeaseId, Refuse
 from backend.protocols.units.records import Part

@@ -12,8 +12,8 @@ import structlog
 
 from backend.errors import NotFiniteError
 from backend.formats.task_file.units import Downpour
-from backend.numerics.asynchronous import Result
-from backend.numerics.checks import all_finite
+from backend.numerics.aggregation.asynchronous import Result
+from backend.numerics.aggregation.update_checks import all_finite
 from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
 from backend.server.units.state import Event, Hosted, Work

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.numerics.asynchronous import Memory
+from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.server.observers import observer as happened
 from backend.server.units.checkpoint_codec import content_of

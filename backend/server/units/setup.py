@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from backend.numerics.asynchronous import no_memory
+from backend.numerics.aggregation.asynchronous import no_memory
 from backend.protocols.rounds.stop_rules import Progress
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_snapshot import LEAP, Snapshot

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
 from backend.formats.task_file import Units
-from backend.numerics.asynchronous import Memory
+from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.stop_rules import Progress
 from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, UnitId

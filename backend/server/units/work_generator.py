@@ -11,7 +11,7 @@ from functools import partial
 from backend.errors import TaskFileError
 from backend.formats.task_file import Units
 from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
-from backend.numerics.asynchronous import ASSIMILATIONS, Assimilate, warm_start
+from backend.numerics.aggregation.asynchronous import ASSIMILATIONS, Assimilate, warm_start
 from backend.protocols.rounds.deadline import Work
 from backend.protocols.units.effects import Grant, UnitId, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules

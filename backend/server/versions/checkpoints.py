@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.numerics.asynchronous import Memory
-from backend.numerics.server_optimizers import no_state
+from backend.numerics.aggregation.asynchronous import Memory
+from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.vectors import Vector, from_bytes, to_bytes
 from backend.stores.contracts import AssimilationRecord, Checkpoint, Passage, Writing
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
 from backend.numerics.vectors import Vector
 
 # So many turns are remembered: more than results can be under way at one time.

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import Connection
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
 from backend.numerics.vectors import Vector, to_bytes
 from backend.stores.parameters.contract import (
     TURNS,

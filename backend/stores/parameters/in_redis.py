@@ -21,7 +21,7 @@ from redis.exceptions import RedisError, WatchError
 from redis.retry import Retry
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
 from backend.numerics.vectors import VALUE_BYTES, Vector
 from backend.stores.parameters.contract import (
     TURNS,

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import replace
 from threading import Lock
 
-from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import TURNS, ParametersGoneError, Receipt, Stored, check_fit
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from backend.numerics.asynchronous import Memory
+from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import VALUE_BYTES, Vector, to_bytes
 
 # Vectors begin at multiples of it.

@@ -8,7 +8,7 @@ import json
 import numpy as np
 
 from backend.numerics import philox
-from backend.numerics.averaging import centered_clip, pass_on, reduce_part, shares
+from backend.numerics.aggregation.part_mean import centered_clip, pass_on, reduce_part, shares
 from backend.numerics.precision import checked, decode, encode
 from backend.numerics.vectors import Vector
 from tests.contract.vectors import write

@@ -8,9 +8,9 @@ from dataclasses import asdict
 import numpy as np
 
 from backend.numerics import philox
-from backend.numerics.encoding import Contribution, Encoding, encode
-from backend.numerics.packing import pack_update
-from backend.numerics.rotation import sign_words
+from backend.numerics.masking.bit_packing import pack_update
+from backend.numerics.masking.encoding import Contribution, Encoding, encode
+from backend.numerics.masking.rotation import sign_words
 from tests.contract.vectors import write
 
 # Terms; weight, loss and metric rows of a client; the largest value of its update.

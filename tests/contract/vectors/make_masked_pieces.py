@@ -16,8 +16,15 @@ import numpy as np
 from backend.crypto.keys import agreement_key
 from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
-from backend.numerics.averaging import shares
-from backend.numerics.masked_pieces import MOST_OF, add_words, checked_mean, mean_into, piece_words, told
+from backend.numerics.aggregation.part_mean import shares
+from backend.numerics.masking.masked_parts import (
+    MOST_OF,
+    add_words,
+    checked_mean,
+    mean_into,
+    piece_words,
+    told,
+)
 from backend.numerics.precision import Bytes
 from tests.contract.vectors import write
 from tests.contract.vectors.make_averaging import KEPT, SPECIAL, drawn

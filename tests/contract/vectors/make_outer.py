@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.numerics.outer import OUTER_KINDS, outer_step
+from backend.numerics.aggregation.outer_step import OUTER_KINDS, outer_step
 from backend.numerics.vectors import Vector
 from tests.contract.vectors import write
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from backend.crypto.derive import choice_key
 from backend.crypto.keystream import keystream
-from backend.numerics.sparse import block_count, choose, chosen_values
+from backend.numerics.masking.sparse import block_count, choose, chosen_values
 from tests.contract.vectors import write
 
 # So many parameters, of which such a share is sent.

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from backend.numerics.asynchronous import elastic
+from backend.numerics.aggregation.asynchronous import elastic
 from tests.e2e.browser.test_worker import MODEL, PLAN, Task, ask_peer, load, put_into, tell
 from tests.support.browser.chromium import Chromium, Tab
 from tests.support.keras.comparing import relative_error

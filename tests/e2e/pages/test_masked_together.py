@@ -14,10 +14,10 @@ import pytest
 from numpy.typing import NDArray
 from playwright.async_api import Browser, Page, expect
 
-from backend.numerics.aggregate import WeightedMean
-from backend.numerics.encoding import Encoding, error
-from backend.numerics.server_optimizers import fedavg, no_state
-from backend.numerics.sparse import chosen_values
+from backend.numerics.aggregation.server_optimizers import fedavg, no_state
+from backend.numerics.aggregation.weighted_mean import WeightedMean
+from backend.numerics.masking.encoding import Encoding, error
+from backend.numerics.masking.sparse import chosen_values
 from tests.e2e.pages import witness as in_page
 from tests.e2e.pages.conftest import listen
 from tests.support.peer import witness

@@ -13,7 +13,7 @@ from backend.crypto.context import Terms, base_hash, context_hash, roster_hash
 from backend.crypto.derive import own_key
 from backend.crypto.keystream import add_keystream
 from backend.crypto.shamir import recover
-from backend.numerics.packing import unpack_update
+from backend.numerics.masking.bit_packing import unpack_update
 from backend.protocols.secagg.degrees import degree
 from backend.server.hosting.client_link import client_id
 from backend.wire.masked import Keys, Member, Reveal

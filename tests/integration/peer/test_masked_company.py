@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from backend.crypto.keys import identity_key
-from backend.numerics.encoding import Encoding, error
-from backend.numerics.packing import masked_words
+from backend.numerics.masking.bit_packing import masked_words
+from backend.numerics.masking.encoding import Encoding, error
 from backend.peer.acquaintances import Acquaintances
 from backend.server.hosting.client_link import client_id
 from backend.wire.messages import Decline, Refused, Version

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.numerics.encoding import Encoding, error
+from backend.numerics.masking.encoding import Encoding, error
 from backend.wire.masked import Keys, Shares
 from backend.wire.messages import ClientFrame, Offer
 from tests.integration.peer.masked_task import (

@@ -10,9 +10,9 @@ from urllib.request import urlopen
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.numerics.encoding import Encoding, error
-from backend.numerics.packing import masked_bytes
-from backend.numerics.sparse import BLOCK, block_count, chosen_values
+from backend.numerics.masking.bit_packing import masked_bytes
+from backend.numerics.masking.encoding import Encoding, error
+from backend.numerics.masking.sparse import BLOCK, block_count, chosen_values
 from backend.wire.messages import Offer
 from tests.integration.peer.masked_task import CLIENTS, CLIP, LEAST, PARAMETERS, dying, serving, tokens, train
 from tests.integration.peer.volunteers import known_update

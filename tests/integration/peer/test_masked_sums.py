@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from backend.crypto.context import Terms
-from backend.numerics.encoding import Encoding, error
+from backend.numerics.masking.encoding import Encoding, error
 from tests.integration.peer.masked_task import (
     CLIENTS,
     CLIP,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.numerics.asynchronous import (
+from backend.numerics.aggregation.asynchronous import (
     Memory,
     Result,
     dc_asgd,

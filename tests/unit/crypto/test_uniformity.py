@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from backend.crypto.keys import agreement_key
 from backend.crypto.keystream import Words, add_keystreams, keystream
 from backend.crypto.masking import mask_keys
-from backend.numerics.encoding import Contribution, Encoding, encode
-from backend.numerics.packing import pack
-from backend.numerics.rotation import sign_words
+from backend.numerics.masking.bit_packing import pack
+from backend.numerics.masking.encoding import Contribution, Encoding, encode
+from backend.numerics.masking.rotation import sign_words
 from backend.numerics.vectors import Vector
 from tests.contract.vectors.make_masked import made
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParameterStore, Receipt, check_fit
 from backend.stores.parameters.place import Place

@@ -10,7 +10,7 @@ from contextlib import suppress
 import structlog
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Memory, Result
+from backend.numerics.aggregation.asynchronous import Memory, Result
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, Pool, PoolRules, Window
 from backend.server.units.parameters.parameter_server import (

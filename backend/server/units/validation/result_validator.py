@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from backend.numerics.agreement import Agreement, agreement, likeness, majority
+from backend.numerics.aggregation.result_agreement import Agreement, agreement, likeness, majority
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.effects import LeaseId, UnitId
 from backend.protocols.units.rules import Verdict

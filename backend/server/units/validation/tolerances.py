@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, json
 
-from backend.numerics.agreement import Tolerance
+from backend.numerics.aggregation.result_agreement import Tolerance
 
 TABLE = Path(__file__).with_name("tolerances.json")
 # Who did half of 64 steps was 0.38 away from the whole, or farther; nobody honest was so, of 256 either.

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from backend.errors import GroupError
-from backend.numerics.averaging import pass_on, reduce_part, shares
-from backend.numerics.masked_pieces import mean_into, piece_words, told
+from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
+from backend.numerics.masking.masked_parts import mean_into, piece_words, told
 from backend.numerics.precision import decode, encode
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, Outcome

@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from backend.errors import GroupError
-from backend.numerics.averaging import shares
-from backend.numerics.masked_pieces import Words, piece_words
+from backend.numerics.aggregation.part_mean import shares
+from backend.numerics.masking.masked_parts import Words, piece_words
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, Outcome
 from backend.peer.mesh.masked_holding import MaskedHolding

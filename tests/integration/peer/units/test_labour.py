@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.numerics.asynchronous import elastic
+from backend.numerics.aggregation.asynchronous import elastic
 from backend.peer.blobs import Blobs
 from backend.peer.graphs import import_graphs, open_bundle
 from backend.peer.jobs import Jobs

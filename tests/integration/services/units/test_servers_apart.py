@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters import server_pool as pool

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Result, downpour, no_memory
+from backend.numerics.aggregation.asynchronous import Result, downpour, no_memory
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
 from backend.stores.parameters.in_postgres import PostgresParameters
 from tests.support.databases import Postgres, serving_postgres

@@ -9,7 +9,7 @@ import pytest
 from redis import Redis as Client
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
 from backend.stores.parameters.in_redis import RedisParameters

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from backend.numerics.asynchronous import Result, downpour, no_memory
+from backend.numerics.aggregation.asynchronous import Result, downpour, no_memory
 from backend.stores.parameters.contract import ParameterStore
 from backend.stores.parameters.memory import MemoryParameters
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract

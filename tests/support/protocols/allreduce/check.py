@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.numerics.masked_pieces import mean_into
+from backend.numerics.masking.masked_parts import mean_into
 from backend.numerics.precision import Bytes, decode
 from backend.protocols.mesh.allreduce.events import Finish
 from tests.support.protocols.allreduce.schedules import Played

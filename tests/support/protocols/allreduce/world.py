@@ -23,8 +23,8 @@ from backend.crypto.keys import agreement_key
 from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import MingaError
-from backend.numerics.averaging import pass_on, reduce_part, shares
-from backend.numerics.masked_pieces import add_words, checked_mean, piece_words, told
+from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
+from backend.numerics.masking.masked_parts import add_words, checked_mean, piece_words, told
 from backend.numerics.precision import Bytes, decode, encode
 from backend.protocols.mesh.allreduce import events as group
 from backend.protocols.mesh.allreduce.member import AllReduce

@@ -11,7 +11,7 @@ import pytest
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, Units, parse_task
 from backend.formats.task_file.units import Downpour, VcAsgd, name_of, settings_of
-from backend.numerics.asynchronous import ASSIMILATIONS
+from backend.numerics.aggregation.asynchronous import ASSIMILATIONS
 from tests.support.tiny import volunteer_toml
 
 REFERENCE = Path(__file__).parents[4] / "docs/reference/task-file.md"

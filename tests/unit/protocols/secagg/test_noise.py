@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.crypto.keystream import Words, keystream
-from backend.numerics.encoding import Encoding, encode, private_contribution
+from backend.numerics.masking.encoding import Encoding, encode, private_contribution
 from backend.numerics.privacy.skellam import Skellam
 from backend.protocols.secagg.degrees import degree
 from tests.support.protocols.secagg.leaving import LEAST, PHASES, Losses, play, predicted

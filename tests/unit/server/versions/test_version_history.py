@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from backend.errors import NotFiniteError, StoreError
-from backend.numerics.aggregate import WeightedMean
+from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.protocols.rounds.stop_rules import StopRules
 from backend.server.tasks.task import Task, load_task
 from backend.server.versions.version_history import Ledger

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from backend.errors import StoreError
-from backend.numerics.asynchronous import Assimilate, Memory, Result, downpour, no_memory, vc_asgd
+from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result, downpour, no_memory, vc_asgd
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters.parameter_server import Recipe

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.packing import Words
-from backend.numerics.rotation import BOUND_FACTOR, clamped, rotate, rotate_back, sign_words, span, transform
+from backend.numerics.masking.bit_packing import Words
+from backend.numerics.masking.rotation import (
+    BOUND_FACTOR,
+    clamped,
+    rotate,
+    rotate_back,
+    sign_words,
+    span,
+    transform,
+)
 
 SIZES = [1, 2, 3, 31, 32, 33, 100, 4096, 5000, 65_536, 70_000, 131_072, 200_001]
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from backend.errors import NotFiniteError
 from backend.numerics import philox
-from backend.numerics.encoding import (
+from backend.numerics.masking.bit_packing import Words, pack_update
+from backend.numerics.masking.encoding import (
     Contribution,
     Decoded,
     Encoding,
@@ -25,12 +26,11 @@ from backend.numerics.encoding import (
     private_contribution,
     round_values,
 )
-from backend.numerics.packing import Words, pack_update
+from backend.numerics.masking.rotation import sign_words
 from backend.numerics.privacy.clipping import clip_factor, norm_of
-from backend.numerics.rotation import sign_words
 from backend.numerics.vectors import BLOCK_VALUES
 
-VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
+VECTORS = Path(__file__).parents[3] / "contract" / "vectors"
 SIZE = 3000
 FIELDS = ("members", "parameters", "rows", "bits", "clip", "noise", "sharers")
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from backend.numerics.outer import OUTER_KINDS, outer_step
-from backend.numerics.server_optimizers import SERVER_OPTIMIZERS, no_state
+from backend.numerics.aggregation.outer_step import OUTER_KINDS, outer_step
+from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS, no_state
 from backend.numerics.vectors import Vector
 
 TRAINABLE = 90

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.averaging import centered_clip, pass_on, reduce_part, shares, trimmed_mean
+from backend.numerics.aggregation.part_mean import centered_clip, pass_on, reduce_part, shares, trimmed_mean
 from backend.numerics.precision import Bytes, decode, encode
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 from tests.contract.vectors.make_averaging import PRECISIONS, drawn
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "contract" / "vectors" / "averaging.json").read_text())[
+GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "averaging.json").read_text())[
     "means"
 ]
 REDUCERS = ("mean", "trimmed_mean", "centered_clip")

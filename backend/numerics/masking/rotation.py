@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from backend.numerics.packing import FULL_BITS, Words
+from backend.numerics.masking.bit_packing import FULL_BITS, Words
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 
 # A rotated value is over BOUND_FACTOR * norm / sqrt(span) with a probability under 2 exp(-BOUND_FACTOR^2/2).

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.agreement import Agreement, Likeness, Tolerance, agreement, likeness, majority
+from backend.numerics.aggregation.result_agreement import (
+    Agreement,
+    Likeness,
+    Tolerance,
+    agreement,
+    likeness,
+    majority,
+)
 
 SAME, DOUBTFUL, OTHER = Agreement.SAME, Agreement.DOUBTFUL, Agreement.OTHER
 NEAR = Tolerance(distance=0.01, cosine=0.999, blame=0.3)

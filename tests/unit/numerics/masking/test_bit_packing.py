@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.packing import (
+from backend.numerics.masking.bit_packing import (
     add_update,
     masked_bytes,
     masked_words,

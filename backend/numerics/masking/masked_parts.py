@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.errors import NotFiniteError, WrongLengthError
-from backend.numerics.checks import all_finite
+from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.precision import MASKED_BYTES, Bytes
 from backend.numerics.vectors import Vector, blocks
 

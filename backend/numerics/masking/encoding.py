@@ -17,10 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from backend.errors import NotFiniteError
-from backend.numerics.checks import check_finite
-from backend.numerics.packing import FULL_BITS, Words, masked_bytes, masked_words
+from backend.numerics.aggregation.update_checks import check_finite
+from backend.numerics.masking.bit_packing import FULL_BITS, Words, masked_bytes, masked_words
+from backend.numerics.masking.rotation import BOUND_FACTOR, rotate, rotate_back, span
 from backend.numerics.privacy.clipping import clip_factor, norm_of
-from backend.numerics.rotation import BOUND_FACTOR, rotate, rotate_back, span
 from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
 
 # Room for noise on top of the sum, in its standard deviations: beyond it lies one draw in 10^23.

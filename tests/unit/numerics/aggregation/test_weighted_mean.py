@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from backend.numerics.aggregate import WeightedMean
+from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
 
 VALUES = st.floats(-1e6, 1e6, width=32)

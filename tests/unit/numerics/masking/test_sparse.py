@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from backend.crypto.derive import choice_key
 from backend.crypto.keystream import keystream
 from backend.numerics import philox
-from backend.numerics.sparse import BLOCK, Chosen, Residual, block_count, choose, chosen_values
+from backend.numerics.masking.sparse import BLOCK, Chosen, Residual, block_count, choose, chosen_values
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "contract" / "vectors" / "sparse.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "sparse.json").read_text())
 SIZES = st.integers(1, 5000)
 SHARES = st.floats(1e-6, 1.0)
 

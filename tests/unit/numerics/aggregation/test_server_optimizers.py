@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.server_optimizers import (
+from backend.numerics.aggregation.server_optimizers import (
     SERVER_OPTIMIZERS,
     ServerOptimizer,
     fedadagrad,

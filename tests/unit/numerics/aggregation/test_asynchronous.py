@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.asynchronous import (
+from backend.numerics.aggregation.asynchronous import (
     ASSIMILATIONS,
     Assimilate,
     Memory,

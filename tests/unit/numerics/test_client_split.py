@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.partition import dirichlet, iid
+from backend.numerics.client_split import dirichlet, iid
 
 
 @given(n=st.integers(1, 200), clients=st.integers(1, 20), seed=st.integers(0, 99))

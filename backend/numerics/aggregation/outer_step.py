@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.numerics.server_optimizers import SERVER_OPTIMIZERS
+from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS
 from backend.numerics.vectors import Vector
 
 # Linear in the change: the mean of all peers' ways is the step of their mean momentum.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from backend.errors import NormTooLargeError, NotFiniteError, WrongLengthError
-from backend.numerics.checks import Norm, all_finite, check_finite
+from backend.numerics.aggregation.update_checks import Norm, all_finite, check_finite
 from backend.numerics.vectors import BLOCK_VALUES, Vector, from_bytes, to_bytes
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.numerics.packing import Words
+from backend.numerics.masking.bit_packing import Words
 from backend.numerics.vectors import Vector
 
 # 256 bytes: a copy of a block costs hardly more than one of a value, and a draw a 64th of one for each value.

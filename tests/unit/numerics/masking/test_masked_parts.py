@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.errors import NotFiniteError, WrongLengthError
-from backend.numerics.averaging import shares
-from backend.numerics.masked_pieces import (
+from backend.numerics.aggregation.part_mean import shares
+from backend.numerics.masking.masked_parts import (
     MOST_OF,
     add_words,
     checked_mean,
