@@ -19,7 +19,7 @@ from backend.errors import DataError, MingaError
 from backend.formats.manifest import Hash
 from backend.formats.task_file.url_data import MOST_BYTES, check_address
 from backend.formats.task_file.url_data import Path as FilePath
-from backend.numerics.dealing import data_key
+from backend.numerics.partition import data_key
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.blobs import CACHE_BYTES
 from backend.peer.files import evict

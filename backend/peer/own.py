@@ -17,7 +17,7 @@ from backend.datasets.sharding.class_counts import count_classes
 from backend.errors import DataError, PeerError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import VolunteerData
-from backend.numerics.dealing import parse_part, part_rows
+from backend.numerics.partition import parse_part, part_rows
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.shards import Examples, load_examples

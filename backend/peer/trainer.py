@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.errors import PeerError
-from backend.numerics.control import control_change
 from backend.numerics.philox import MAX_EXAMPLES
+from backend.numerics.scaffold import control_change
 from backend.numerics.walk import Walk
 from backend.peer.graphs import Graphs, Tensor, import_tensorflow
 from backend.peer.noise import Noise

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 
 from backend.numerics.aggregation.weighted_mean import Mean
-from backend.numerics.control import ControlChanges
 from backend.numerics.metrics import Metric, metric_values
+from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64
 from backend.server.rounds.masked_sum import MaskedSum
 from backend.stores.contracts import Contribution, RoundRecord

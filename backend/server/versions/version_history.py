@@ -14,7 +14,7 @@ import numpy as np
 from backend.errors import GoneError, NotFiniteError, NotFoundError, StoreError
 from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.aggregation.update_checks import all_finite
-from backend.numerics.control import ControlChanges
+from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
 from backend.protocols.rounds.stop_rules import Progress, Source, StopRules
 from backend.server.tasks.task import Task

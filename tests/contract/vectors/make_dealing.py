@@ -8,7 +8,7 @@ import json
 import msgspec
 import numpy as np
 
-from backend.numerics.dealing import HALVES, data_key, part_name, part_rows, part_sizes
+from backend.numerics.partition import HALVES, data_key, part_name, part_rows, part_sizes
 from backend.numerics.philox import permutation
 from backend.numerics.preprocess.declared import DeclaredClass, DeclaredNumber, DeclaredTable
 from backend.numerics.preprocess.fitting import resolve

@@ -11,7 +11,7 @@ import pytest
 from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import Data, parse_task
-from backend.numerics.dealing import data_key, parse_part
+from backend.numerics.partition import data_key, parse_part
 from backend.server.disclosure.rounds import disclose
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.task_data import dealt, elsewhere, load_data

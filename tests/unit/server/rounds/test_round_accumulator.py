@@ -6,8 +6,8 @@ import pytest
 from backend.crypto.context import Terms
 from backend.formats.manifest import MetricSpec
 from backend.numerics.aggregation.weighted_mean import WeightedMean
-from backend.numerics.control import ControlChanges
 from backend.numerics.masking.encoding import Decoded
+from backend.numerics.scaffold import ControlChanges
 from backend.server.rounds.masked_sum import MaskedSum
 from backend.server.rounds.round_accumulator import Tally
 from backend.wire.messages import Masking, Offer

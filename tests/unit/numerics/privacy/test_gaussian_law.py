@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from backend.numerics.privacy.gaussian import gaussian, words_of
 
-GOLDEN = Path(__file__).parents[2] / "contract" / "vectors" / "gaussian.json"
+GOLDEN = Path(__file__).parents[3] / "contract" / "vectors" / "gaussian.json"
 
 
 def keystream(words: int) -> NDArray[np.uint32]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.dealing import data_key, parse_part, part_name, part_rows, part_sizes
+from backend.numerics.partition import data_key, parse_part, part_name, part_rows, part_sizes
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "contract/vectors/dealing.json").read_text("utf-8"))
 KEY = data_key(["0" * 64])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.numerics.control import ControlChanges, control_change
+from backend.numerics.scaffold import ControlChanges, control_change
 
 
 def test_the_change_is_option_two_of_the_paper() -> None:
