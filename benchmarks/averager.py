@@ -25,10 +25,10 @@ import uvloop
 
 from backend.crypto.keys import identity_key
 from backend.numerics.vectors import Vector
-from backend.peer.acquaintances import Acquaintances
+from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.links.shape import Own
 from backend.peer.mesh.exchange import Exchange
+from backend.peer.session.trust_store import Acquaintances
 from backend.wire.mesh import Group, Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import GroupFrame, OfGroup, PeerFrame

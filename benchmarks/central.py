@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.formats.manifest import parse_manifest
-from backend.peer.shards import Examples, join_shards, read_shard
+from backend.peer.data.shards import Examples, join_shards, read_shard
 from benchmarks.tasks import Task
 
 MEASURING_BATCH = 250

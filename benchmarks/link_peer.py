@@ -28,10 +28,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from backend.crypto.keys import identity_key
-from backend.peer.acquaintances import Acquaintances
-from backend.peer.links import pair
+from backend.peer.links import peer_links
+from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.links.shape import Own
+from backend.peer.session.trust_store import Acquaintances
 from backend.server.hosting.client_link import client_id
 from backend.wire.codec import MAX_SERVER_FRAME
 from backend.wire.mesh import (
@@ -217,10 +217,10 @@ def main() -> None:
     parser.add_argument("--listen", metavar="HOST:PORT")
     parser.add_argument("--relay-only", action="store_true")
     parser.add_argument("--ice", nargs=3, action="append", default=[], metavar=("URL", "USER", "PASSWORD"))
-    parser.add_argument("--dead-after", type=float, default=pair.DEAD_SECONDS, metavar="SECONDS")
+    parser.add_argument("--dead-after", type=float, default=peer_links.DEAD_SECONDS, metavar="SECONDS")
     parser.add_argument("--loop", choices=("uvloop", "asyncio"), default="uvloop")
     options = parser.parse_args()
-    pair.DEAD_SECONDS = options.dead_after
+    peer_links.DEAD_SECONDS = options.dead_after
     with asyncio.Runner(loop_factory=uvloop.new_event_loop if options.loop == "uvloop" else None) as runner:
         runner.run(take_part(options))
 

@@ -13,8 +13,8 @@ from time import process_time
 
 from backend.crypto.context import Terms
 from backend.numerics.masking.bit_packing import masked_bytes
-from backend.peer.acquaintances import Acquaintances
-from backend.peer.masking import RoundSecrets, Told
+from backend.peer.rounds.masking_secrets import RoundSecrets, Told
+from backend.peer.session.trust_store import Acquaintances
 from backend.protocols.secagg import member_events as to
 from backend.protocols.secagg import server_effects as ask
 from backend.protocols.secagg.degrees import Degree

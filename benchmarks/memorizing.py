@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.commands.build import build_task
-from backend.peer.graphs import import_graphs, import_tensorflow, open_bundle
-from backend.peer.private import ExampleClip
-from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.step import Vector, never
-from backend.peer.trainer import Plan, Result, Trainer
+from backend.peer.data.shards import Examples, join_shards, read_shard
+from backend.peer.training.graphs import import_graphs, import_tensorflow, open_bundle
+from backend.peer.training.private_step import ExampleClip
+from backend.peer.training.step import Vector, never
+from backend.peer.training.trainer import Plan, Result, Trainer
 from backend.server.sandbox.conversion import convert
 from benchmarks.attack import Members
 from benchmarks.dense import ROOT

@@ -21,10 +21,10 @@ def use_one_core() -> None:
 
 def step_ms(bundle: Path, steps: int) -> float:
     """Best mean of several trainings of `steps` steps each, after one to warm up."""
-    from backend.peer.graphs import import_graphs, open_bundle
-    from backend.peer.shards import zero_examples
-    from backend.peer.step import never
-    from backend.peer.trainer import Plan, Trainer
+    from backend.peer.data.shards import zero_examples
+    from backend.peer.training.graphs import import_graphs, open_bundle
+    from backend.peer.training.step import never
+    from backend.peer.training.trainer import Plan, Trainer
 
     graphs = import_graphs(open_bundle(bundle, ("train", "apply")), "cpu")
     manifest, trainer = graphs.manifest, Trainer(graphs)

@@ -96,10 +96,10 @@ class Training:
     """Federated averaging of the digits by real trainers, the same but for how updates are told."""
 
     def __init__(self) -> None:
-        from backend.peer.graphs import import_graphs, open_bundle
-        from backend.peer.measurer import Measurer
-        from backend.peer.shards import read_shard
-        from backend.peer.trainer import Trainer
+        from backend.peer.data.shards import read_shard
+        from backend.peer.training.graphs import import_graphs, open_bundle
+        from backend.peer.training.measurer import Measurer
+        from backend.peer.training.trainer import Trainer
 
         graphs = import_graphs(open_bundle(BUILT / "bundle", ["train", "apply", "evaluate"]), "cpu")
         index = json.loads((BUILT / "shards" / "shards.json").read_bytes())
@@ -127,7 +127,7 @@ class Training:
 
     def accuracy(self, weights: Vector) -> float:
         """On held-out examples."""
-        from backend.peer.step import never, read_totals
+        from backend.peer.training.step import never, read_totals
 
         totals = sum(self._measurer.totals(weights, part, never) for part in self._held_out)
         _, _, sums = read_totals(np.asarray(totals))
@@ -135,8 +135,8 @@ class Training:
 
     def told(self, weights: Vector, number: int, part: int) -> Contribution:
         """What client `part` makes of `weights` in round `number`."""
-        from backend.peer.step import never
-        from backend.peer.trainer import Plan
+        from backend.peer.training.step import never
+        from backend.peer.training.trainer import Plan
 
         plan = Plan(epochs=2, learning_rate=0.005, seed=1000 * number + part)
         result = self._trainer.train(weights, plan, self._train[part], never, lambda _: None)

@@ -27,7 +27,7 @@ from backend.numerics.masking.bit_packing import masked_bytes, masked_words
 from backend.numerics.masking.encoding import error, weight_of
 from backend.numerics.privacy.clipping import clip_factor, norm_of
 from backend.numerics.vectors import Vector64
-from backend.peer.masking import Told
+from backend.peer.rounds.masking_secrets import Told
 from backend.protocols.secagg.terms import encoding_of
 from backend.wire.masked import Server
 from benchmarks.masked import Host, masking_of, play

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.shards import read_shard
-from backend.peer.step import never
-from backend.peer.trainer import Plan, Trainer
+from backend.peer.data.shards import read_shard
+from backend.peer.training.graphs import import_graphs, open_bundle
+from backend.peer.training.step import never
+from backend.peer.training.trainer import Plan, Trainer
 
 
 def main() -> None:

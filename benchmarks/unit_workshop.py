@@ -14,11 +14,11 @@ import numpy as np
 
 from backend.formats.manifest import Manifest, SignatureName, parse_manifest
 from backend.numerics.vectors import Vector
-from backend.peer.blobs import Blobs
-from backend.peer.graphs import check_bundle, import_graphs
-from backend.peer.shards import Examples, read_shard
-from backend.peer.step import Halt
-from backend.peer.trainer import Plan, Trainer
+from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.shards import Examples, read_shard
+from backend.peer.training.graphs import check_bundle, import_graphs
+from backend.peer.training.step import Halt
+from backend.peer.training.trainer import Plan, Trainer
 from backend.wire.units import Unit
 
 # Weights that many clients begin at, and true results that cheats may copy.

@@ -50,9 +50,14 @@ async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
     import httpx
 
     from backend.peer.doctor.findings import sentences
-    from backend.peer.doctor.trying import examine
-    from backend.peer.identity import STATE, machine_identity
-    from backend.peer.site import accept_invitation, choose_task, parse_address, visitor_headers
+    from backend.peer.doctor.probes import examine
+    from backend.peer.session.identity import STATE, machine_identity
+    from backend.peer.session.server_address import (
+        accept_invitation,
+        choose_task,
+        parse_address,
+        visitor_headers,
+    )
 
     site, headers = parse_address(args.url), dict[str, str]()
     with ExitStack() as stack:

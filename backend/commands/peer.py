@@ -143,7 +143,7 @@ def _seconds(text: str) -> float:
 
 def print_identity(_: argparse.Namespace) -> int:
     """Prints the public key by which other clients know this machine's peer."""
-    from backend.peer.identity import STATE, kept_identity
+    from backend.peer.session.identity import STATE, kept_identity
 
     try:
         print(kept_identity(STATE.expanduser()).public)
@@ -181,14 +181,13 @@ async def _join(args: argparse.Namespace) -> bool:
     """Returns whether TensorFlow is still at work."""
     import httpx
 
-    from backend.peer.acquaintances import read_roster
-    from backend.peer.bringing import bring, fetched
-    from backend.peer.identity import STATE, machine_identity
-    from backend.peer.joining import Joining, Wishes
+    from backend.peer.data.data_requirements import bring, fetched
     from backend.peer.mesh.session import Listening
-    from backend.peer.preemption import providers, watch
-    from backend.peer.progress import make_reporter
-    from backend.peer.site import (
+    from backend.peer.session.identity import STATE, machine_identity
+    from backend.peer.session.join import Joining, Wishes
+    from backend.peer.session.preemption import providers, watch
+    from backend.peer.session.progress import make_reporter
+    from backend.peer.session.server_address import (
         accept_invitation,
         choose_task,
         parse_address,
@@ -196,7 +195,8 @@ async def _join(args: argparse.Namespace) -> bool:
         task_data,
         visitor_headers,
     )
-    from backend.peer.units.taking import GIVE_UP_SECONDS
+    from backend.peer.session.trust_store import read_roster
+    from backend.peer.units.options import GIVE_UP_SECONDS
 
     site = parse_address(args.url)
     if args.address and not args.listen:

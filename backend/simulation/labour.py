@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from backend.peer.masker import Model
+from backend.peer.rounds.masking_host import Model
 from backend.protocols.client import participant_events as to
 from backend.protocols.client.training_pace import Pace
 from backend.wire.masked import Masking

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from backend.crypto.keys import KEY_BYTES
-from backend.peer.acquaintances import Acquaintances
-from backend.peer.masker import Masker, Model
-from backend.peer.masking import Told
-from backend.peer.progress import Value
+from backend.peer.rounds.masking_host import Masker, Model
+from backend.peer.rounds.masking_secrets import Told
+from backend.peer.session.progress import Value
+from backend.peer.session.trust_store import Acquaintances
 from backend.protocols.client.participant import Participant
 from backend.simulation.labour import Update
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome

@@ -13,13 +13,13 @@ import numpy as np
 
 from backend.errors import SettingsError
 from backend.numerics.vectors import Vector
-from backend.peer.evaluator import Evaluator
-from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.measurer import Measurer
-from backend.peer.protection import protected
-from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.step import never, read_totals
-from backend.peer.trainer import Control, Plan, Trainer
+from backend.peer.data.shards import Examples, join_shards, read_shard
+from backend.peer.training.evaluator import Evaluator
+from backend.peer.training.graphs import import_graphs, open_bundle
+from backend.peer.training.measurer import Measurer
+from backend.peer.training.protection import protected
+from backend.peer.training.step import never, read_totals
+from backend.peer.training.trainer import Control, Plan, Trainer
 from backend.server.observers.observer import Event, RoundEnded
 from backend.server.privacy.random_words import words_of
 from backend.server.tasks.task import Task

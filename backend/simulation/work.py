@@ -10,7 +10,7 @@ import numpy as np
 from backend.formats.manifest import Manifest, Parameters
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.sparse import chosen_values
-from backend.peer.masker import Model
+from backend.peer.rounds.masking_host import Model
 from backend.server.estimates.traffic import traffic
 from backend.server.tasks.shard_store import ShardFile
 from backend.simulation.labour import Findings, Update

@@ -52,14 +52,14 @@ class Preload(Enum):
     PEER = (
         *TENSORFLOW,
         "backend.commands.peer",
-        "backend.peer.acquaintances",
-        "backend.peer.bringing",
-        "backend.peer.evaluator",
-        "backend.peer.joining",
+        "backend.peer.session.trust_store",
+        "backend.peer.data.data_requirements",
+        "backend.peer.training.evaluator",
+        "backend.peer.session.join",
         "backend.peer.mesh.session",
-        "backend.peer.preemption",
-        "backend.peer.progress",
-        "backend.peer.units.taking",
+        "backend.peer.session.preemption",
+        "backend.peer.session.progress",
+        "backend.peer.units.options",
     )
 
 

@@ -24,7 +24,7 @@ PRELOADS = {
     ("-m", "backend"): "SERVER",
     ("-m", "backend", "build"): "CONVERTER",
     ("-m", "backend", "peer"): "PEER",
-    ("-m", "backend.peer.evaluator"): "PEER",
+    ("-m", "backend.peer.training.evaluator"): "PEER",
     ("-m", "backend.server.privacy.epsilon"): "ACCOUNTANT",
     ("-m", "converter"): "CONVERTER",
     ("-m", "converter.confined"): "CONVERTER",

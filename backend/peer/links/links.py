@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backend.errors import LinkError, MingaError
-from backend.peer.links.draining import Draining
-from backend.peer.links.introducing import Introducing
-from backend.peer.links.pair import Pair
+from backend.peer.links.backpressure import Draining
+from backend.peer.links.interfaces import Known, Link, Listener, Maker, Own, Server
+from backend.peer.links.peer_links import Pair
+from backend.peer.links.rejected_peers import Strangers
 from backend.peer.links.relay import Relays
-from backend.peer.links.shape import Known, Link, Listener, Maker, Own, Server
-from backend.peer.links.signing import checked_signal, signed_note
-from backend.peer.links.strangers import Strangers
+from backend.peer.links.signalling import Introducing
+from backend.peer.links.signed_signals import checked_signal, signed_note
 from backend.peer.links.websocket import WebSockets
 from backend.protocols.mesh.link_selection import Begin
 from backend.wire.mesh import IceServer, Measure, Neighbour

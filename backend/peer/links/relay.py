@@ -7,9 +7,9 @@ from collections import deque
 from typing import ClassVar
 
 from backend.errors import MingaError
-from backend.peer.links.outgoing import Outgoing
-from backend.peer.links.sealing import Handshake
-from backend.peer.links.shape import Ends, Link, Maker, Server
+from backend.peer.links.interfaces import Ends, Link, Maker, Server
+from backend.peer.links.sealed_ends import Handshake
+from backend.peer.links.send_queue import Outgoing
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.signals import Bye, SealKey, SignalBody

@@ -22,9 +22,9 @@ from aiortc.sdp import candidate_from_sdp
 
 from backend.crypto.sealed_link import SESSION_BYTES
 from backend.errors import FrameError, MingaError
-from backend.peer.links.outgoing import Outgoing
+from backend.peer.links.interfaces import Ends, Link, Maker
 from backend.peer.links.sctp import quicken, unacknowledged
-from backend.peer.links.shape import Ends, Link, Maker
+from backend.peer.links.send_queue import Outgoing
 from backend.wire.mesh import IceServer, Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.signals import Bye, Candidate, Description, SignalBody

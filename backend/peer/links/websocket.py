@@ -15,9 +15,9 @@ from websockets.typing import Subprotocol
 from backend.crypto.sealed_link import TAG_BYTES, Opener, Sealer
 from backend.errors import FrameError, LinkError, MingaError
 from backend.peer.links.buffers import keep_short
-from backend.peer.links.outgoing import Outgoing
-from backend.peer.links.sealing import Handshake
-from backend.peer.links.shape import FRAME_BYTES, Ends, Link, Maker
+from backend.peer.links.interfaces import FRAME_BYTES, Ends, Link, Maker
+from backend.peer.links.sealed_ends import Handshake
+from backend.peer.links.send_queue import Outgoing
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way

@@ -13,12 +13,12 @@ import numpy as np
 from backend.errors import GroupError
 from backend.numerics.aggregation.outer_step import outer_step
 from backend.peer.links.links import Links
-from backend.peer.mesh.attesting import Attesting
+from backend.peer.mesh.certificate_collector import Attesting
 from backend.peer.mesh.exchange import Exchange, Outcome
 from backend.peer.mesh.weights import Holdings
-from backend.peer.progress import Teller
-from backend.peer.step import Vector
-from backend.peer.trainer import Result
+from backend.peer.session.progress import Teller
+from backend.peer.training.step import Vector
+from backend.peer.training.trainer import Result
 from backend.protocols.mesh import member_events as to
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Outer

@@ -14,10 +14,10 @@ from typing import Any
 from backend.errors import GroupError, NotFiniteError, UpdateRefusedError
 from backend.numerics.precision import Bytes
 from backend.numerics.vectors import Vector
-from backend.peer.mesh.arriving import Arriving
-from backend.peer.mesh.departing import Chunk, Data, Departing, Lines, mean_of, piece_of
-from backend.peer.mesh.holding import Holding
-from backend.peer.mesh.masked_holding import MaskedHolding
+from backend.peer.mesh.masked_part_buffers import MaskedHolding
+from backend.peer.mesh.part_buffers import Holding
+from backend.peer.mesh.receiver import Arriving
+from backend.peer.mesh.sender import Chunk, Data, Departing, Lines, mean_of, piece_of
 from backend.protocols.mesh.allreduce.events import (
     AddPiece,
     Effect,

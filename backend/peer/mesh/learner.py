@@ -8,16 +8,16 @@ import numpy as np
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.peer import errands
-from backend.peer.chores import insist
-from backend.peer.jobs import Job, Jobs
-from backend.peer.kept import Kept
 from backend.peer.mesh.averager import Work
-from backend.peer.mesh.fetching import Sources
+from backend.peer.mesh.weight_transfer import Sources
 from backend.peer.mesh.weights import Holdings
-from backend.peer.news import tell_partial
-from backend.peer.progress import Reporter
-from backend.peer.trainer import Result
+from backend.peer.rounds.update_cache import Kept
+from backend.peer.session import session_jobs
+from backend.peer.session.background_tasks import insist
+from backend.peer.session.progress import Reporter
+from backend.peer.session.server_messages import tell_partial
+from backend.peer.training.trainer import Result
+from backend.peer.training.training_jobs import Job, Jobs
 from backend.protocols.client import participant_events as to
 from backend.wire.mesh import Entered
 from backend.wire.messages import Evaluate, Train
@@ -38,7 +38,7 @@ class Learner:
 
     async def load(self, bundle: str) -> to.Loaded | None:
         """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
-        return await errands.load(self._jobs, bundle, self._reporter)
+        return await session_jobs.load(self._jobs, bundle, self._reporter)
 
     async def train(self, job: Job[Train], entered: Entered) -> Work | None:
         """What the plan makes; None if it is void before. Raises PeerError."""
@@ -77,7 +77,7 @@ class Learner:
             sentence = f"Round {plan.round}: what was trained for the round before still holds."
             self._reporter.tell("kept", sentence, round=plan.round)
             return kept
-        report = errands.report_steps(f"Round {plan.round}", self._reporter)
+        report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
         self._reporter.tell("training", f"Round {plan.round}: training.", round=plan.round)
         result = await insist(lambda: self._jobs.train(job, bundle, report), job.stop.is_set, self._reporter)
         if result is not None and not job.aborted and await asyncio.to_thread(_is_finite, result):
@@ -86,7 +86,7 @@ class Learner:
 
     async def measure(self, job: Job[Evaluate]) -> to.Measured | None:
         """What the version does on held-out examples; None where that cannot be said any more."""
-        return await errands.measure(self._jobs, job, self._reporter)
+        return await session_jobs.measure(self._jobs, job, self._reporter)
 
 
 def _is_finite(result: Result) -> bool:

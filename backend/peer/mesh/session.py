@@ -12,23 +12,23 @@ import httpx
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.peer.acquaintances import Acquaintances
-from backend.peer.blobs import Source
-from backend.peer.chores import insist
-from backend.peer.jobs import Job, Jobs
+from backend.peer.data.blob_cache import Source
+from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.links.shape import Own
 from backend.peer.mesh.averager import Averager, Work
-from backend.peer.mesh.company import Company
-from backend.peer.mesh.fetching import Fetching, Sources
-from backend.peer.mesh.going_on import GoingOn
 from backend.peer.mesh.learner import Learner
-from backend.peer.mesh.upstream import Upstream, deposit
+from backend.peer.mesh.peer_directory import Company
+from backend.peer.mesh.server_link import Upstream, deposit
+from backend.peer.mesh.serverless_runner import GoingOn
+from backend.peer.mesh.weight_transfer import Fetching, Sources
 from backend.peer.mesh.weights import Holdings, Visit, VisitFile
-from backend.peer.news import LinkNews, tell_mesh_news
-from backend.peer.progress import Reporter
-from backend.peer.site import Site
-from backend.peer.stay import Stay
+from backend.peer.session.background_tasks import insist
+from backend.peer.session.progress import Reporter
+from backend.peer.session.server_address import Site
+from backend.peer.session.server_messages import LinkNews, tell_mesh_news
+from backend.peer.session.session_loop import Stay
+from backend.peer.session.trust_store import Acquaintances
+from backend.peer.training.training_jobs import Job, Jobs
 from backend.protocols.client import participant_events as shared
 from backend.protocols.client.training_pace import Pace
 from backend.protocols.mesh import member_events as to

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from backend.crypto.certificates import certified
-from backend.peer.files import write_whole
+from backend.peer.data.shared_files import write_whole
 from backend.wire.mesh import Certificate
 
 # The newest, and those of the round before, which a newcomer may still be fetching.

@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from backend.errors import BundleError, PeerError
-from backend.peer import errands
-from backend.peer.chores import insist
-from backend.peer.jobs import Jobs
-from backend.peer.line import Line
-from backend.peer.progress import Reporter
-from backend.peer.stay import Stay
-from backend.peer.trainer import Result
-from backend.peer.transport import NO_HEADERS, UNITS, chunks
-from backend.peer.units.labour import Labour, Work
-from backend.peer.units.news import UnitNews
-from backend.peer.units.shelf import Shelf
-from backend.peer.units.taking import Taking
+from backend.peer.session import session_jobs
+from backend.peer.session.background_tasks import insist
+from backend.peer.session.progress import Reporter
+from backend.peer.session.server_connection import Line
+from backend.peer.session.session_loop import Stay
+from backend.peer.session.transport import NO_HEADERS, UNITS, chunks
+from backend.peer.training.trainer import Result
+from backend.peer.training.training_jobs import Jobs
+from backend.peer.units.options import Taking
+from backend.peer.units.server_messages import UnitNews
+from backend.peer.units.shard_cache import Shelf
+from backend.peer.units.unit_trainer import Labour, Work
 from backend.protocols.client import unit_client_events as to
 from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
 from backend.protocols.client.unit_client import Worker
@@ -147,7 +147,7 @@ class UnitsSession:
 
     async def _train(self, work: Work) -> None:
         unit = work.unit
-        report = errands.report_steps(f"Unit {unit.unit}", self._reporter)
+        report = session_jobs.report_steps(f"Unit {unit.unit}", self._reporter)
         sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
         self._reporter.tell("training", sentence, lease=unit.lease, unit=unit.unit, epoch=unit.epoch)
         try:

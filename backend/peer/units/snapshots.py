@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from backend.peer.step import Vector
+from backend.peer.training.step import Vector
 
 
 class Snapshots:

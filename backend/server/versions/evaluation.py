@@ -136,7 +136,7 @@ class Evaluator:
 
     async def _start(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-m", "backend.peer.evaluator")
+        command = (sys.executable, "-m", "backend.peer.training.evaluator")
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=pipe, stdout=pipe, stderr=pipe

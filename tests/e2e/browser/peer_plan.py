@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.measurer import Measurer
-from backend.peer.private import ExampleClip
-from backend.peer.shards import join_shards, read_shard
-from backend.peer.step import never, read_totals
-from backend.peer.trainer import Control, Plan, Trainer
+from backend.peer.data.shards import join_shards, read_shard
+from backend.peer.training.graphs import import_graphs, open_bundle
+from backend.peer.training.measurer import Measurer
+from backend.peer.training.private_step import ExampleClip
+from backend.peer.training.step import never, read_totals
+from backend.peer.training.trainer import Control, Plan, Trainer
 
 
 def main() -> None:

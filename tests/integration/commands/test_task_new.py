@@ -15,7 +15,7 @@ from backend.commands.task_new import new_task, sources
 from backend.errors import TaskFileError
 from backend.formats.task_file import read_task_file
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.own import read_own
+from backend.peer.data.local_data import read_own
 from tests.support.web.server_process import running
 
 STARTERS = ("image", "series", "table", "text")

@@ -13,7 +13,7 @@ import pytest
 from backend.__main__ import _parser, main
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.own import OwnData, read_own
+from backend.peer.data.local_data import OwnData, read_own
 from backend.server.tasks.ethics_statement import publication
 from tests.support.requirements import real_data
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend.errors import PeerError
-from backend.peer.acquaintances import Acquaintances, read_roster
+from backend.peer.session.trust_store import Acquaintances, read_roster
 
 ANA, BRUNO, EVE = "a" * 64, "b" * 64, "e" * 64
 TASK = "wss://example.org/api/tasks/digits/socket"

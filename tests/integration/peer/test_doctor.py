@@ -9,7 +9,7 @@ import pytest
 
 from backend.errors import LinkError, UnreachableError
 from backend.peer.doctor.findings import Found, Ice, Sentence, sentences
-from backend.peer.doctor.trying import ask_ice, enter_and_leave, mappings, reach_itself
+from backend.peer.doctor.probes import ask_ice, enter_and_leave, mappings, reach_itself
 
 HOME, OUTSIDE = "192.168.1.7", "203.0.113.9"
 STUN, TURN = "stun:stun.example.org:3478", "turn:turn.example.org:3478"

@@ -14,9 +14,9 @@ import pytest
 
 from backend.errors import DataError, PeerError
 from backend.numerics.preprocess.fitted import parse_fitted
-from backend.peer.elsewhere import UrlData, fetch_elsewhere
-from backend.peer.own import Dealt, OwnData
-from backend.peer.progress import PlainLines
+from backend.peer.data.local_data import Dealt, OwnData
+from backend.peer.data.url_data import UrlData, fetch_elsewhere
+from backend.peer.session.progress import PlainLines
 from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
 from tests.support.data_server import Elsewhere, elsewhere

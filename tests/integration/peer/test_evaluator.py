@@ -19,7 +19,7 @@ pytestmark = pytest.mark.tensorflow
 def converse(*lines: object) -> tuple[int, list[dict[str, Any]], str]:
     """Exit code, answers and standard error of one evaluator."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    command = [sys.executable, "-m", "backend.peer.evaluator"]
+    command = [sys.executable, "-m", "backend.peer.training.evaluator"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
@@ -34,8 +34,8 @@ def test_a_version_is_measured_exactly_as_keras_does(digits: Path) -> None:
     """297 examples in batches of 32: the last one is padded, and must not count."""
     import keras
 
-    from backend.peer.graphs import open_bundle
-    from backend.peer.shards import read_shard
+    from backend.peer.data.shards import read_shard
+    from backend.peer.training.graphs import open_bundle
 
     bundle = digits / "built" / "bundle"
     code, answers, _ = converse(setup(digits), {"version": 3, "weights": str(bundle / "weights.bin")})

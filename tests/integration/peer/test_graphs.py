@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from backend.errors import BundleError
-from backend.peer.blobs import Blobs
-from backend.peer.graphs import open_bundle
-from backend.peer.jobs import Jobs
-from backend.peer.variates import Variates
+from backend.peer.data.blob_cache import Blobs
+from backend.peer.training.control_variates import Variates
+from backend.peer.training.graphs import open_bundle
+from backend.peer.training.training_jobs import Jobs
 from tests.integration.peer.conftest import BlobServer
 from tests.support.tiny import graph_def
 
@@ -39,7 +39,7 @@ def test_a_graph_with_a_foreign_op_is_refused_before_tensorflow_is_imported(bund
     train.write_bytes(train.read_bytes() + graph_def(op))
     script = (
         "import sys; from pathlib import Path; from backend.errors import BundleError\n"
-        "from backend.peer.graphs import open_bundle\n"
+        "from backend.peer.training.graphs import open_bundle\n"
         "try: open_bundle(Path(sys.argv[1]), ['train', 'apply'])\n"
         "except BundleError as error: print(error)\n"
         "print('tensorflow' in sys.modules)"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.peer.identity import machine_identity
+from backend.peer.session.identity import machine_identity
 
 
 def test_a_machine_keeps_its_token(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from backend.peer.kept import SPOILT, Kept
-from backend.peer.trainer import Result
+from backend.peer.rounds.update_cache import SPOILT, Kept
+from backend.peer.training.trainer import Result
 from backend.wire.messages import Masking, Privacy, Refused, Shard, Train, Version
 from tests.support.peer.peer_process import joined
 from tests.support.web.client import Client

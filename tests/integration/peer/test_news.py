@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 
-from backend.peer.news import LinkNews
-from backend.peer.progress import JsonLines
+from backend.peer.session.progress import JsonLines
+from backend.peer.session.server_messages import LinkNews
 
 
 def test_a_link_is_news_when_it_comes_goes_or_takes_another_way() -> None:

@@ -15,10 +15,10 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.bringing import bring, tell_own
-from backend.peer.own import read_own
-from backend.peer.progress import PlainLines
-from backend.peer.site import TaskData
+from backend.peer.data.data_requirements import bring, tell_own
+from backend.peer.data.local_data import read_own
+from backend.peer.session.progress import PlainLines
+from backend.peer.session.server_address import TaskData
 from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
 from tests.support.small_datasets import declared

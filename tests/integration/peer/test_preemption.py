@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from backend.errors import UnreachableError
-from backend.peer.preemption import Ec2, Gce, Provider, providers, watch
-from backend.peer.progress import Value
+from backend.peer.session.preemption import Ec2, Gce, Provider, providers, watch
+from backend.peer.session.progress import Value
 from tests.support.waiting import PATIENCE
 
 ACTION = json.dumps({"action": "terminate", "time": "2026-11-22T16:30:00Z"})

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from backend.errors import PeerError
 from backend.formats.manifest import SignatureName
 from backend.numerics.philox import batches
-from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.jobs import example_clip
-from backend.peer.private import ExampleClip, rows_of
-from backend.peer.shards import Examples, join_shards, read_shard
-from backend.peer.step import never
-from backend.peer.trainer import Plan, Result, Trainer
+from backend.peer.data.shards import Examples, join_shards, read_shard
+from backend.peer.training.graphs import import_graphs, open_bundle
+from backend.peer.training.private_step import ExampleClip, rows_of
+from backend.peer.training.step import never
+from backend.peer.training.trainer import Plan, Result, Trainer
+from backend.peer.training.training_jobs import example_clip
 from backend.wire.messages import Privacy
 from tests.integration.peer.plain import Array, build_plain, gradient, parts
 from tests.support.waiting import HEAVY

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.peer.protection import protected
-from backend.peer.trainer import Result
+from backend.peer.training.protection import protected
+from backend.peer.training.trainer import Result
 from backend.server.privacy.random_words import fresh_words
 from backend.wire.messages import Privacy
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from backend.errors import PeerError
-from backend.peer.site import Site, parse_address
+from backend.peer.session.server_address import Site, parse_address
 
 
 @pytest.mark.parametrize(

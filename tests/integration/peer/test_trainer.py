@@ -12,10 +12,10 @@ import pytest
 
 from backend.errors import PeerError
 from backend.numerics.philox import batches
-from backend.peer.graphs import import_graphs, import_tensorflow, open_bundle
-from backend.peer.shards import Examples, join_shards, read_shard, zero_examples
-from backend.peer.step import Halt, Vector, never
-from backend.peer.trainer import Plan, Progress, Result, Trainer
+from backend.peer.data.shards import Examples, join_shards, read_shard, zero_examples
+from backend.peer.training.graphs import import_graphs, import_tensorflow, open_bundle
+from backend.peer.training.step import Halt, Vector, never
+from backend.peer.training.trainer import Plan, Progress, Result, Trainer
 from tests.support.processes import Preload, run
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"

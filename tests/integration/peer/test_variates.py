@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.peer.variates import Variates
+from backend.peer.training.control_variates import Variates
 
 ONES = np.ones(5, np.float32)
 

@@ -18,14 +18,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.peer import line
-from backend.peer import session as sessions
-from backend.peer.acquaintances import Acquaintances
-from backend.peer.jobs import Job, Jobs
-from backend.peer.masker import Model
-from backend.peer.progress import JsonLines
-from backend.peer.trainer import Progress, Result
-from backend.peer.transport import Language, converse
+from backend.peer.rounds import session as sessions
+from backend.peer.rounds.masking_host import Model
+from backend.peer.session import server_connection
+from backend.peer.session.progress import JsonLines
+from backend.peer.session.transport import Language, converse
+from backend.peer.session.trust_store import Acquaintances
+from backend.peer.training.trainer import Progress, Result
+from backend.peer.training.training_jobs import Job, Jobs
 from backend.wire.messages import Aggregation, ClientFrame, Evaluate, Hello, ServerFrame, Train
 
 Update = NDArray[np.float32]
@@ -140,7 +140,7 @@ def dying(moment: str) -> None:
         finally:
             passing.cancel()
 
-    line.converse = converse_until_death  # type: ignore[attr-defined,assignment]  # Imported there.
+    server_connection.converse = converse_until_death  # type: ignore[attr-defined,assignment]  # Imported there.
 
 
 def main() -> None:

@@ -15,9 +15,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from backend.errors import PeerError
-from backend.peer.line import Line
-from backend.peer.site import accept_invitation, choose_task, parse_address, visitor_headers
-from backend.peer.transport import ROUNDS
+from backend.peer.session.server_address import accept_invitation, choose_task, parse_address, visitor_headers
+from backend.peer.session.server_connection import Line
+from backend.peer.session.transport import ROUNDS
 from backend.settings import Settings
 from backend.web.app import build_app
 from backend.wire.codec import decode_server

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.peer.masker import Model
+from backend.peer.rounds.masking_host import Model
 from backend.protocols.client import participant_events as to
 from backend.simulation.clients import SimulatedClient
 from backend.simulation.labour import Findings, Update, Work

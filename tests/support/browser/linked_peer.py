@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from backend.crypto.keys import identity_key
-from backend.peer.acquaintances import Acquaintances
+from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.links.shape import Own
+from backend.peer.session.trust_store import Acquaintances
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import Fetch, PeerFrame, Weights

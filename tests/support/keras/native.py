@@ -12,7 +12,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from backend.formats.manifest import SignatureName
-from backend.peer.graphs import import_graphs, open_bundle
+from backend.peer.training.graphs import import_graphs, open_bundle
 from tests.support.keras.comparing import metric_values, relative_error
 from tests.support.keras.reference import uniform_input
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backend.crypto.keys import identity_key
-from backend.peer.acquaintances import Acquaintances
+from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.links.shape import Own
+from backend.peer.session.trust_store import Acquaintances
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import PeerFrame

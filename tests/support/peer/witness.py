@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.__main__ import main
-from backend.peer import jobs
-from backend.peer.shards import Examples
-from backend.peer.step import Halt, Vector
-from backend.peer.trainer import Plan, Progress, Result
+from backend.peer.data.shards import Examples
+from backend.peer.training import training_jobs
+from backend.peer.training.step import Halt, Vector
+from backend.peer.training.trainer import Plan, Progress, Result
 from backend.wire.messages import Train
 
 
@@ -51,7 +51,7 @@ def share_done(folder: Path) -> float:
 
 
 def _watch(folder: Path) -> None:
-    class Watched(jobs.Jobs):
+    class Watched(training_jobs.Jobs):
         async def run(
             self,
             plan: Plan,
@@ -67,13 +67,15 @@ def _watch(folder: Path) -> None:
 
             return await super().run(plan, weights, examples, halt, watched)
 
-        async def train(self, job: jobs.Job[Train], name: str, report: Callable[[Progress], None]) -> Result:
+        async def train(
+            self, job: training_jobs.Job[Train], name: str, report: Callable[[Progress], None]
+        ) -> Result:
             made = await super().train(job, name, report)
             path = folder / f"{job.order.weights}.npz"
             np.savez(path, update=made.update, examples=made.examples, loss=made.loss)
             return made
 
-    jobs.Jobs = Watched  # type: ignore[misc]  # Where the command finds it.
+    training_jobs.Jobs = Watched  # type: ignore[misc]  # Where the command finds it.
 
 
 if __name__ == "__main__":

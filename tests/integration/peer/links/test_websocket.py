@@ -14,9 +14,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from backend.errors import LinkError
-from backend.peer.links import pair
+from backend.peer.links import peer_links
 from backend.peer.links.links import Links
-from backend.peer.links.sealing import Handshake
+from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.websocket import PROTOCOL
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peering import Fetch, Passed, Weights
@@ -168,7 +168,7 @@ async def test_a_link_that_a_cut_line_stalled_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What goes on over the old connection is never carried; a new one is."""
-    monkeypatch.setattr(pair, "STALLED_SECONDS", 0.5)
+    monkeypatch.setattr(peer_links, "STALLED_SECONDS", 0.5)
     async with company(tmp_path, [("websocket",)] * 2, [True, False]) as (one, other):
         await until(lambda: are_linked(one, other))
         heard: list[bytes] = []
@@ -180,7 +180,7 @@ async def test_a_link_that_a_cut_line_stalled_is_replaced(
             await until(lambda: are_linked(one, other) and heard)
             for member in (one, other):
                 member.links.in_group(1.0)
-            monkeypatch.setattr(pair, "GLARE_SECONDS", 0.0)
+            monkeypatch.setattr(peer_links, "GLARE_SECONDS", 0.0)
             stalled.set()
             ups = len(one.log)
             await until(lambda: ("down", other.own.client, "the other began a new link") in one.log[ups:])

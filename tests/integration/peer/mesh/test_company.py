@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.peer.mesh.company import MOST_LINKS, around
+from backend.peer.mesh.peer_directory import MOST_LINKS, around
 
 IDS = sorted({f"{number:016x}" for number in np.random.default_rng(4).integers(0, 2**62, 200)})
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import numpy as np
 
-from backend.peer.mesh.departing import Departing, piece_of
+from backend.peer.mesh.sender import Departing, piece_of
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peering import PeerFrame
 from tests.integration.peer.mesh.groups import order_of

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.peer.mesh.fetching import Fetching, Sources
+from backend.peer.mesh.weight_transfer import Fetching, Sources
 from backend.peer.mesh.weights import Holdings
 from backend.wire.peering import Fetch, Weights
 from tests.support.peer.linked_peers import Member, company, until

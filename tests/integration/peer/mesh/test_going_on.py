@@ -13,8 +13,8 @@ import pytest
 
 from backend.errors import PeerError
 from backend.formats.manifest import MetricSpec
-from backend.peer.mesh.going_on import GoingOn
-from backend.peer.progress import JsonLines
+from backend.peer.mesh.serverless_runner import GoingOn
+from backend.peer.session.progress import JsonLines
 from backend.protocols.mesh.serverless import events as onward
 from backend.protocols.mesh.serverless.rounds import Onward
 from backend.wire.messages import Evaluation

@@ -17,7 +17,7 @@ from backend.numerics.aggregation.part_mean import shares
 from backend.numerics.masking.masked_parts import Words, piece_words
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, Outcome
-from backend.peer.mesh.masked_holding import MaskedHolding
+from backend.peer.mesh.masked_part_buffers import MaskedHolding
 from backend.protocols.mesh.allreduce.events import SendPiece
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Subject

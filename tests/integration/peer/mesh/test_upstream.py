@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from backend.errors import PeerError, UnreachableError
-from backend.peer.mesh.upstream import MOST_PARCELS, Upstream, deposit
+from backend.peer.mesh.server_link import MOST_PARCELS, Upstream, deposit
 
 
 class Store:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backend.crypto.certificates import certified
 from backend.crypto.keys import identity_key
-from backend.peer.mesh.attesting import Attesting
+from backend.peer.mesh.certificate_collector import Attesting
 from backend.peer.mesh.weights import Visit, VisitFile
 from backend.wire.mesh import Certificate
 

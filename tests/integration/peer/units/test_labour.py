@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from backend.errors import PeerError
 from backend.numerics.aggregation.asynchronous import elastic
-from backend.peer.blobs import Blobs
-from backend.peer.graphs import import_graphs, open_bundle
-from backend.peer.jobs import Jobs
-from backend.peer.shards import read_shard
-from backend.peer.step import Vector, never
-from backend.peer.trainer import Plan, Trainer
-from backend.peer.units.labour import Labour, Work
-from backend.peer.variates import Variates
+from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.shards import read_shard
+from backend.peer.training.control_variates import Variates
+from backend.peer.training.graphs import import_graphs, open_bundle
+from backend.peer.training.step import Vector, never
+from backend.peer.training.trainer import Plan, Trainer
+from backend.peer.training.training_jobs import Jobs
+from backend.peer.units.unit_trainer import Labour, Work
 from backend.wire.messages import Shard
 from backend.wire.units import Unit
 from tests.integration.peer.conftest import BlobServer

@@ -18,14 +18,14 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from backend.errors import ReplacedError
-from backend.peer.blobs import Blobs
-from backend.peer.jobs import Jobs
-from backend.peer.progress import JsonLines
-from backend.peer.units.labour import Labour
+from backend.peer.data.blob_cache import Blobs
+from backend.peer.session.progress import JsonLines
+from backend.peer.training.control_variates import Variates
+from backend.peer.training.training_jobs import Jobs
+from backend.peer.units.options import Taking
 from backend.peer.units.session import MOST_FAILURES, UnitsSession
-from backend.peer.units.shelf import Shelf
-from backend.peer.units.taking import Taking
-from backend.peer.variates import Variates
+from backend.peer.units.shard_cache import Shelf
+from backend.peer.units.unit_trainer import Labour
 from backend.wire.codec import encode
 from backend.wire.messages import CHUNK_BYTES, Closing
 from backend.wire.units import UNITS_PROTOCOL, Enlist, Enlisted, Release, Result, UnitsToServer, Want

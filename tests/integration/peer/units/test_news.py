@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from backend.peer.progress import Value
-from backend.peer.units.news import UnitNews
+from backend.peer.session.progress import Value
+from backend.peer.units.server_messages import UnitNews
 from backend.wire import units as say
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.peer.units.shelf import Shelf
+from backend.peer.units.shard_cache import Shelf
 
 ONE, TWO = "a" * 64, "b" * 64
 ADDRESS = "ws://192.0.2.1/api/tasks/digits/socket"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.errors import UnreachableError
-from backend.peer.step import Vector
+from backend.peer.training.step import Vector
 from backend.peer.units.snapshots import Snapshots
 
 ONE, TWO = "a" * 64, "b" * 64

@@ -1,0 +1,71 @@
+"""What the model gets of a volunteer's first examples, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.datasets.sharding.class_counts import class_numbers, label_of
+from backend.numerics.preprocess.fitted import Table, Text
+from backend.peer.data.local_data import OwnData
+
+_EXAMPLES = 3
+_VALUES = 12
+_TOKENS = 40
+
+
+def first_examples(own: OwnData) -> list[str]:
+    """A heading and a line for each of the first examples."""
+    lines = [f"{_inputs(own, row)} -> {_label(own, row)}" for row in range(min(_EXAMPLES, len(own.held)))]
+    return ["As the model gets them, the first ones:", *(f"  {line}" for line in lines)]
+
+
+def _inputs(own: OwnData, row: int) -> str:
+    if isinstance(own.fitted, Table):
+        return ", ".join(_cells(own.fitted, own.x, row))
+    if isinstance(own.fitted, Text) and own.fitted.tokenizer in ("characters", "words"):
+        return _text(own.fitted, own.x[0][row])
+    return "; ".join(_array(one[row]) for one in own.x)
+
+
+def _cells(fitted: Table, x: list[NDArray[Any]], row: int) -> Iterator[str]:
+    """Each column's name and the numbers that it became; columns fill their input one after the other."""
+    ends = dict.fromkeys(range(len(x)), 0)
+    for column in fitted.columns:
+        start = ends[column.input]
+        ends[column.input] = start + column.width
+        values = np.atleast_1d(x[column.input][row])[start : start + column.width]
+        yield f"{column.column} {_numbers(values)}"
+
+
+def _text(fitted: Text, ids: NDArray[Any]) -> str:
+    names = [
+        fitted.tokens[number - fitted.first] if number >= fitted.first else "□"
+        for number in ids[:_TOKENS].tolist()
+    ]
+    shown = ("" if fitted.tokenizer == "characters" else " ").join(names)
+    return repr(shown) + (" ..." if len(ids) > _TOKENS else "")
+
+
+def _array(values: NDArray[Any]) -> str:
+    if values.ndim == 0:
+        return _numbers(np.atleast_1d(values))
+    return f"{values.dtype} {list(values.shape)}: {_numbers(values.ravel())}"
+
+
+def _numbers(values: NDArray[Any]) -> str:
+    shown = " ".join(f"{value:.4g}" for value in values[:_VALUES].tolist())
+    return f"{shown} ..." if len(values) > _VALUES else shown
+
+
+def _label(own: OwnData, row: int) -> str:
+    label = label_of(own.fitted)
+    if label is not None:
+        numbers = class_numbers(own.fitted, [one[row : row + 1] for one in own.y])
+        return label.classes[int(numbers[0])] if numbers is not None else ""
+    if isinstance(own.fitted, Text) and own.fitted.tokenizer in ("characters", "words"):
+        return _text(own.fitted, np.atleast_1d(own.y[0][row]))
+    return "; ".join(_array(one[row]) for one in own.y)

@@ -1,0 +1,166 @@
+"""What links are made of, and what they need of others."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from backend.crypto.sealed_link import TAG_BYTES
+from backend.protocols.mesh.keepalive import Pulse
+from backend.wire.fields import CHUNK_BYTES
+from backend.wire.mesh import Neighbour
+from backend.wire.mesh_codec import MAX_PEER_FRAME, encode_mesh
+from backend.wire.mesh_fields import MOST_RELAYED, Way
+from backend.wire.peering import PeerFrame
+from backend.wire.signals import SignalBody, SignedSignal
+
+# The largest frame of each way, and how many bytes of data a chunk in it may have.
+FRAME_BYTES: dict[Way, int] = {
+    "websocket": MAX_PEER_FRAME,
+    "webrtc": 16 * 1024,
+    "relay": MOST_RELAYED - TAG_BYTES,
+}
+_ENVELOPE = 256
+ROOM: dict[Way, int] = {way: min(CHUNK_BYTES, largest - _ENVELOPE) for way, largest in FRAME_BYTES.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """Who this peer is: its public id, its private Ed25519 key, and the ways it takes, best first.
+
+    `address` is where it takes WebSockets, as others may reach it.
+    """
+
+    task: str
+    client: str
+    key: bytes = field(repr=False)
+    ways: tuple[Way, ...] = ("websocket", "webrtc", "relay")
+    address: str | None = None
+
+
+class Server(Protocol):
+    """What links ask of the connection to the task's server."""
+
+    def signal(self, client: str, data: bytes) -> bool:
+        """Sends a signal for `client`. False while the server is away."""
+
+    async def relay(self, client: str, data: bytes) -> bool:
+        """Sends a sealed frame for `client` as soon as there is room. False if the server is away."""
+
+
+class Listener(Protocol):
+    """Who hears of links: the peer's session. Nothing here may wait."""
+
+    def up(self, client: str, way: Way) -> None:
+        """There is a link to `client`, or it goes another way now, or is heard of again after silence."""
+
+    def down(self, client: str, reason: str) -> None:
+        """The last link to `client` is gone, with all that was not sent; `reason` ends a sentence."""
+
+    def received(self, client: str, frame: PeerFrame) -> None:
+        """A frame came; its bytes are the listener's to keep."""
+
+    def silent(self, client: str) -> None:
+        """For the patience of the group nothing came from `client`. Said once each time."""
+
+    def refused(self, client: str, reason: str) -> None:
+        """There will be no link to `client`; `reason` is a sentence."""
+
+
+class Known(Protocol):
+    """Whose identities are trusted: backend.peer.session.trust_store.Acquaintances is one."""
+
+    def is_strange(self, client: str, identity: str) -> bool: ...
+    def met(self, identities: dict[str, str]) -> None: ...
+
+
+class Ends(Protocol):
+    """What ways say and ask: Links is one."""
+
+    own: Own
+
+    def neighbour(self, client: str) -> Neighbour | None:
+        """The peer `client`, if it is known and trusted."""
+
+    def note(self, client: str, session: bytes, body: SignalBody) -> bytes:
+        """A signed signal for `client`."""
+
+    def read(self, client: str, note: bytes) -> SignedSignal:
+        """The signal in a note of `client`. Raises LinkError or FrameError if it did not sign it."""
+
+    def signal(self, client: str, session: bytes, body: SignalBody) -> None:
+        """Sends a signed signal to `client`."""
+
+    def answering(self, client: str, way: Way) -> None:
+        """`client` began an attempt of this way."""
+
+    def opened(self, link: Link) -> None:
+        """A link came about."""
+
+    def heard(self, link: Link, frame: bytes) -> None:
+        """A frame came."""
+
+    def sent(self, link: Link, size: int) -> None:
+        """The way took `size` bytes of what waited."""
+
+    def ended(self, client: str, way: Way, link: Link | None, reason: str) -> None:
+        """A link is gone, or, without one, an attempt failed."""
+
+
+class Link(ABC):
+    """One link by one way. It owns its tasks, and ends once."""
+
+    way: ClassVar[Way]
+
+    def __init__(self, client: str, began: bool) -> None:
+        self.client = client
+        # Whether this peer began it, and not the other.
+        self.began = began
+        self.made_at = time.monotonic()
+        self.pulse = Pulse(self.made_at)
+
+    def beat(self) -> None:
+        """Sends a sign of life."""
+        self.send(encode_mesh(self.pulse.beat(time.monotonic())), False)
+
+    @property
+    @abstractmethod
+    def buffered(self) -> int:
+        """Bytes that wait to be sent."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that would be lost if the link ended now."""
+        return self.buffered
+
+    @abstractmethod
+    def send(self, frame: bytes, bulk: bool) -> None:
+        """Queues a frame; what is not bulk goes before bulk."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends it from this side, without telling `Ends`."""
+
+
+class Maker(ABC):
+    """Makes links of one way, and owns its attempts."""
+
+    way: ClassVar[Way]
+
+    @abstractmethod
+    def begin(self, other: Neighbour) -> None:
+        """Begins an attempt."""
+
+    @abstractmethod
+    def give_up(self, client: str) -> None:
+        """Drops the attempt to `client`, if there is one, without telling `Ends`."""
+
+    @abstractmethod
+    def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
+        """A signal came. One that is not for this way, or of an older link, is passed over."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Ends all attempts."""

@@ -1,0 +1,47 @@
+"""Signals that this peer signs, and those of others that it checks."""
+
+from __future__ import annotations
+
+from backend.crypto.keys import sign, verify
+from backend.crypto.sealed_link import Signalled, signal_statement
+from backend.errors import LinkError
+from backend.peer.links.interfaces import Own
+from backend.wire.mesh import Neighbour
+from backend.wire.signals import (
+    KINDS,
+    SignalBody,
+    SignedSignal,
+    decode_signal,
+    encode_body,
+    encode_signal,
+)
+
+
+def signed_note(own: Own, client: str, session: bytes, said: SignalBody) -> bytes:
+    """A signed signal of this peer for `client`."""
+    kind, body = KINDS[type(said)], encode_body(said)
+    statement = signal_statement(
+        Signalled(task=own.task, sender=own.client, receiver=client, session=session, kind=kind, body=body)
+    )
+    return encode_signal(SignedSignal(session, kind, body, sign(own.key, statement)))
+
+
+def checked_signal(own: Own, sender: Neighbour, note: bytes) -> SignedSignal:
+    """The signal in a note that `sender` signed for this peer.
+
+    Raises FrameError for what is no signal, LinkError for one that somebody else signed.
+    """
+    signal = decode_signal(note)
+    statement = signal_statement(
+        Signalled(
+            task=own.task,
+            sender=sender.client,
+            receiver=own.client,
+            session=signal.session,
+            kind=signal.kind,
+            body=signal.body,
+        )
+    )
+    if not verify(sender.identity, signal.signature, statement):
+        raise LinkError(f"The signal was not signed by peer {sender.client}; nothing of it is believed.")
+    return signal

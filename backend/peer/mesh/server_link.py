@@ -1,0 +1,87 @@
+"""What goes from a peer to the server of its mesh: frames, other peers' signals and parcels, weights."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import httpx
+
+from backend.errors import PeerError, UnreachableError
+from backend.peer.session.server_connection import Line
+from backend.peer.session.transport import MESH, NO_HEADERS
+from backend.wire.mesh import PeerToServer, RelayTo, ServerToPeer, SignalTo
+
+# Parcels of at most 64 KiB that wait for the socket: more would wait in memory alone.
+MOST_PARCELS = 8
+_MOST_SAID = 300
+
+
+class Upstream:
+    """The connection to the server, one after the other; `server` of the peer's links."""
+
+    def __init__(self, address: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
+        self._line = Line(MESH, address, headers)
+        self.send, self.hang_up = self._line.send, self._line.hang_up
+        self._parcels = asyncio.Semaphore(MOST_PARCELS)
+        # Whether the server knows this peer: what goes to others is refused before.
+        self.is_entered = False
+        # Told when a connection has ended.
+        self.ended: Callable[[], None] = lambda: None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection."""
+        return self._line.is_open
+
+    async def talk(self, opened: Callable[[], None], said: Callable[[ServerToPeer], None]) -> str:
+        """Holds one connection until it ends; why it ended, as the end of a sentence."""
+        parcels = self._parcels = asyncio.Semaphore(MOST_PARCELS)
+
+        def sent(frame: PeerToServer) -> None:
+            if isinstance(frame, RelayTo):
+                parcels.release()
+
+        try:
+            reason = await self._line.talk(opened, said, sent)
+        finally:
+            self.is_entered = False
+            # Whoever waits for room learns that there is none any more.
+            for _ in range(MOST_PARCELS):
+                parcels.release()
+        self.ended()
+        return reason
+
+    def signal(self, client: str, data: bytes) -> bool:
+        """Sends a signal for `client`. False while the server is away."""
+        if self.is_entered:
+            self.send(SignalTo(client=client, data=data))
+        return self.is_entered
+
+    async def relay(self, client: str, data: bytes) -> bool:
+        """Sends a sealed frame for `client` as soon as there is room. False if the server is away."""
+        if not self.is_entered:
+            return False
+        parcels = self._parcels
+        await parcels.acquire()
+        if not self.is_entered or parcels is not self._parcels:
+            parcels.release()
+            return False
+        self.send(RelayTo(client=client, data=data))
+        return True
+
+
+async def deposit(client: httpx.AsyncClient, address: str, weights: bytes) -> None:
+    """Puts `weights` at `address`.
+
+    Raises UnreachableError when the server does not answer, PeerError when it does not want them.
+    """
+    try:
+        response = await client.put(address, content=weights)
+    except httpx.TransportError as error:
+        raise UnreachableError(f"The server does not answer ({error or type(error).__name__}).") from error
+    if response.status_code >= 500:
+        raise UnreachableError(f"The server answers {response.status_code}; it may be restarting.")
+    if response.status_code >= 400:
+        said = response.text[:_MOST_SAID]
+        raise PeerError(f"The server does not take the weights ({response.status_code}): {said}")

@@ -1,0 +1,106 @@
+"""Rounds without the server: performs what the machine of them decides, over links."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from backend.formats.manifest import MetricSpec
+from backend.peer.links.links import Links
+from backend.peer.session.progress import Reporter
+from backend.peer.session.server_messages import tell_peers_evaluation
+from backend.protocols.client.participant_events import Disconnected, Measured
+from backend.protocols.mesh import member_events as to
+from backend.protocols.mesh.member import MeshMember
+from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless.rounds import Onward
+from backend.wire.mesh import Entered, Group
+from backend.wire.messages import Evaluation, Train
+from backend.wire.peering import OnwardFrame
+
+
+class GoingOn:
+    """Owns the machine of one peer. `tell` takes events for the member's machine, `hasten` is called when the
+    server can be reached; `metrics` are those of the task, in its order."""
+
+    def __init__(
+        self,
+        links: Links,
+        machine: Onward,
+        reporter: Reporter,
+        tell: Callable[[to.Event], None],
+        hasten: Callable[[], None],
+        metrics: Callable[[], Sequence[MetricSpec]],
+    ) -> None:
+        self._links = links
+        self._machine = machine
+        self._reporter = reporter
+        self._tell = tell
+        self._hasten = hasten
+        self._metrics = metrics
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def noticed(self, event: to.Event, member: MeshMember, group: Group | None) -> None:
+        """The `member` has handled `event`; `group` is the one that it was in before."""
+        match event:
+            case to.Frame(Entered()) if member.contact.is_open:
+                self.happened(onward.Reached())
+            case to.Frame(frame):
+                self.happened(onward.Told(frame))
+            case Disconnected():
+                self.happened(onward.Deserted(member.in_hand.is_busy))
+            case to.Trained() if member.in_hand.trained is not None:
+                self.happened(onward.Trained(member.in_hand.trained))
+            case to.Averaged(weights=weights) if group is not None:
+                self.happened(onward.Averaged(group, weights))
+            case to.Failed():
+                self.happened(onward.Failed())
+            case to.Certified(certificate):
+                self.happened(onward.Certified(certificate))
+            case Measured() if member.exam.evaluation is not None:
+                self.happened(onward.Measured(member.exam.evaluation))
+
+    def heard(self, client: str, frame: OnwardFrame) -> None:
+        """Another peer said something of such rounds."""
+        if isinstance(frame, Evaluation) and self._machine.survivors.believes(client):
+            tell_peers_evaluation(self._reporter, client, frame, self._metrics())
+        self.happened(onward.Heard(client, frame))
+
+    def happened(self, event: onward.Event) -> None:
+        """Performs what the machine makes of `event`."""
+        if self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        for effect in self._machine.happened(event, loop.time()):
+            self._perform(effect)
+        self._forget_timer()
+        due = self._machine.timer()
+        if due is not None:
+            self._timer = loop.call_at(due, self.happened, onward.TimePassed())
+
+    def close(self) -> None:
+        """Waits for nothing any more, whatever still happens to links."""
+        self._closed = True
+        self._forget_timer()
+
+    def _forget_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _perform(self, effect: onward.Effect) -> None:
+        match effect:
+            case onward.Say(clients, frame):
+                for client in clients:
+                    self._links.send(client, frame)
+                if isinstance(frame, Evaluation):
+                    own = self._links.own.client
+                    tell_peers_evaluation(self._reporter, own, frame, self._metrics())
+            case onward.Agree(frame):
+                if isinstance(frame, Train):
+                    sentence = f"Round {frame.round}: the peers go on without the server."
+                    self._reporter.tell("onward", sentence, round=frame.round)
+                self._tell(to.Agreed(frame))
+            case onward.Hasten():
+                self._hasten()

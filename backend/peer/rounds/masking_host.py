@@ -1,0 +1,219 @@
+"""Hosts a member of masked rounds: keys, seals and masks in a thread of their own, beside TensorFlow's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from backend.crypto.context import Terms
+from backend.errors import MingaError, UpdateRefusedError
+from backend.numerics.masking.sparse import Residual
+from backend.peer.rounds.masking_secrets import RoundSecrets, Told
+from backend.peer.session.progress import Teller
+from backend.peer.session.trust_store import Acquaintances
+from backend.protocols.secagg import member_events as to
+from backend.protocols.secagg.member import MaskedMember
+from backend.protocols.secagg.terms import terms_of
+from backend.wire.messages import Accepted, ClientFrame, ServerFrame, Train, Welcome
+
+T = TypeVar("T")
+
+# What is computed with a round's secrets, and the event that it ends in.
+Work = Callable[[RoundSecrets], to.Event]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a masked update is made of: so many `parameters`, and `rows` of metrics."""
+
+    parameters: int
+    rows: int
+
+
+class Masker:
+    """Owns the machine, and the secrets of the open round, which it forgets when that is over.
+
+    `identity` is the private key that signs; this peer takes part among `minimum` clients at least. `send` is
+    asked to send a frame if the connection is open, `spawn` to run what takes time and to see to its errors,
+    `give_up` to end the training of a round. `draw` gives so many random bytes of the system's generator.
+    """
+
+    def __init__(
+        self,
+        identity: bytes,
+        known: Acquaintances,
+        minimum: int,
+        reporter: Teller,
+        send: Callable[[ClientFrame], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        give_up: Callable[[int], None],
+        draw: Callable[[int], bytes],
+    ) -> None:
+        self.machine = MaskedMember()
+        self._identity = identity
+        self._known = known
+        self._minimum = minimum
+        self._reporter = reporter
+        self._send = send
+        self._spawn = spawn
+        self._give_up = give_up
+        self._draw = draw
+        self._model = Model(0, 0)
+        self._task = ""
+        self._secrets: RoundSecrets | None = None
+        self._may_mask: asyncio.Future[RoundSecrets | None] | None = None
+        # Of what this client trained for this model.
+        self._residual, self._residual_of = Residual(), ("", "")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="masks")
+
+    @property
+    def members(self) -> int:
+        """Among how many the update of the open round is masked; 0 where that is not known yet."""
+        return self.machine.members
+
+    # What the session tells.
+
+    def planned(self, welcome: Welcome, plan: Train, model: Model) -> None:
+        """The server sent a plan with masking, perhaps once more."""
+        self._task, self._model = welcome.task, model
+        if self._residual_of != (welcome.bundle, welcome.client):
+            self._residual, self._residual_of = Residual(), (welcome.bundle, welcome.client)
+        self._handle(to.Planned(welcome.client, welcome.bundle, self._minimum, plan))
+
+    def heard(self, frame: ServerFrame) -> None:
+        """The server said something, whatever it is."""
+        if isinstance(frame, Accepted):
+            self._accepted(frame.round)
+        self._handle(to.Frame(frame))
+
+    def welcomed(self) -> None:
+        """The connection is open (again)."""
+        self._handle(to.Welcomed())
+
+    async def masked(self, number: int, told: Told) -> memoryview | None:
+        """The masked update of round `number`, as soon as it may be masked; None where it cannot be."""
+        if self._secrets is None or self._secrets.terms.round != number or self._may_mask is None:
+            return None
+        secrets = await self._may_mask
+        if secrets is None:
+            return None
+        try:
+            owing = self._owing(told, secrets.terms)
+            return await self._in_thread(lambda: secrets.mask(owing))
+        except UpdateRefusedError as error:
+            # Nobody could find it in the sum and leave it out.
+            self._handle(to.Failed(number, str(error)))
+            return None
+
+    def close(self) -> None:
+        """Forgets everything."""
+        self._handle(to.Stopped())
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _owing(self, told: Told, terms: Terms) -> Told:
+        """The training with what updates before it left unsent."""
+        if terms.share == 1.0:
+            return told
+        return replace(told, owed=self._residual.own(terms.version, terms.parameters))
+
+    def _accepted(self, number: int) -> None:
+        """The update of round `number` counts: what it left is owed from now on."""
+        secrets = self._secrets
+        if secrets is not None and secrets.terms.round == number and secrets.left is not None:
+            self._residual.keep(secrets.terms.version, secrets.left)
+
+    # What the machine asks.
+
+    def _handle(self, event: to.Event) -> None:
+        for effect in self.machine.handle(event):
+            self._perform(effect)
+
+    def _perform(self, effect: to.Effect) -> None:
+        match effect:
+            case to.Send(frame):
+                self._send(frame)
+            case to.MakeKeys(client, bundle, plan):
+                self._begin(client, bundle, plan)
+            case to.CheckRoster():
+                self._compute(effect.round, lambda secrets: secrets.check(effect, self._known))
+            case to.Seal():
+                self._compute(effect.round, lambda secrets: secrets.seal(effect))
+            case to.Open():
+                self._compute(effect.round, lambda secrets: secrets.open(effect))
+            case to.Mask():
+                self._prepare(effect)
+            case to.SignSurvivors():
+                self._compute(effect.round, lambda secrets: secrets.sign_survivors(effect))
+            case to.CheckVouchers():
+                self._compute(effect.round, lambda secrets: secrets.check_vouchers(effect))
+            case to.MakeReveal():
+                self._compute(effect.round, lambda secrets: secrets.reveal(effect))
+            case to.GiveUp(number, reason):
+                sentence = f"Round {number}: this update would not be safe, so none is sent. {reason}"
+                self._reporter.tell("unsafe", sentence, round=number)
+                self._give_up(number)
+            case to.Forget():
+                self._forget()
+
+    def _begin(self, client: str, bundle: str, plan: Train) -> None:
+        """Draws the secrets of a new round."""
+        masking = plan.masking
+        if masking is None:
+            return
+        terms = terms_of(
+            masking,
+            task=self._task,
+            bundle=bundle,
+            number=plan.round,
+            version=plan.version,
+            weights=plan.weights,
+            parameters=self._model.parameters,
+            rows=self._model.rows,
+        )
+        self._secrets = RoundSecrets(terms, client, self._identity, self._draw)
+        self._may_mask = asyncio.get_running_loop().create_future()
+        self._compute(plan.round, lambda secrets: to.KeysMade(secrets.keys()))
+
+    def _prepare(self, asked: to.Mask) -> None:
+        """Expands the masks while TensorFlow trains; then the update may be masked."""
+        secrets, may_mask, members = self._secrets, self._may_mask, self.machine.members
+        if secrets is None or may_mask is None:
+            return
+
+        async def prepare() -> None:
+            await self._in_thread(lambda: secrets.prepare(asked))
+            if not may_mask.done():
+                may_mask.set_result(secrets)
+                sentence = f"Round {asked.round}: this update is masked among {members} clients."
+                self._reporter.tell("masked", sentence, round=asked.round, members=members)
+
+        self._spawn(prepare())
+
+    def _compute(self, number: int, work: Work) -> None:
+        """Does `work` in the thread; what it ends in is brought before the machine."""
+        secrets = self._secrets
+        if secrets is None:
+            return
+
+        async def compute() -> None:
+            event: to.Event
+            try:
+                event = await self._in_thread(lambda: work(secrets))
+            except MingaError as error:
+                event = to.Failed(number, str(error)[:500])
+            if secrets is self._secrets:
+                self._handle(event)
+
+        self._spawn(compute())
+
+    def _forget(self) -> None:
+        self._secrets = None
+        if self._may_mask is not None and not self._may_mask.done():
+            self._may_mask.set_result(None)
+        self._may_mask = None
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)

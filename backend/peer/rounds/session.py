@@ -1,0 +1,254 @@
+"""One peer, one task: performs what the participant's machine decides."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from backend.peer.rounds.masking_host import Masker
+from backend.peer.rounds.masking_secrets import Told
+from backend.peer.rounds.update_cache import Kept
+from backend.peer.session import session_jobs
+from backend.peer.session.background_tasks import insist
+from backend.peer.session.progress import Reporter
+from backend.peer.session.server_connection import Line
+from backend.peer.session.server_messages import tell_news, tell_partial
+from backend.peer.session.session_loop import Stay
+from backend.peer.session.transport import NO_HEADERS, ROUNDS, chunks
+from backend.peer.session.trust_store import Acquaintances
+from backend.peer.training.step import Vector
+from backend.peer.training.trainer import Result
+from backend.peer.training.training_jobs import Job, Jobs
+from backend.protocols.client import participant_events as to
+from backend.protocols.client.participant import Participant
+from backend.protocols.client.training_pace import Pace
+from backend.wire.messages import (
+    CHUNK_BYTES,
+    Accepted,
+    ClientFrame,
+    Evaluate,
+    Hello,
+    Refused,
+    ServerFrame,
+    Train,
+    Welcome,
+)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one training made, until the next one is done."""
+
+    plan: Train
+    content: memoryview
+    change: Vector | None
+    # The control variate's, of this task's run and this client.
+    name: str
+
+
+class Session:
+    """Owns the machine, the connection and the training of one peer. `run` once."""
+
+    def __init__(
+        self,
+        address: str,
+        hello: Hello,
+        jobs: Jobs,
+        reporter: Reporter,
+        random: Callable[[], float],
+        identity: bytes,
+        known: Acquaintances,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> None:
+        self._address = address
+        self._hello = hello
+        self.jobs = jobs
+        self._reporter = reporter
+        self.machine = Participant()
+        self._line = Line(ROUNDS, address, headers)
+        self._stay: Stay[to.Event, ServerFrame] = Stay(self._line, to.Frame, reporter, random)
+        self._welcome: Welcome | None = None
+        self._name = ""
+        self._chunk_bytes = CHUNK_BYTES
+        self._training: Job[Train] | None = None
+        self._measuring: Job[Evaluate] | None = None
+        self._update: Update | None = None
+        self._kept = Kept()
+        self._pace = Pace()
+        self._uploading_since: float | None = None
+        known.enter(address)
+        self._masker = Masker(
+            identity,
+            known,
+            hello.min_masked,
+            reporter,
+            self._say,
+            self._stay.spawn,
+            self._give_up,
+            os.urandom,
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
+
+        Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it,
+        ReplacedError when the server talks to another peer with the same token, and UnfitError when the task
+        does not add up updates in any way that this peer allows.
+        """
+        try:
+            await self._stay.run(self, to.Start(self._hello), stop)
+        finally:
+            await self._end()
+
+    def handle(self, event: to.Event) -> None:
+        """Has the machine hear `event`, and performs what it decides."""
+        match event:
+            case to.Frame(Welcome() as frame):
+                self._welcome = frame
+                self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
+                self._name = f"{self._address} {frame.bundle} {frame.client}"
+            case to.Frame(Accepted() | Refused()):
+                self._time_upload()
+        for effect in self.machine.handle(event):
+            self._perform(effect)
+        if isinstance(event, to.Frame):
+            self._kept.heard(event.frame)
+            tell_news(self._reporter, event.frame, self._masker.members)
+            self._pass_on(event.frame)
+        self._stay.rests(self.machine.plan is None)
+
+    def _pass_on(self, frame: ServerFrame) -> None:
+        """Lets the machine of masked rounds hear what the server said."""
+        plan = self.machine.plan
+        match frame:
+            case Welcome() if self.machine.ready is not None:
+                self._masker.welcomed()
+            case Train() if frame.masking and plan and plan.round == frame.round and self._welcome:
+                self._masker.planned(self._welcome, frame, self.jobs.model())
+            case _:
+                self._masker.heard(frame)
+
+    def _say(self, frame: ClientFrame) -> None:
+        if self.machine.contact.is_open:
+            self._line.send(frame)
+
+    def _give_up(self, number: int) -> None:
+        """No update of round `number` will be sent."""
+        if self._training and self._training.order.round == number:
+            self._training.abort()
+        self._stay.rests(True)
+
+    def _perform(self, effect: to.Effect) -> None:
+        match effect:
+            case to.Connect(delay):
+                self._uploading_since = None
+                self._stay.connect(delay, self.machine.contact.dismissal)
+            case to.Send(frame):
+                self._line.send(frame)
+            case to.Load(bundle):
+                self._stay.spawn(self._load(bundle))
+            case to.StartTraining(plan):
+                seconds = self._pace.training_seconds(plan.seconds, self.jobs.update_bytes())
+                self._training = Job(plan, time.monotonic() + seconds)
+                self._stay.spawn(self._train(self._training))
+            case to.AbortTraining():
+                _abort(self._training)
+            case to.Measure(exam):
+                seconds = self._pace.training_seconds(exam.seconds, 0)
+                self._measuring = Job(exam, time.monotonic() + seconds)
+                self._stay.spawn(self._measure(self._measuring))
+            case to.AbortMeasuring():
+                _abort(self._measuring)
+            case to.KeepChange(number):
+                self._keep(number, undo=False)
+            case to.UndoChange(number):
+                self._keep(number, undo=True)
+            case to.SendChunks(number, start, until):
+                self._send_chunks(number, start, until)
+            case to.Close():
+                self._line.hang_up()
+
+    def _send_chunks(self, number: int, start: int, until: int) -> None:
+        if self._update is None or self._update.plan.round != number:
+            return
+        if start == 0:
+            self._uploading_since = time.monotonic()
+        for chunk in chunks(self._update.content, number, start, until, self._chunk_bytes):
+            self._line.send(chunk)
+
+    def _time_upload(self) -> None:
+        """An update was answered: how fast did it get there?"""
+        if self._update is not None and self._uploading_since is not None:
+            spent = time.monotonic() - self._uploading_since
+            self._pace = self._pace.uploaded(len(self._update.content), spent)
+        self._uploading_since = None
+
+    def _keep(self, number: int, *, undo: bool) -> None:
+        update = self._update
+        if update is not None and update.change is not None and update.plan.round == number:
+            self.jobs.keep(update.name, update.plan.version, update.change, undo=undo)
+
+    async def _load(self, bundle: str) -> None:
+        if loaded := await session_jobs.load(self.jobs, bundle, self._reporter):
+            self._stay.tell(loaded)
+
+    async def _train(self, job: Job[Train]) -> None:
+        plan, name = job.order, self._name
+        report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
+        result = self._kept.take(name, plan)
+        if result is not None:
+            sentence = f"Round {plan.round}: what was trained for the round before still holds."
+            self._reporter.tell("kept", sentence, round=plan.round)
+        else:
+            sentence = f"Round {plan.round}: training from version {plan.version}."
+            self._reporter.tell("training", sentence, round=plan.round)
+            result = await insist(lambda: self.jobs.train(job, name, report), job.stop.is_set, self._reporter)
+        if job.aborted:
+            return
+        if result is None or not result.steps:
+            self._stay.rests(True)
+            return
+        self._kept.keep(name, plan, result)
+        tell_partial(self._reporter, plan.round, result.steps, result.planned)
+        content: memoryview | None = memoryview(result.content())
+        if plan.masking is not None:
+            content = await self._masker.masked(plan.round, _told(plan, result))
+        if content is None or job.aborted:
+            self._stay.rests(True)
+            return
+        self._update = Update(plan, content, result.change, name)
+        done = (result.examples, result.steps, result.loss, result.sums)
+        self._stay.tell(to.Trained(plan.round, len(self._update.content), *done))
+
+    async def _measure(self, job: Job[Evaluate]) -> None:
+        if measured := await session_jobs.measure(self.jobs, job, self._reporter):
+            self._stay.tell(measured)
+
+    def wind_down(self) -> None:
+        """Ends the training after its current step; what it made is still sent."""
+        if self._training:
+            self._training.stop.set()
+
+    async def _end(self) -> None:
+        """Lets the goodbye go out, then ends what is left."""
+        _abort(self._training)
+        _abort(self._measuring)
+        await self._stay.end()
+        self._masker.close()
+        self.jobs.close()
+
+
+def _told(plan: Train, result: Result) -> Told:
+    """What of a training goes into its masked update; under privacy neither loss nor metrics."""
+    if plan.privacy is None:
+        return Told(result.update, result.examples, result.loss, result.sums)
+    silent = [(0.0, 0.0)] * len(result.sums)
+    return Told(result.update, result.examples, 0.0, silent, private=plan.privacy.clip > 0.0)
+
+
+def _abort(job: Job[Train] | Job[Evaluate] | None) -> None:
+    if job:
+        job.abort()

@@ -1,0 +1,203 @@
+"""From what a person types to the task's addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+from msgspec import Struct
+
+from backend.errors import PeerError, UnreachableError
+from backend.formats.task_file import VolunteerData
+from backend.numerics.preprocess.fitted import Fitted
+from backend.peer.data.url_data import UrlData
+from backend.peer.session.progress import Reporter
+
+T = TypeVar("T")
+
+LONGEST_PAUSE = 30.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server's root, without a slash at its end, and the task that the address named, if it did.
+
+    `invitation` is the code behind the # of an invitation's address.
+    """
+
+    root: str
+    task: str | None
+    invitation: str | None = field(default=None, repr=False)
+
+    def socket(self, task: str) -> str:
+        """Address of the task's WebSocket."""
+        return f"ws{self.root.removeprefix('http')}/api/tasks/{task}/socket"
+
+
+class Choice(Struct, frozen=True):
+    """A task, and how it is coordinated."""
+
+    name: str
+    scheme: str
+
+
+class _Tasks(Struct, frozen=True):
+    tasks: list[Choice]
+
+
+class _Admitted(Struct, frozen=True):
+    task: str
+
+
+class _Error(Struct, frozen=True):
+    message: str
+
+
+class _Refused(Struct, frozen=True):
+    error: _Error
+
+
+class TaskData(Struct, frozen=True):
+    """Where examples come from: `volunteer` says how each brings its own, `url` where all fetch them."""
+
+    source: Literal["shards", "volunteer", "url"]
+    preprocess: Fitted | None
+    volunteer: VolunteerData | None
+    url: UrlData | None = None
+
+
+def parse_address(address: str) -> Site:
+    """Understands a site's root, a task's pages or an invitation; `http://` may be left out.
+
+    Raises PeerError when it is no address of the web.
+    """
+    text = address if "://" in address else f"http://{address}"
+    try:
+        parts = urlsplit(text)
+        port_is_good = parts.port is None or parts.port > 0
+    except ValueError:
+        port_is_good = False
+    if not port_is_good or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise PeerError(f"'{address}' is no address of a Minga server; write it like http://127.0.0.1:8000.")
+    path, marker, rest = parts.path.partition("/tasks/")
+    task = rest.split("/")[0] if marker else None
+    invitation = None
+    if not marker and path.endswith("/join"):
+        path, invitation = path.removesuffix("/join"), parts.fragment or None
+    return Site(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", task or None, invitation)
+
+
+def visitor_headers(token: str) -> dict[str, str]:
+    """By which a server knows the holder of a client's secret token as whom it let in before."""
+    visitor = hashlib.sha256(b"minga visitor " + token.encode()).hexdigest()
+    # Over https the server looks for the second name, which browsers guard better.
+    return {"Cookie": f"minga_visitor={visitor}; __Host-minga_visitor={visitor}"}
+
+
+async def accept_invitation(client: httpx.AsyncClient, site: Site) -> Site:
+    """The site with the task of its invitation, which lets in whoever `client` speaks for.
+
+    Raises PeerError for an invitation that does not hold, and UnreachableError when nobody answers.
+    """
+    try:
+        response = await client.post(f"{site.root}/api/join", json={"code": site.invitation})
+    except httpx.TransportError as error:
+        raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
+    if response.status_code >= 500 or response.status_code == 429:
+        raise UnreachableError(f"{site.root} answers {response.status_code}.")
+    try:
+        if response.status_code == 200:
+            return replace(site, task=msgspec.json.decode(response.content, type=_Admitted).task)
+        raise PeerError(msgspec.json.decode(response.content, type=_Refused).error.message)
+    except msgspec.DecodeError as error:
+        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+
+
+async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None) -> Choice:
+    """The task: the wanted one, the one in the address, or the site's only one.
+
+    Raises PeerError when there is no such task or the address is of something else than Minga, and
+    UnreachableError when nobody answers.
+    """
+    tasks = {task.name: task for task in await _tasks(client, site)}
+    wanted = wanted or site.task
+    there = f"{site.root} has {_listed(list(tasks))}"
+    if wanted is None:
+        if len(tasks) != 1:
+            raise PeerError(f"{there}; say which with --task NAME.")
+        return next(iter(tasks.values()))
+    if wanted not in tasks:
+        raise PeerError(f"There is no task '{wanted}': {there}.")
+    return tasks[wanted]
+
+
+async def patiently(
+    ask: Callable[[], Awaitable[T]], reporter: Reporter, give_up_after: float = math.inf
+) -> T:
+    """What `ask` gives; waits for a server that is away, and says so.
+
+    Raises UnreachableError where it stays away for `give_up_after` seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    end, pause = clock() + give_up_after, 1.0
+    while True:
+        try:
+            return await ask()
+        except UnreachableError as error:
+            left = end - clock()
+            if left <= 0.0:
+                raise UnreachableError(
+                    f"{error} This peer waits no longer than {give_up_after:.0f} s. Check the address, or "
+                    "ask whoever runs the server, and join again when it answers."
+                ) from error
+            wait = min(pause, left)
+            advice = f"Trying again in {wait:.2g} s; check the address if this goes on."
+            reporter.tell("offline", f"{error} {advice}", seconds=round(wait, 3))
+            await asyncio.sleep(wait)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+
+
+async def task_data(client: httpx.AsyncClient, site: Site, task: str) -> TaskData:
+    """Where the task's examples come from, and what volunteers' own have to be like.
+
+    Raises PeerError when the server says nothing that can be understood, and UnreachableError when nobody
+    answers.
+    """
+    content = await _get(client, site, f"/api/tasks/{task}/data")
+    try:
+        return msgspec.json.decode(content, type=TaskData)
+    except msgspec.DecodeError as error:
+        raise PeerError(
+            f"{site.root} does not say what data {task} takes ({error}); is Minga as new here as there?"
+        ) from error
+
+
+async def _tasks(client: httpx.AsyncClient, site: Site) -> list[Choice]:
+    content = await _get(client, site, "/api/tasks")
+    try:
+        return msgspec.json.decode(content, type=_Tasks).tasks
+    except msgspec.DecodeError as error:
+        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+
+
+async def _get(client: httpx.AsyncClient, site: Site, path: str) -> bytes:
+    try:
+        response = await client.get(f"{site.root}{path}")
+    except httpx.TransportError as error:
+        raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
+    if response.status_code >= 500:
+        raise UnreachableError(f"{site.root} answers {response.status_code}.")
+    return response.content
+
+
+def _listed(names: list[str]) -> str:
+    if not names:
+        return "no tasks"
+    return f"the task {names[0]}" if len(names) == 1 else f"the tasks {', '.join(sorted(names))}"

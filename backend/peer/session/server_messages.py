@@ -1,0 +1,136 @@
+"""What the server says, in sentences for the person who started the peer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from backend.formats.manifest import MetricSpec
+from backend.numerics.metrics import metric_values
+from backend.peer.session.progress import Reporter
+from backend.wire.mesh import Entered, ServerToPeer
+from backend.wire.mesh_fields import Way
+from backend.wire.messages import (
+    Abandoned,
+    Accepted,
+    Evaluated,
+    Evaluation,
+    Metrics,
+    Refused,
+    ServerFrame,
+    Version,
+    Welcome,
+)
+
+
+def tell_news(reporter: Reporter, frame: ServerFrame, masked: int) -> None:
+    """Tells what the frame means for this peer, whose update is `masked` among so many, if it is masked."""
+    match frame:
+        case Welcome(client=client):
+            reporter.tell("connected", f"Connected as {client}.", client=client)
+        case Accepted(round=number) if masked:
+            sentence = f"Round {number}: your update counts, masked among {masked} clients."
+            reporter.tell("accepted", sentence, round=number, examples=0, masked=masked)
+        case Accepted(round=number, examples=examples):
+            sentence = f"Round {number}: your update counts, with {examples} examples."
+            reporter.tell("accepted", sentence, round=number, examples=examples)
+        case Refused(round=number, code=code, reason=reason):
+            sentence = f"Round {number}: your update does not count. {reason}"
+            reporter.tell("refused", sentence, round=number, code=code)
+        case Version():
+            _tell_version(reporter, frame)
+        case Evaluated():
+            _tell_evaluated(reporter, frame)
+
+
+def tell_mesh_news(reporter: Reporter, frame: ServerToPeer) -> None:
+    """Tells what the server of a mesh said, as far as it is news to a person."""
+    match frame:
+        case Entered(client=client):
+            reporter.tell("connected", f"Connected as {client}.", client=client)
+        case Version():
+            _tell_version(reporter, frame)
+        case Evaluated():
+            _tell_evaluated(reporter, frame)
+        case Abandoned(round=number, reason=reason):
+            reporter.tell("abandoned", f"Round {number} has no result. {reason}", round=number)
+
+
+def tell_peers_evaluation(
+    reporter: Reporter, client: str, found: Evaluation, specs: Sequence[MetricSpec]
+) -> None:
+    """Tells what the peer `client` measured while the server is away. What cannot be is no news."""
+    counted = found.examples and len(found.sums) == sum(spec.rows for spec in specs)
+    if not counted or not math.isfinite(found.loss):
+        return
+    metrics = metric_values(specs, [found.sums])
+    sentence = (
+        f"Round {found.round} on {found.examples} examples that {client} holds out: "
+        f"loss {found.loss:.4f}{_shown(metrics)}."
+    )
+    reporter.tell(
+        "evaluated",
+        sentence,
+        round=found.round,
+        source="peer",
+        client=client,
+        loss=found.loss,
+        metrics=metrics,
+    )
+
+
+class LinkNews:
+    """Tells of links to other peers: one that is heard again after a silence is no news."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self._ways: dict[str, Way] = {}
+
+    def up(self, client: str, way: Way) -> None:
+        """There is a link to `client`, or it goes this way now, or something was heard again."""
+        if self._ways.get(client) != way:
+            how = "through the server, sealed" if way == "relay" else f"by {way}"
+            self._reporter.tell("linked", f"Linked with {client} {how}.", client=client, way=way)
+        self._ways[client] = way
+
+    def down(self, client: str, reason: str) -> None:
+        """The last link to `client` is gone; `reason` ends a sentence."""
+        self._ways.pop(client, None)
+        self._reporter.tell("unlinked", f"The link to {client} is gone: {reason}.", client=client)
+
+
+def tell_partial(reporter: Reporter, number: int, steps: int, planned: int) -> None:
+    """Tells that an update has fewer steps than planned, if it has."""
+    if steps < planned:
+        share = f"{100 * steps / planned:.0f} % of the steps ({steps} of {planned})"
+        sentence = f"Round {number}: sending {share}, what was done in time."
+        reporter.tell("partial", sentence, round=number, steps=steps, planned=planned)
+
+
+def _tell_version(reporter: Reporter, frame: Version) -> None:
+    shown = f" (the cohort's loss {frame.loss:.4f})" if frame.metrics or frame.loss else ""
+    reporter.tell(
+        "version",
+        f"Version {frame.version} is there{shown}.",
+        version=frame.version,
+        round=frame.round,
+        loss=frame.loss,
+        metrics=frame.metrics,
+    )
+
+
+def _tell_evaluated(reporter: Reporter, frame: Evaluated) -> None:
+    where = "on held-out data" if frame.source == "server" else "on what clients hold out"
+    sentence = f"Version {frame.version} {where}: loss {frame.loss:.4f}{_shown(frame.metrics)}."
+    reporter.tell(
+        "evaluated",
+        sentence,
+        version=frame.version,
+        source=frame.source,
+        loss=frame.loss,
+        metrics=frame.metrics,
+    )
+
+
+def _shown(metrics: Metrics) -> str:
+    return "".join(f", {name} {value:.4f}" for name, value in metrics.items())

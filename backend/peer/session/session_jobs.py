@@ -1,0 +1,57 @@
+"""What sessions have their jobs do, told as it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from backend.errors import PeerError
+from backend.peer.session.background_tasks import insist
+from backend.peer.session.progress import Reporter
+from backend.peer.training.trainer import Progress
+from backend.peer.training.training_jobs import Job, Jobs
+from backend.protocols.client import participant_events as to
+from backend.wire.messages import Evaluate
+
+
+async def load(jobs: Jobs, bundle: str, reporter: Reporter) -> to.Loaded | None:
+    """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
+    reporter.tell("loading", "Loading the model.")
+    loaded = await insist(lambda: jobs.load(bundle), lambda: False, reporter)
+    if loaded is None:
+        return None
+    backend, step_ms, examples = loaded
+    sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
+    reporter.tell("ready", sentence, backend=backend, step_ms=step_ms, examples=examples)
+    return to.Loaded(backend, step_ms, examples)
+
+
+async def measure(jobs: Jobs, job: Job[Evaluate], reporter: Reporter) -> to.Measured | None:
+    """What the version does on held-out examples; None where that cannot be said any more."""
+    exam = job.order
+    sentence = f"Measuring version {exam.version} on held-out examples."
+    reporter.tell("measuring", sentence, version=exam.version)
+    try:
+        measured = await insist(lambda: jobs.measure(job), job.stop.is_set, reporter)
+    except PeerError as error:
+        # The server does without; training goes on.
+        reporter.tell("trouble", str(error))
+        return None
+    if job.aborted or measured is None:
+        return None
+    examples, loss, sums = measured
+    sentence = f"Version {exam.version} on {examples} held-out examples here: loss {loss:.4f}."
+    if not examples:
+        sentence = f"Nothing is held out here to measure version {exam.version} on."
+    reporter.tell("measured", sentence, version=exam.version, examples=examples, loss=loss)
+    return to.Measured(exam.round, exam.version, examples, loss, sums)
+
+
+def report_steps(of: str, reporter: Reporter) -> Callable[[Progress], None]:
+    """Tells the steps of `of`, a round or a unit, from the thread that trains. Made in the session's loop."""
+    loop = asyncio.get_running_loop()
+
+    def report(progress: Progress) -> None:
+        loop.call_soon_threadsafe(reporter.step, of, progress.step, progress.steps, progress.loss)
+
+    return report

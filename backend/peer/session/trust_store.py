@@ -1,0 +1,81 @@
+"""Whose identities this peer trusts: those it met in a task before, and those that its operator listed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from backend.errors import PeerError
+from backend.peer.data.shared_files import write_whole
+
+_IDENTITY = re.compile("[0-9a-f]{64}")
+# Beyond it the oldest are forgotten: a file of some megabytes.
+MOST_MET = 50_000
+
+
+class Acquaintances:
+    """Identities of one task's clients, by client (trust on first use), in a file of `folder`.
+
+    With `listed` nobody else is trusted. Several peers of a machine may share the folder; who writes last is
+    remembered, and what is lost is learnt again.
+    """
+
+    def __init__(self, folder: Path, listed: Collection[str] | None = None) -> None:
+        self._folder = folder
+        self.listed = None if listed is None else frozenset(listed)
+        self._path: Path | None = None
+        self._met: dict[str, str] = {}
+
+    def enter(self, task: str) -> None:
+        """From now on it is about `task`, by its whole address."""
+        self._path = self._folder / f"{hashlib.sha256(task.encode()).hexdigest()[:32]}.json"
+        self._met = _read(self._path)
+
+    def is_strange(self, client: str, identity: str) -> bool:
+        """Whether `client` is known by another identity, or this one is not on the list."""
+        if self.listed is not None and identity not in self.listed:
+            return True
+        return self._met.get(client, identity) != identity
+
+    def met(self, identities: Mapping[str, str]) -> None:
+        """Remembers clients whose signatures were right. A full disk costs only this."""
+        new = identities.items() - self._met.items()
+        if not new or self._path is None:
+            return
+        self._met |= dict(new)
+        kept = dict(list(self._met.items())[-MOST_MET:])
+        with suppress(OSError):
+            write_whole(self._path, json.dumps(kept).encode())
+
+
+def read_roster(path: Path) -> frozenset[str]:
+    """The identities in a file: one a line, 64 hexadecimal digits, then whose it is if you like.
+
+    # begins a note. Raises PeerError with the line that cannot be read.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PeerError(f"{path} cannot be read: {error}.") from error
+    identities = set()
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if words and not _IDENTITY.fullmatch(words[0]):
+            raise PeerError(
+                f"Line {number} of {path} begins with '{words[0][:70]}', which is no identity: those have 64 "
+                "digits 0-9 and a-f. Each client prints its own with `minga peer identity`."
+            )
+        identities.update(words[:1])
+    return frozenset(identities)
+
+
+def _read(path: Path) -> dict[str, str]:
+    with suppress(OSError, ValueError):
+        kept = json.loads(path.read_bytes())
+        if isinstance(kept, dict) and all(isinstance(one, str) for pair in kept.items() for one in pair):
+            return kept
+    return {}

@@ -1,0 +1,67 @@
+"""The client's own control variates (SCAFFOLD) between rounds and restarts: a file for each task run."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from backend.peer.data.shared_files import evict, write_whole
+from backend.peer.training.step import Vector
+
+FOLDER_BYTES = 2 << 30
+_VERSION = 8
+_DIGEST = 32
+
+
+class Variates:
+    """Vectors [T] by name. Owns nothing but its folder, which several peers may share.
+
+    A file holds the version that the last counted update began with (8 bytes), the values (float32), all
+    little-endian, and the SHA-256 of both: what is damaged or lost starts at zero again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def own(self, name: str, version: int, length: int) -> Vector:
+        """The vector that a round from `version` begins with: zeros where none is kept.
+
+        One that was kept at `version` or later is of another run of the task, and counts for nothing here.
+        """
+        kept = self._read(name)
+        if kept is None or kept[0] >= version or kept[1].shape != (length,):
+            return np.zeros(length, np.float32)
+        return kept[1]
+
+    def add(self, name: str, version: int, change: Vector) -> None:
+        """Adds the change [T] of an update from `version` that counts. A full disk costs only this."""
+        values = self.own(name, version, len(change)) + change
+        self._write(name, version, values)
+
+    def take_back(self, name: str, version: int, change: Vector) -> None:
+        """Undoes `add`: the round from `version` was abandoned, and is begun again."""
+        kept = self._read(name)
+        if kept is not None and kept[0] == version and kept[1].shape == change.shape:
+            self._write(name, version - 1, kept[1] - change)
+
+    def _read(self, name: str) -> tuple[int, Vector] | None:
+        with suppress(OSError):
+            content = self._path(name).read_bytes()
+            body, digest = content[:-_DIGEST], content[-_DIGEST:]
+            whole = len(body) >= _VERSION and len(body) % 4 == 0
+            if whole and hashlib.sha256(body).digest() == digest:
+                version = int.from_bytes(body[:_VERSION], "little", signed=True)
+                return version, np.frombuffer(body, "<f4", offset=_VERSION)
+        return None
+
+    def _write(self, name: str, version: int, values: Vector) -> None:
+        body = version.to_bytes(_VERSION, "little", signed=True) + values.astype("<f4").tobytes()
+        with suppress(OSError):
+            write_whole(self._path(name), body + hashlib.sha256(body).digest())
+            evict(self._folder, FOLDER_BYTES)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]

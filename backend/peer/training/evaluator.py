@@ -1,0 +1,118 @@
+"""Measures versions on held-out shards, as a process of its own: `python -m backend.peer.training.evaluator`.
+
+JSON lines. First in comes `{"bundle": FOLDER, "shards": [PATH, ...]}`; if that is unusable, the process says
+why on standard error and exits with code 1. Then each `{"version": n, "weights": PATH}` is answered by
+`{"version": n, "loss": x, "metrics": {...}}` or `{"version": n, "error": sentence}`. It ends with its input.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from backend.errors import MingaError, PeerError
+from backend.numerics.metrics import metric_values
+from backend.peer.data.shards import Examples, join_shards, read_shard
+from backend.peer.training.graphs import Graphs, import_graphs, open_bundle
+from backend.peer.training.measurer import Measurer
+from backend.peer.training.step import Vector, never, read_totals
+
+
+class Setup(Struct, frozen=True, forbid_unknown_fields=True):
+    """First line of the input: the bundle's folder and the files of the held-out shards."""
+
+    bundle: str
+    shards: list[str]
+
+
+class Request(Struct, frozen=True, forbid_unknown_fields=True):
+    """A version to measure; `weights` is a file of float32, little-endian."""
+
+    version: int
+    weights: str
+
+
+class Measured(Struct, frozen=True):
+    """Exact means over the held-out examples."""
+
+    version: int
+    loss: float
+    metrics: dict[str, float]
+
+
+class Failed(Struct, frozen=True):
+    """Why there is no measurement."""
+
+    version: int | None
+    error: str
+
+
+class Evaluator:
+    """The evaluate graph and the held-out examples."""
+
+    def __init__(self, graphs: Graphs, examples: Examples) -> None:
+        self._metrics = graphs.manifest.metrics
+        self._measurer = Measurer(graphs)
+        self._examples = examples
+
+    def evaluate(self, version: int, weights: Vector) -> Measured:
+        """Loss and metrics of `weights` [P]. Raises PeerError when their number is wrong."""
+        _, loss, sums = read_totals(self._measurer.totals(weights, self._examples, never))
+        if not math.isfinite(loss):
+            raise PeerError(f"The loss of version {version} is not a finite number.")
+        return Measured(version, loss, metric_values(self._metrics, [sums]))
+
+
+def open_evaluator(setup: Setup) -> Evaluator:
+    """The evaluator of a setup. Raises MingaError, with a sentence."""
+    bundle = open_bundle(Path(setup.bundle), ["evaluate"])
+    try:
+        shards = [read_shard(Path(path).read_bytes(), bundle.manifest) for path in setup.shards]
+    except OSError as error:
+        raise PeerError(f"The held-out shard {error.filename} cannot be read: {error.strerror}.") from error
+    if not shards or not (examples := join_shards(shards)):
+        raise PeerError("There are no held-out examples; cut the data with a held-out shard.")
+    return Evaluator(import_graphs(bundle, "cpu"), examples)
+
+
+def serve(lines: TextIO, answers: TextIO) -> None:
+    """Answers line by line until the input ends. Raises MingaError or DecodeError for a bad first line."""
+    evaluator = open_evaluator(msgspec.json.decode(lines.readline(), type=Setup))
+    for line in lines:
+        answers.write(msgspec.json.encode(_answer(evaluator, line)).decode() + "\n")
+        answers.flush()
+
+
+def _answer(evaluator: Evaluator, line: str) -> Measured | Failed:
+    version = None
+    try:
+        request = msgspec.json.decode(line, type=Request)
+        version = request.version
+        return evaluator.evaluate(version, np.fromfile(request.weights, "<f4"))
+    except OSError as error:
+        return Failed(version, f"The weights {error.filename} cannot be read: {error.strerror}.")
+    except (MingaError, msgspec.DecodeError) as error:
+        return Failed(version, str(error))
+
+
+def main() -> int:
+    """Keeps the real standard output for answers alone: TensorFlow's notices go to standard error."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        serve(sys.stdin, answers)
+    except (MingaError, msgspec.DecodeError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

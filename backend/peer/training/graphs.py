@@ -1,0 +1,156 @@
+"""A bundle's native graphs in TensorFlow: checked against the allow-list first, then run on flat vectors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import backend
+from backend.errors import BundleError, PeerError
+from backend.formats.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
+from backend.formats.op_allowlist import check_native, read_allow_list
+
+ALLOW_LIST = Path(backend.__file__).parents[2] / "converter" / "ops.json"
+
+Device = Literal["auto", "cpu", "cuda"]
+# Tensors of TensorFlow, which ships no types.
+Tensor = Any
+Graph = Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class CheckedBundle:
+    """A bundle whose native graphs hold only ops of the allow-list. `graphs` are serialized GraphDefs."""
+
+    manifest: Manifest
+    graphs: Mapping[SignatureName, bytes]
+
+
+def check_bundle(manifest: bytes, native: Mapping[SignatureName, bytes]) -> CheckedBundle:
+    """Reads bundle.json and checks every graph, without TensorFlow.
+
+    Raises BundleError when the manifest is damaged, a graph has no signature, or it asks for an op that is
+    not on the allow-list: such a bundle could read files or run code, and is never handed to TensorFlow.
+    """
+    read = parse_manifest(manifest)
+    allowed = read_allow_list(ALLOW_LIST)
+    for name, graph in native.items():
+        if name not in read.signatures:
+            raise BundleError(f"bundle.json has no signature {name}; convert the model again.")
+        check_native(f"native/{name}.pb", graph, allowed)
+    return CheckedBundle(read, dict(native))
+
+
+def open_bundle(folder: Path, names: Iterable[SignatureName]) -> CheckedBundle:
+    """The bundle in a folder, checked. Raises BundleError, also when a file is missing."""
+    try:
+        native = {name: (folder / "native" / f"{name}.pb").read_bytes() for name in names}
+        return check_bundle((folder / "bundle.json").read_bytes(), native)
+    except FileNotFoundError as error:
+        raise BundleError(f"The bundle has no file {error.filename}; convert the model again.") from error
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """The graphs of one bundle, ready to run. Each maps named tensors to named tensors (see bundle.md)."""
+
+    manifest: Manifest
+    backend: str
+    run: Mapping[SignatureName, Graph]
+
+
+def import_graphs(bundle: CheckedBundle, device: Device = "auto") -> Graphs:
+    """Hands a checked bundle to TensorFlow. Raises PeerError without TensorFlow, or without the wanted GPU.
+
+    XLA stays off: on the CPU it made the small CNN's step several times slower.
+    """
+    tf = import_tensorflow()
+    backend_word = _choose_device(tf, device)
+    run = {name: _import_graph(tf, bundle.manifest, name, graph) for name, graph in bundle.graphs.items()}
+    return Graphs(bundle.manifest, backend_word, run)
+
+
+def import_tensorflow() -> Any:
+    """The module `tensorflow`. Raises PeerError, which says how to install it, when it is missing."""
+    try:
+        with _without_notices():
+            import tensorflow as tf
+    except ImportError as error:
+        raise PeerError(
+            "A peer needs TensorFlow: run `pip install 'minga[peer]'`, then try again."
+        ) from error
+    return tf
+
+
+@contextmanager
+def _without_notices() -> Iterator[None]:
+    """Drops what TensorFlow's libraries write to standard error while they are loaded; no setting does.
+
+    Python's own `sys.stderr` goes on to the real one: other threads may have something to say meanwhile.
+    """
+    if "tensorflow" in sys.modules:
+        yield
+        return
+    before = sys.stderr
+    before.flush()
+    with os.fdopen(os.dup(2), "w", buffering=1) as kept, Path(os.devnull).open("wb") as nowhere:
+        sys.stderr = kept
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept.fileno(), 2)
+            sys.stderr = before
+
+
+def _choose_device(tf: Any, device: Device) -> str:
+    """Makes the wanted device the one that TensorFlow uses, and returns its word for the wire."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if device == "cuda" and not gpus:
+        raise PeerError(
+            "TensorFlow finds no CUDA GPU: run `pip install 'minga[cuda]'` and check `nvidia-smi`, "
+            "or leave --device out."
+        )
+    try:
+        if device == "cpu":
+            tf.config.set_visible_devices([], "GPU")
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+    except RuntimeError as error:
+        # TensorFlow settles devices once per process.
+        raise PeerError(
+            f"TensorFlow runs already with other devices ({error}); start a new process."
+        ) from error
+    return "tensorflow-cuda" if gpus and device != "cpu" else "tensorflow-cpu"
+
+
+def _import_graph(tf: Any, manifest: Manifest, name: SignatureName, graph: bytes) -> Graph:
+    """One frozen graph as a function from named inputs to named outputs."""
+    signature = manifest.signatures[name]
+    definition = tf.compat.v1.GraphDef()
+    try:
+        definition.ParseFromString(graph)
+        whole = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
+        feeds = [whole.graph.get_tensor_by_name(_tensor(spec)) for spec in signature.inputs]
+        fetches = [whole.graph.get_tensor_by_name(_tensor(spec)) for spec in signature.outputs]
+        pruned = whole.prune(feeds, fetches)
+    except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
+        raise BundleError(
+            f"The graph {name} does not fit bundle.json ({error}); convert the model again."
+        ) from error
+    inputs = [spec.name for spec in signature.inputs]
+    outputs = [spec.name for spec in signature.outputs]
+
+    def run(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return dict(zip(outputs, pruned(*[named[key] for key in inputs]), strict=True))
+
+    return run
+
+
+def _tensor(spec: NamedTensor) -> str:
+    return spec.tensor if ":" in spec.tensor else f"{spec.tensor}:0"

@@ -1,0 +1,91 @@
+"""The gradient of a step that says little about any one example (DP-SGD; Abadi et al. 2016, algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backend.formats.manifest import SignatureName
+from backend.peer.training.graphs import Graphs, Tensor
+
+
+@dataclass(frozen=True)
+class ExampleClip:
+    """Gradients of `microbatch` examples at a time are cut to the L2 norm `clip`.
+
+    The sum of a step's gets Gaussian noise of `noise` times `clip` on each value.
+    """
+
+    clip: float
+    noise: float
+    microbatch: int = 1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which graph a microbatch runs on, and how many rows it takes."""
+
+    graph: SignatureName
+    count: int
+
+
+def rows_of(graphs: Graphs, microbatch: int) -> Rows:
+    """Slices where whole microbatches fit into one: fewer rows that do not count. Else whole batches."""
+    part = graphs.manifest.slice
+    if part is not None and "train_slice" in graphs.run and part.batch_size % microbatch == 0:
+        return Rows("train_slice", part.batch_size)
+    return Rows("train", graphs.manifest.batch_size)
+
+
+def clipped_outputs(
+    tf: Any, graphs: Graphs, microbatch: int, clip: Tensor, inputs: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Outputs of `train` for a batch, but `gradient` [T] is the sum of the microbatches' clipped ones.
+
+    Microbatches are neighbours in the batch; rows of weight 0 belong to none. `loss` is the mean over
+    existing rows, as ever. There is no `new_state`: statistics of a batch would go out unclipped.
+    """
+    rows, manifest = rows_of(graphs, microbatch), graphs.manifest
+    run, weights = graphs.run[rows.graph], inputs["sample_weight"]
+    by_rows = [name for name, value in inputs.items() if _has_rows(name, value.shape, manifest.batch_size)]
+    exists = weights > 0.0
+    numbers = tf.range(manifest.batch_size) // microbatch
+    used = tf.unique(tf.boolean_mask(numbers, exists)).y
+
+    def body(i: Tensor, summed: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        number = used[i]
+        mine = {**inputs, "sample_weight": tf.where(numbers == number, weights, 0.0)}
+        if rows.count < manifest.batch_size:
+            start = number * microbatch // rows.count * rows.count
+            for name in by_rows:
+                mine[name] = _cut(tf, mine[name], start, rows.count)
+        outputs = run(mine)
+        count = tf.reduce_sum(tf.cast(mine["sample_weight"] > 0.0, tf.float32))
+        grown = {
+            "gradient": _clipped(tf, outputs["gradient"], clip),
+            "loss": count * outputs["loss"],
+            **({"metrics": outputs["metrics"]} if "metrics" in outputs else {}),
+        }
+        return i + 1, {name: summed[name] + value for name, value in grown.items()}
+
+    specs = {spec.name: spec.shape for spec in manifest.signatures["train"].outputs}
+    zeros = {name: tf.zeros(specs[name]) for name in ("gradient", "loss", "metrics") if name in specs}
+    _, summed = tf.while_loop(lambda i, _: i < tf.size(used), body, (tf.constant(0), zeros))
+    count = tf.maximum(tf.reduce_sum(tf.cast(exists, tf.float32)), 1.0)
+    return {**summed, "loss": summed["loss"] / count}
+
+
+def _clipped(tf: Any, gradient: Tensor, clip: Tensor) -> Tensor:
+    return gradient * (clip / tf.maximum(tf.norm(gradient), clip))
+
+
+def _has_rows(name: str, shape: Any, size: int) -> bool:
+    """Examples have rows, and so have random inputs whose first axis is the batch's."""
+    if name.startswith("random_"):
+        return len(shape) > 0 and shape[0] == size
+    return name.startswith(("x_", "y_")) or name == "sample_weight"
+
+
+def _cut(tf: Any, value: Tensor, start: Tensor, count: int) -> Tensor:
+    return tf.ensure_shape(value[start : start + count], [count, *value.shape[1:]])

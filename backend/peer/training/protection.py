@@ -1,0 +1,29 @@
+"""What a client does to its update before anybody sees it (local differential privacy)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from backend.numerics.privacy import Words, deviation
+from backend.numerics.privacy.clipping import clip_factor, norm_of
+from backend.numerics.privacy.gaussian import add_gaussian
+from backend.peer.training.trainer import Result
+from backend.wire.messages import Privacy
+
+
+def protected(result: Result, privacy: Privacy | None, words: Words) -> Result:
+    """What may be told of a training: all of it where a plan asks for no privacy.
+
+    Else neither loss nor sums, and an update that is clipped and noised as far as the plan says so.
+    """
+    if privacy is None:
+        return result
+    update = result.update
+    if privacy.clip:
+        wide = update.astype(np.float64) * clip_factor(norm_of(update), privacy.clip)
+        if privacy.noise:
+            add_gaussian(wide, deviation(privacy.clip, privacy.noise), words)
+        update = wide.astype(np.float32)
+    return replace(result, update=update, loss=0.0, sums=[])

@@ -1,0 +1,244 @@
+"""Local training by a plan: the same walk over the same examples as the browser's worker, in TensorFlow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.errors import PeerError
+from backend.numerics.philox import MAX_EXAMPLES
+from backend.numerics.scaffold import control_change
+from backend.numerics.walk import Walk
+from backend.peer.data.shards import Examples, zero_examples
+from backend.peer.training.graphs import Graphs, Tensor, import_tensorflow
+from backend.peer.training.noise import Noise
+from backend.peer.training.private_step import ExampleClip
+from backend.peer.training.step import Carry, Halt, Sums, Vector, never, read_totals, step_of, totals_size
+from backend.protocols.client.training_pace import Stride
+
+# A GPU works behind our back: every so many seconds it is waited for, so that a training ends in time.
+WAIT_EVERY = 0.1
+REPORT_EVERY = 0.25
+
+
+@dataclass(frozen=True)
+class Control:
+    """SCAFFOLD's control variates [T]: the server's and the client's own."""
+
+    server: Vector
+    own: Vector
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one round asks of a client.
+
+    `steps` 0 makes as many as `epochs`; `batch_size` None is the bundle's; `past_steps` is where a
+    learning-rate schedule stands; `proximal_mu` is FedProx's, 0 without.
+    """
+
+    epochs: int
+    learning_rate: float
+    seed: int
+    steps: int = 0
+    batch_size: int | None = None
+    past_steps: int = 0
+    proximal_mu: float = 0.0
+    control: Control | None = None
+    privacy: ExampleClip | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """After `step` of `steps`: the mean loss over the examples so far."""
+
+    step: int
+    steps: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """`update` [P] is local minus global; `change` [T] is that of the control variate, if there is one.
+
+    `examples` counts each visit to an example; `steps` of `planned` were done.
+    """
+
+    update: Vector
+    change: Vector | None
+    examples: int
+    steps: int
+    planned: int
+    loss: float
+    sums: Sums
+    step_ms: float
+
+    def content(self) -> bytes:
+        """What is sent: the update, little-endian."""
+        return self.update.astype("<f4", copy=False).tobytes()
+
+
+class Trainer:
+    """Runs plans on the train and apply graphs of one bundle; several threads may do so at once."""
+
+    def __init__(self, graphs: Graphs) -> None:
+        self._tf = import_tensorflow()
+        self._manifest = graphs.manifest
+        self.backend = graphs.backend
+        # TensorFlow traces each combination of corrections once, so that unused ones cost nothing.
+        self._step = self._tf.function(step_of(self._tf, graphs), autograph=False)
+
+    def train(
+        self,
+        weights: Vector,
+        plan: Plan,
+        examples: Examples,
+        halt: Halt,
+        report: Callable[[Progress], None],
+    ) -> Result:
+        """Trains from `weights` [P] over `examples`.
+
+        `halt` may end it before any step; the result is then that of the steps done. `report` is called now
+        and then, from this thread. Raises PeerError when weights, examples or the plan do not fit, or
+        TensorFlow fails (for want of memory, for example).
+        """
+        self._check(weights, plan, examples)
+        try:
+            return self._run(weights, plan, examples, halt, report)
+        except self._tf.errors.OpError as error:
+            cause = error.message.partition("\n")[0]
+            raise PeerError(
+                f"TensorFlow failed ({cause}); a smaller batch or --device cpu may help."
+            ) from error
+
+    def _run(
+        self,
+        weights: Vector,
+        plan: Plan,
+        examples: Examples,
+        halt: Halt,
+        report: Callable[[Progress], None],
+    ) -> Result:
+        walk = self._walk(plan)
+        planned = walk.length(len(examples))
+        began = reported = time.perf_counter()
+        done, carry = 0, self._start(weights)
+        for stepped in self._steps(carry, plan, walk, weights, examples, halt):
+            done, carry = done + 1, stepped
+            if (now := time.perf_counter()) - reported > REPORT_EVERY and done < planned:
+                reported = now
+                _, loss, _ = read_totals(carry["totals"].numpy())
+                report(Progress(done, planned, loss))
+        count, loss, sums = read_totals(carry["totals"].numpy())
+        update = self._end(carry) - weights
+        step_ms = 1000 * (time.perf_counter() - began) / max(done, 1)
+        report(Progress(done, planned, loss))
+        change = self._change(plan, update, done) if done else None
+        return Result(update, change, count, done, planned, loss, sums, step_ms)
+
+    def _steps(
+        self, carry: Carry, plan: Plan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
+    ) -> Iterator[Carry]:
+        """What step after step makes. On a GPU the last few may still be under way."""
+        corrections, noise = self._corrections(plan, weights), Noise()
+        microbatch = plan.privacy.microbatch if plan.privacy else 0
+        rate = np.float32(plan.learning_rate)
+        stride, waited, ahead = Stride(), time.perf_counter(), 0
+        for done, rows in enumerate(walk.batches(len(examples))):
+            if halt(done, stride.step_seconds):
+                return
+            batch = examples.batch(rows, self._manifest.batch_size)
+            key = np.array([plan.seed, done + 1, plan.past_steps])
+            bound = self._bound(plan, noise)
+            carry = self._step(carry, batch, rate, key, corrections, bound, microbatch)
+            ahead += 1
+            if ahead * stride.step_seconds >= WAIT_EVERY or done < 2:
+                carry["totals"].numpy()
+                now = time.perf_counter()
+                stride.stepped(now - waited, ahead)
+                waited, ahead = now, 0
+            yield carry
+
+    def time_step(self) -> float:
+        """Milliseconds that one step takes on zeros, after a first one that lets TensorFlow settle."""
+        manifest = self._manifest
+        zeros = zero_examples(manifest, manifest.batch_size)
+        weights = np.zeros(manifest.parameters.total, np.float32)
+        plan = Plan(epochs=1, learning_rate=0.0, seed=0)
+        self.train(weights, plan, zeros, never, lambda _: None)
+        return self.train(weights, plan, zeros, never, lambda _: None).step_ms
+
+    def _check(self, weights: Vector, plan: Plan, examples: Examples) -> None:
+        sizes = self._manifest.parameters
+        if weights.shape != (sizes.total,):
+            raise PeerError(
+                f"The version has {weights.size} values where the bundle has {sizes.total}; reload the task."
+            )
+        if not examples:
+            raise PeerError("The plan holds no examples; tell the task's owner.")
+        if len(examples) > MAX_EXAMPLES:
+            raise PeerError(
+                f"The plan holds over {MAX_EXAMPLES} examples; the task's owner must lower shards_per_client."
+            )
+        largest = self._manifest.batch_size
+        if not 1 <= (plan.batch_size or largest) <= largest:
+            raise PeerError(
+                f"The plan asks for batches of {plan.batch_size}, the bundle takes 1 to {largest}; "
+                "tell the task's owner."
+            )
+        if plan.privacy and (plan.privacy.clip <= 0.0 or plan.privacy.noise < 0.0):
+            raise PeerError(
+                "The plan's privacy of examples needs a clip above 0 and no negative noise; "
+                "tell the task's owner."
+            )
+        if plan.control and plan.learning_rate <= 0.0:
+            raise PeerError(
+                "Control variates need a learning rate above 0; the task's owner must set another one."
+            )
+
+    def _walk(self, plan: Plan) -> Walk:
+        return Walk(plan.seed, plan.epochs, plan.steps, plan.batch_size or self._manifest.batch_size)
+
+    def _corrections(self, plan: Plan, weights: Vector) -> Mapping[str, Tensor]:
+        """What `step.corrected` takes, on the device for the whole training."""
+        tf = self._tf
+        given: dict[str, Tensor] = {}
+        if plan.proximal_mu:
+            given["start"] = tf.constant(weights[: self._manifest.parameters.trainable])
+            given["mu"] = tf.constant(plan.proximal_mu, tf.float32)
+        if plan.control:
+            given["drift"] = tf.constant(plan.control.server - plan.control.own)
+        return given
+
+    def _bound(self, plan: Plan, noise: Noise) -> Mapping[str, Tensor]:
+        """What a private step takes (`step_of`); nothing for any other. The noise is new at each call."""
+        if plan.privacy is None:
+            return {}
+        clip, size = plan.privacy.clip, self._manifest.parameters.trainable
+        rows = plan.batch_size or self._manifest.batch_size
+        return {
+            "clip": np.float32(clip),
+            "noise": noise.gaussian(size, plan.privacy.noise * clip),
+            "microbatches": np.float32(-(-rows // plan.privacy.microbatch)),
+        }
+
+    def _change(self, plan: Plan, update: Vector, done: int) -> Vector | None:
+        if plan.control is None:
+            return None
+        moved = update[: self._manifest.parameters.trainable]
+        return control_change(plan.control.server, moved, done, plan.learning_rate)
+
+    def _start(self, weights: Vector) -> Carry:
+        tf, sizes = self._tf, self._manifest.parameters
+        return {
+            "trainable": tf.constant(weights[: sizes.trainable]),
+            "state": tf.constant(weights[sizes.trainable :]),
+            "slots": tf.zeros([self._manifest.optimizer.slots, sizes.trainable], tf.float32),
+            "totals": tf.zeros([totals_size(self._manifest.metrics)], tf.float64),
+        }
+
+    def _end(self, carry: Carry) -> Vector:
+        return np.concatenate([carry["trainable"].numpy(), carry["state"].numpy()])

@@ -1,0 +1,264 @@
+"""The heavy work of a peer, in threads of its own, so that the socket never waits for TensorFlow."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from backend.errors import PeerError
+from backend.formats.manifest import Manifest, SignatureName, parse_manifest
+from backend.peer.data.blob_cache import Source
+from backend.peer.data.local_data import Own
+from backend.peer.data.shards import Examples, join_shards, read_shard
+from backend.peer.rounds.masking_host import Model
+from backend.peer.training.control_variates import Variates
+from backend.peer.training.graphs import CheckedBundle, Device, check_bundle, import_graphs
+from backend.peer.training.measurer import Measurer
+from backend.peer.training.private_step import ExampleClip
+from backend.peer.training.protection import protected
+from backend.peer.training.step import Halt, Sums, Vector, read_totals, totals_size
+from backend.peer.training.trainer import Control, Plan, Progress, Result, Trainer
+from backend.server.privacy.random_words import fresh_words
+from backend.wire.messages import Evaluate, Privacy, Shard, Train
+
+T = TypeVar("T")
+Order = TypeVar("Order", Train, Evaluate)
+
+MAX_MANIFEST = 16 << 20
+
+
+@dataclass
+class Job(Generic[Order]):
+    """One order of the server. `stop` ends it after the current step; `aborted`: nobody wants its result.
+
+    `ends` is when it must be done, by `time.monotonic`.
+    """
+
+    order: Order
+    ends: float
+    stop: threading.Event = field(default_factory=threading.Event)
+    aborted: bool = False
+
+    def abort(self) -> None:
+        self.aborted = True
+        self.stop.set()
+
+    def late(self, done: int, step_seconds: float) -> bool:
+        """Whether the next step would end too late."""
+        del done
+        return self.stop.is_set() or time.monotonic() + step_seconds > self.ends
+
+    def late_for_more(self, done: int, step_seconds: float) -> bool:
+        """The same, but one step is always done."""
+        return self.stop.is_set() or (done > 0 and self.late(done, step_seconds))
+
+
+@dataclass
+class _Loaded:
+    address: str
+    manifest: Manifest
+    trainer: Trainer
+    own: Own | None
+    measurer: Measurer | None = None
+
+
+def example_clip(privacy: Privacy) -> ExampleClip | None:
+    """What a plan's privacy asks of each step, if anything."""
+    if not privacy.microbatch:
+        return None
+    return ExampleClip(privacy.example_clip, privacy.example_noise, privacy.microbatch)
+
+
+class Jobs:
+    """Loads a bundle and runs orders on it, `at_once` at a time. Owned by one session.
+
+    `own` reads the client's own examples for a bundle; without it the peer trains on shards alone.
+    """
+
+    def __init__(
+        self,
+        blobs: Source,
+        device: Device,
+        variates: Variates,
+        own: Callable[[Manifest], Own] | None = None,
+        at_once: int = 1,
+    ) -> None:
+        self._blobs = blobs
+        self._device = device
+        self._variates = variates
+        self._own = own
+        self._thread = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="tensorflow")
+        self._running = 0
+        self._loaded: _Loaded | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a thread is at work; a step of TensorFlow cannot be interrupted."""
+        return self._running > 0
+
+    async def load(self, address: str) -> tuple[str, float, int]:
+        """Fetches, checks and loads the bundle: the backend's word, a step's milliseconds, own examples.
+
+        Raises BundleError for a bundle that is refused, PeerError when it cannot be had or run here.
+        """
+        bundle = await self._fetch_bundle(address, "train", "apply", "train_slice")
+        trainer = await self._in_thread(lambda: Trainer(import_graphs(bundle, self._device)))
+        step_ms = await self._in_thread(trainer.time_step)
+        read = self._own
+        own = await self._in_thread(lambda: read(bundle.manifest)) if read else None
+        self._loaded = _Loaded(address, bundle.manifest, trainer, own)
+        return trainer.backend, step_ms, len(own.train) if own and own.dealt is None else 0
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the loaded bundle says of itself. Raises PeerError before one is loaded."""
+        return self._current().manifest
+
+    def update_bytes(self) -> int:
+        """What an update will weigh on the wire."""
+        return 4 * self._current().manifest.parameters.total
+
+    def model(self) -> Model:
+        """What a masked update is made of."""
+        manifest = self._current().manifest
+        return Model(manifest.parameters.total, sum(metric.rows for metric in manifest.metrics))
+
+    async def train(self, job: Job[Train], name: str, report: Callable[[Progress], None]) -> Result:
+        """Runs the plan of `job`; `report` is called from the thread, `name` is the control variate's.
+
+        Raises PeerError.
+        """
+        loaded, order = self._current(), job.order
+        weights = await self._vector(order.weights, loaded.manifest.parameters.total)
+        control = await self._control(order, name)
+        if order.shards:
+            examples = join_shards([await self.examples(shard) for shard in order.shards])
+        elif loaded.own and loaded.own.dealt is None:
+            examples = loaded.own.train
+        else:
+            raise PeerError("This task trains on its clients' own data; say which with --data.")
+        plan = Plan(
+            learning_rate=order.learning_rate,
+            seed=order.seed,
+            epochs=order.epochs,
+            steps=order.steps,
+            batch_size=order.batch_size,
+            past_steps=order.past_steps,
+            proximal_mu=order.proximal_mu,
+            control=control,
+            privacy=example_clip(order.privacy) if order.privacy else None,
+        )
+        trainer = loaded.trainer
+
+        def work() -> Result:
+            result = trainer.train(weights, plan, examples, job.late_for_more, report)
+            return protected(result, order.privacy, fresh_words())
+
+        return await self._in_thread(work)
+
+    async def run(
+        self, plan: Plan, weights: Vector, examples: Examples, halt: Halt, report: Callable[[Progress], None]
+    ) -> Result:
+        """What `plan` makes of these, as `Trainer.train`; `report` is called from the thread."""
+        trainer = self._current().trainer
+        return await self._in_thread(lambda: trainer.train(weights, plan, examples, halt, report))
+
+    async def measure(self, job: Job[Evaluate]) -> tuple[int, float, Sums]:
+        """Examples, mean loss and metric rows of the version; shards are in memory one at a time.
+
+        Raises PeerError.
+        """
+        loaded, exam = self._current(), job.order
+        if not exam.shards and (loaded.own is None or loaded.own.dealt):
+            return 0, 0.0, []
+        weights = await self._vector(exam.weights, loaded.manifest.parameters.total)
+        measurer = loaded.measurer = loaded.measurer or await self._load_measurer(loaded.address)
+        summed = np.zeros(totals_size(loaded.manifest.metrics), np.float64)
+
+        async def add(examples: Examples) -> None:
+            nonlocal summed
+            summed = summed + await self._in_thread(lambda: measurer.totals(weights, examples, job.late))
+
+        if not exam.shards and loaded.own:
+            await add(loaded.own.holdout)
+        for shard in exam.shards:
+            if not job.late(0, 0.0):
+                await add(await self.examples(shard))
+        return read_totals(summed)
+
+    def keep(self, name: str, version: int, change: Vector, *, undo: bool) -> None:
+        """Adds the change of an update from `version` to the control variate, or takes it back out."""
+        work = self._variates.take_back if undo else self._variates.add
+        self._submit(lambda: work(name, version, change))
+
+    def close(self) -> None:
+        """Lets the threads end by themselves once their work is done."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _current(self) -> _Loaded:
+        if self._loaded is None:
+            raise PeerError("No bundle is loaded yet.")
+        return self._loaded
+
+    async def _vector(self, address: str, length: int) -> Vector:
+        vector = np.frombuffer(await self._blobs.get(address, at_most=4 * length), "<f4")
+        if vector.size != length:
+            raise PeerError(
+                f"A vector of {vector.size} values came where {length} are needed; reload the task."
+            )
+        return vector
+
+    async def _control(self, plan: Train, name: str) -> Control | None:
+        if plan.control is None:
+            return None
+        length = self._current().manifest.parameters.trainable
+        server = await self._vector(plan.control, length)
+        # In the thread, so that the change of the round before is in.
+        own = await self._in_thread(lambda: self._variates.own(name, plan.version, length))
+        return Control(server, own)
+
+    async def examples(self, shard: Shard) -> Examples:
+        """Those of a shard, ready for the graphs. Raises PeerError and BundleError."""
+        loaded = self._current()
+        if loaded.own is not None:
+            return loaded.own.part(shard.sha256)
+        return read_shard(await self._blobs.get(shard.sha256), loaded.manifest)
+
+    async def _load_measurer(self, address: str) -> Measurer:
+        bundle = await self._fetch_bundle(address, "evaluate")
+        return await self._in_thread(lambda: Measurer(import_graphs(bundle, self._device)))
+
+    async def _fetch_bundle(self, address: str, *names: SignatureName) -> CheckedBundle:
+        """With these graphs, as far as a bundle of its kind has them."""
+        content = await self._blobs.get(address, at_most=MAX_MANIFEST)
+        manifest = parse_manifest(content)
+        files, native = manifest.files, {}
+        for name in manifest.graphs:
+            if name not in names:
+                continue
+            file = files.get(f"native/{name}.pb")
+            if file is None:
+                raise PeerError(
+                    f"The bundle has no native graph {name}; the task's owner must convert it again."
+                )
+            native[name] = await self._blobs.get(file.sha256, at_most=file.bytes)
+        return check_bundle(content, native)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await self._submit(work)
+
+    def _submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        self._running += 1
+        future = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        future.add_done_callback(self._done)
+        return future
+
+    def _done(self, _: object) -> None:
+        self._running -= 1

@@ -1,0 +1,111 @@
+"""What the server of work units says, in sentences for the person who started the peer."""
+
+from __future__ import annotations
+
+from backend.peer.session.progress import Teller
+from backend.wire.units import (
+    Board,
+    Counted,
+    Drop,
+    Enlisted,
+    Idle,
+    Rejected,
+    Release,
+    ServerToUnits,
+    Standing,
+    Taken,
+    Unit,
+)
+
+_IDLE = {
+    "nothing": "those left in this epoch are with others, or wait until somebody else did them, too",
+    "quota": "this peer had as many units as one may have in a day",
+    "reliable": "the last units of an epoch go to the quickest first",
+    "bound": "this peer is further ahead of the slowest than the task allows",
+    "over": "the task is over",
+    "paused": "the owner has paused the task",
+}
+
+
+class UnitNews:
+    """Tells what is news to a person, each thing once."""
+
+    def __init__(self, teller: Teller) -> None:
+        self._teller = teller
+        # Which unit a lease is of, until it is decided.
+        self._units: dict[int, int] = {}
+        self._epoch = 0
+        self._measured = 0
+        self._trusted: bool | None = None
+
+    def heard(self, frame: ServerToUnits) -> None:
+        """The server said this."""
+        tell = self._teller.tell
+        match frame:
+            case Enlisted(client=client):
+                tell("connected", f"Connected as {client}.", client=client)
+            case Unit(lease=lease, unit=unit):
+                self._units[lease] = unit
+            case Drop(lease=lease, reason=reason):
+                tell("dropped", f"{self._over(lease)} is not needed any more. {reason}", lease=lease)
+            case Taken(lease=lease, waits=waits):
+                then = "it is compared with others' before it counts" if waits else "it is there"
+                sentence = f"{self._name(lease)}: the result was sent; {then}."
+                tell("taken", sentence, lease=lease, waits=waits)
+            case Counted(lease=lease, examples=examples, blended=blended):
+                how = "and is in the model" if blended else "and agrees with the one in the model"
+                sentence = f"{self._over(lease)}: your result counts, with {examples} examples, {how}."
+                tell("counted", sentence, lease=lease, examples=examples, blended=blended)
+            case Rejected(lease=lease, code=code, reason=reason):
+                sentence = f"{self._over(lease)}: your result does not count. {reason}"
+                tell("rejected", sentence, lease=lease, code=code)
+            case Idle(cause=cause):
+                tell("idle", f"There is no unit now: {_IDLE[cause]}.", cause=cause)
+            case Standing():
+                self._standing(frame)
+            case Board():
+                self._board(frame)
+
+    def released(self, frame: Release) -> None:
+        """This peer gave a unit back."""
+        sentence = f"{self._over(frame.lease)}: given back, for others to train."
+        self._teller.tell("released", sentence, lease=frame.lease, cause=frame.cause)
+
+    def _name(self, lease: int) -> str:
+        """The unit of `lease`, for people. Those of an earlier visit have no number here."""
+        return f"Unit {self._units[lease]}" if lease in self._units else "A unit from before"
+
+    def _over(self, lease: int) -> str:
+        name = self._name(lease)
+        self._units.pop(lease, None)
+        return name
+
+    def _standing(self, frame: Standing) -> None:
+        if self._trusted in (None, frame.trusted):
+            self._trusted = frame.trusted
+            return
+        self._trusted = frame.trusted
+        sentence = (
+            f"Trusted: {frame.checked} results in a row held, so that few are checked from now on."
+            if frame.trusted
+            else "Every result is compared with another's again."
+        )
+        self._teller.tell("standing", sentence, trusted=frame.trusted, checked=frame.checked)
+
+    def _board(self, frame: Board) -> None:
+        if frame.epoch > self._epoch:
+            self._epoch = frame.epoch
+            sentence = f"Epoch {frame.epoch} of at most {frame.epochs}: {frame.tally.units} units."
+            self._teller.tell("epoch", sentence, epoch=frame.epoch, units=frame.tally.units)
+        if frame.loss is None or frame.measured <= self._measured:
+            return
+        self._measured = frame.measured
+        shown = "".join(f", {name} {value:.4f}" for name, value in frame.metrics.items())
+        self._teller.tell(
+            "evaluated",
+            f"With {frame.measured} results on held-out data: loss {frame.loss:.4f}{shown}.",
+            measured=frame.measured,
+            epoch=frame.epoch,
+            loss=frame.loss,
+            metrics=frame.metrics,
+        )

@@ -1,0 +1,118 @@
+"""What one unit takes: its rows and weights, and training from where the plan says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from backend.errors import PeerError
+from backend.numerics.aggregation.asynchronous import elastic
+from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.shards import Examples
+from backend.peer.training.step import Vector
+from backend.peer.training.trainer import Plan, Progress, Result
+from backend.peer.training.training_jobs import Jobs
+from backend.peer.units.snapshots import Snapshots
+from backend.wire.units import Unit
+
+
+@dataclass
+class Work:
+    """One unit in hand, from its arrival until it is forgotten.
+
+    `stop` ends its training after the present step; `forgotten`: nobody wants what comes of it. `steps` were
+    taken so far, and `content` is what is sent.
+    """
+
+    unit: Unit
+    stop: threading.Event = field(default_factory=threading.Event)
+    forgotten: bool = False
+    examples: Examples | None = None
+    weights: Vector | None = None
+    steps: int = 0
+    content: memoryview | None = None
+
+    def forget(self) -> None:
+        self.forgotten = True
+        self.stop.set()
+
+
+class Labour:
+    """Fetches and trains units on the loaded bundle. Owns the weights that they start from."""
+
+    def __init__(self, blobs: Blobs, jobs: Jobs) -> None:
+        self._blobs = blobs
+        self._jobs = jobs
+        self._snapshots = Snapshots(self._weights)
+        # The lease of the last result, and the weights that it led to.
+        self._own: tuple[int, Vector] | None = None
+
+    async def fetch(self, work: Work) -> None:
+        """Gets the rows and the weights of a unit. Raises PeerError, and UnreachableError to try again."""
+        unit = work.unit
+        work.weights = await self._snapshots.take(unit.lease, unit.weights)
+        shard = await self._jobs.examples(unit.shard)
+        if not unit.examples or unit.first + unit.examples > len(shard):
+            raise PeerError(
+                f"Unit {unit.unit} is of rows {unit.first} to {unit.first + unit.examples} of a shard that "
+                f"has {len(shard)}; tell the task's owner."
+            )
+        work.examples = shard.picked(slice(unit.first, unit.first + unit.examples))
+
+    async def train(self, work: Work, report: Callable[[Progress], None]) -> Result:
+        """Trains a unit that was fetched; `report` is called from the thread. Raises PeerError.
+
+        `work.content` is then the change from the unit's weights, little-endian.
+        """
+        unit, weights, examples = work.unit, work.weights, work.examples
+        if weights is None or examples is None:
+            raise PeerError(f"Unit {unit.unit} was not fetched.")
+        plan = Plan(
+            learning_rate=unit.learning_rate,
+            seed=unit.seed,
+            epochs=unit.epochs,
+            steps=unit.steps,
+            batch_size=unit.batch_size,
+            past_steps=unit.past_steps,
+            proximal_mu=unit.proximal_mu,
+        )
+        start = self._start(unit, weights)
+
+        def watched(progress: Progress) -> None:
+            work.steps = progress.step
+            report(progress)
+
+        result = await self._jobs.run(plan, start, examples, lambda *_: work.stop.is_set(), watched)
+        work.steps, work.examples, work.weights = result.steps, None, None
+        if result.steps and not work.forgotten:
+            reached = start + result.update
+            if unit.start != "given":
+                self._own = (unit.lease, reached)
+            change = result.update if start is weights else reached - weights
+            work.content = memoryview(change.astype("<f4", copy=False).tobytes())
+        return result
+
+    def rejected(self, lease: int) -> None:
+        """The result of `lease` did not count: if it was the last, training begins at the given weights."""
+        if self._own is not None and self._own[0] == lease:
+            self._own = None
+
+    def release(self, lease: int) -> None:
+        """`lease` is over."""
+        self._snapshots.release(lease)
+
+    def _start(self, unit: Unit, weights: Vector) -> Vector:
+        if self._own is None or unit.start == "given":
+            return weights
+        own = self._own[1]
+        return own if unit.start == "own" else elastic(own, weights, unit.elasticity)
+
+    async def _weights(self, address: str) -> Vector:
+        length = self._jobs.manifest.parameters.total
+        vector = np.frombuffer(await self._blobs.fetch(address, at_most=4 * length), "<f4")
+        if vector.size != length:
+            raise PeerError(f"Weights of {vector.size} values came where {length} are needed.")
+        return vector
