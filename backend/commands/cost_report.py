@@ -10,7 +10,7 @@ from rich.table import Table
 from backend.server.estimates.prices import Prices
 from backend.server.estimates.recorded_cost import Cost
 from backend.server.estimates.training_record import Record
-from backend.web.words import counted, number
+from backend.web.pages.template_words import counted, number
 
 
 def print_cost(record: Record, cost: Cost, prices: Prices, console: Console) -> None:

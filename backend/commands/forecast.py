@@ -13,7 +13,7 @@ from backend.simulation.advice import PLURALS, advice
 from backend.simulation.outcome import Outcome
 from backend.simulation.population import Population
 from backend.simulation.trial import Trained, Tried
-from backend.web.words import counted
+from backend.web.pages.template_words import counted
 
 Found = list[tuple[str, Tried]]
 # So many versions of a curve are shown.

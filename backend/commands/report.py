@@ -10,8 +10,8 @@ from rich.table import Table
 from backend.server.estimates.devices import DEVICES
 from backend.server.tasks.formatting import between, operations, shape, size
 from backend.server.tasks.model_inspection import Inspection, fastest
-from backend.web.words import BACKENDS, counted, number
-from backend.web.words import DEVICES as DEVICE_WORDS
+from backend.web.pages.template_words import BACKENDS, counted, number
+from backend.web.pages.template_words import DEVICES as DEVICE_WORDS
 
 OPS_SHOWN = 6
 VERDICTS = {"everywhere": "green", "some devices": "yellow", "nowhere": "red"}

@@ -17,7 +17,7 @@ from backend.commands.account import sign_in_address
 from backend.commands.logs import log_to_stderr
 from backend.settings import HOST, PORT, Settings, read_settings
 from backend.web.app import build_app
-from backend.web.server import address_of, bind, serve
+from backend.web.transport.uvicorn_server import address_of, bind, serve
 
 
 def register(subparsers: Any) -> None:

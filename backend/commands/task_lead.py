@@ -15,7 +15,7 @@ from rich.table import Table
 from backend.commands.asking import Asked, server_at
 from backend.commands.tokens import needed
 from backend.protocols.tasks.task_life import Order
-from backend.web.words import number
+from backend.web.pages.template_words import number
 
 ORDERS = {
     Order.LAUNCH: "a tested task goes live",

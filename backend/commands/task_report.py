@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from backend.server.tasks.formatting import size
-from backend.web.words import ENGLISH, counted, number
+from backend.web.pages.template_words import ENGLISH, counted, number
 
 Told = Mapping[str, Any]
 

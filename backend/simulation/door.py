@@ -1,4 +1,5 @@
-"""The server as its clients meet it: what web/sockets.py is to real ones, with a host that can be killed."""
+"""The server as its clients meet it: what web/transport/task_socket.py is to real ones, with a host that can
+be killed."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from backend.errors import FrameError, MingaError
 from backend.server.hosting.client_link import client_id
 from backend.server.rounds.host import TaskHost
 from backend.simulation.network import Connection, Line
-from backend.web.receiver import LARGE_BYTES
+from backend.web.transport.socket_receiver import LARGE_BYTES
 from backend.wire.codec import decode_client
 from backend.wire.messages import Chunk, ClientFrame, Hello
 
@@ -97,7 +98,7 @@ class SimulatedDoor:
                 await host.leave(client, connection)
 
     def _taken(self, host: TaskHost, client: str, connection: Connection, frame: bytes) -> bool:
-        """As web/sockets.py does with frames that come through its Receiver."""
+        """As web/transport/task_socket.py does with frames that come through its Receiver."""
         if len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
             return False
         try:

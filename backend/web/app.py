@@ -24,31 +24,19 @@ from backend.server.observers.event_log import Logbook
 from backend.server.observers.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
-from backend.web import (
-    accounts,
-    api,
-    auth,
-    copies,
-    draftpages,
-    drafts,
-    failures,
-    invitations,
-    keys,
-    manage,
-    owners,
-    pages,
-    results,
-    reviews,
-    tried,
-)
-from backend.web.connections import Connections
-from backend.web.guard import guarded
-from backend.web.metrics import Metrics
-from backend.web.numbers import bound_numbers
+from backend.web.api import exports, task_management, tasks
+from backend.web.api.metrics import Metrics
+from backend.web.api.static_files import PublicFiles
+from backend.web.auth import accounts, credentials, invitations, sign_in
+from backend.web.auth.task_guard import guarded
+from backend.web.drafts import copies, drafts, dry_runs, reviews
 from backend.web.openapi import handlers as openapi
-from backend.web.origin import SameOrigin
-from backend.web.security import SecurityHeaders
-from backend.web.static import PublicFiles
+from backend.web.pages import draft_pages, owner_pages, pages
+from backend.web.requests.path_numbers import bound_numbers
+from backend.web.transport import error_responses
+from backend.web.transport.authorized_sockets import Connections
+from backend.web.transport.origin_check import SameOrigin
+from backend.web.transport.security_headers import SecurityHeaders
 
 
 def build_app(settings: Settings) -> Starlette:
@@ -109,18 +97,18 @@ def build_app(settings: Settings) -> Starlette:
             *guarded(
                 [
                     *pages.routes(),
-                    *api.routes(),
-                    *results.routes(),
-                    *auth.routes(),
+                    *tasks.routes(),
+                    *exports.routes(),
+                    *sign_in.routes(),
                     *accounts.routes(),
-                    *keys.routes(),
-                    *owners.routes(),
+                    *credentials.routes(),
+                    *owner_pages.routes(),
                     *drafts.routes(),
-                    *draftpages.routes(),
-                    *tried.routes(),
+                    *draft_pages.routes(),
+                    *dry_runs.routes(),
                     *copies.routes(),
                     *reviews.routes(),
-                    *manage.routes(),
+                    *task_management.routes(),
                     *invitations.routes(),
                     *openapi.routes(),
                 ]
@@ -130,7 +118,7 @@ def build_app(settings: Settings) -> Starlette:
             Mount("/static/dist", GZipMiddleware(PublicFiles(settings.dist))),
         ],
         middleware=[Middleware(SecurityHeaders), Middleware(SameOrigin)],
-        exception_handlers=failures.handlers(),
+        exception_handlers=error_responses.handlers(),
         lifespan=lifespan,
     )
     app.state.settings = settings

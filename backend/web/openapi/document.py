@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from backend.web.openapi import of_itself, of_owners, of_tasks
+from backend.web.openapi import owner_rows, self_rows, task_rows
 from backend.web.openapi.rows import BINARY, JSON, NUMBER, Content, Row, Schema
 
-TABLE: Mapping[str, Row] = {**of_tasks.ROWS, **of_owners.ROWS, **of_itself.ROWS}
+TABLE: Mapping[str, Row] = {**task_rows.ROWS, **owner_rows.ROWS, **self_rows.ROWS}
 # For programs, though they lie elsewhere; everything else outside /api is a page.
 ELSEWHERE = ("/blobs/{sha256}", "/healthz", "/readyz", "/metrics")
 

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.web.openapi.document import openapi
-from backend.web.openapi.reading import sections
-from backend.web.pages import page_route, render
+from backend.web.openapi.page import sections
+from backend.web.pages.pages import page_route, render
 
 
 def routes() -> list[BaseRoute]:

@@ -17,7 +17,7 @@ JSON, TEXT, BYTES = "application/json", "text/plain", "application/octet-stream"
 ZIP = "application/zip"
 
 
-# As `backend.web.numbers` reads them in addresses.
+# As `backend.web.requests.path_numbers` reads them in addresses.
 NUMBER: Schema = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 BINARY: Schema = {"type": "string", "format": "binary"}
 

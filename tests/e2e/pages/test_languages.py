@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from backend.web.languages import TRANSLATED, catalogue, language_of, negotiated
-from backend.web.words import Words
+from backend.web.pages.languages import TRANSLATED, catalogue, language_of, negotiated
+from backend.web.pages.template_words import Words
 from tests.e2e.pages.sentences import LOCALES, TEMPLATES, catalogue_of_sources, unmarked
 
 GERMAN = """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from backend.server.tasks.formatting import between, operations, shape, size
-from backend.web.pages import assets
-from backend.web.words import ENGLISH, counted, number
+from backend.web.pages.pages import assets
+from backend.web.pages.template_words import ENGLISH, counted, number
 
 MANIFEST = {
     "_shared.js": {"file": "assets/shared-1.js", "css": ["assets/shared-2.css"], "imports": ["_deep.js"]},

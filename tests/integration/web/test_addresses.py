@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.settings import read_settings
-from backend.web.addresses import household, read_address, visitor
+from backend.web.transport.client_address import household, read_address, visitor
 
 TRUSTED = read_settings({}, {"MINGA_TRUSTED_PROXIES": "127.0.0.1, 10.0.0.0/8, fd00::/8"}).trusted_proxies
 

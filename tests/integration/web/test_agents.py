@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.web.words import ENGLISH
+from backend.web.pages.template_words import ENGLISH
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from backend.settings import Limits, read_settings
-from backend.web.doors import MAX_TOLD, Doors
+from backend.web.transport.connection_limiter import MAX_TOLD, Doors
 
 LIMITS = Limits(max_connections=6, max_connections_per_address=3, joins_per_minute=2, requests_per_minute=120)
 TRUSTED = read_settings({}, {"MINGA_TRUSTED_PROXIES": "10.0.0.1"}).trusted_proxies

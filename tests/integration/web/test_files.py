@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.settings import Limits
-from backend.web.blobs import part_of
-from backend.web.files import SENDFILE, Sender, send_file
+from backend.web.api.blobs import part_of
+from backend.web.transport.zero_copy import SENDFILE, Sender, send_file
 from tests.support.tiny import SIZE, write_task
 from tests.support.waiting import PATIENCE
 from tests.support.web.server_process import Server, running

@@ -14,7 +14,7 @@ import pytest
 from backend.settings import read_settings
 from backend.web.app import build_app
 from backend.web.openapi.document import TABLE, documented, openapi
-from backend.web.openapi.reading import sections
+from backend.web.openapi.page import sections
 from tests.integration.web.explore_api import explore, explored_server
 from tests.support.waiting import PATIENCE
 from tests.support.web.drafter import Drafter

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
-from backend.web.receiver import LARGE_BYTES, Receiver
+from backend.web.transport.socket_receiver import LARGE_BYTES, Receiver
 from tests.support.web.frame_streams import MOST, Collecting, receive
 
 SIZES = st.one_of(

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from starlette.staticfiles import StaticFiles
 
-from backend.web.blobs import IMMUTABLE
-from backend.web.static import PublicFiles
+from backend.web.api.blobs import IMMUTABLE
+from backend.web.api.static_files import PublicFiles
 
 
 async def cache_rule(files: StaticFiles, name: str) -> str:

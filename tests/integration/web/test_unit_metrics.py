@@ -9,7 +9,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from backend.server.observers import observer as happened
-from backend.web.metrics import Metrics
+from backend.web.api.metrics import Metrics
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_units import ALONE, done
 from tests.support.tiny import SHARDS

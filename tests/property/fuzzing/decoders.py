@@ -17,7 +17,7 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
 from backend.server.hosting.limits import USUAL
 from backend.server.hosting.uploads import WINDOW_BYTES, Uploads
-from backend.web.receiver import Receiver
+from backend.web.transport.socket_receiver import Receiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names
 from backend.wire.mesh_codec import decode_peer, decode_to_peer, decode_to_server, encode_mesh

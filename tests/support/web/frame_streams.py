@@ -8,7 +8,7 @@ from itertools import pairwise
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from backend.web.receiver import LARGE_BYTES, Receiver
+from backend.web.transport.socket_receiver import LARGE_BYTES, Receiver
 
 MOST = 4 * LARGE_BYTES
 

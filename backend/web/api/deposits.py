@@ -1,0 +1,39 @@
+"""Weights that a peer of a mesh brings, for the record of their task."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from backend.errors import BadRequestError, NotFoundError, NotWantedError
+from backend.server.mesh.host import MeshHost
+from backend.web.auth.identity import require
+from backend.web.requests.body import gather
+
+
+async def deposit(request: Request) -> Response:
+    """`PUT /api/tasks/{name}/weights/{sha256}`: little-endian float32, if the task asks for these now."""
+    await require(request, "join", request.path_params["name"])
+    host = request.app.state.services.host(request.path_params["name"])
+    address = request.path_params["sha256"]
+    if not isinstance(host, MeshHost):
+        raise NotFoundError("Peers bring weights to decentralized tasks only; this one makes its own.")
+    if not host.wants(address):
+        raise NotWantedError("These weights are not wanted now: they are recorded, or no group made them.")
+    data = await _body(request, host.weights_bytes)
+    if (await asyncio.to_thread(hashlib.sha256, data)).hexdigest() != address:
+        raise BadRequestError("The bytes are not those of this address; send the weights again.")
+    await host.deposit(address, data)
+    return Response(status_code=204)
+
+
+async def _body(request: Request, size: int) -> bytearray:
+    """The body, of exactly `size` bytes. Raises TooLongError or BadRequestError."""
+    too_long = f"The weights of this model have {size} bytes; these are more."
+    data = await gather(request, size, too_long, "the weights were")
+    if len(data) != size:
+        raise BadRequestError(f"The weights of this model have {size} bytes; these have {len(data)}.")
+    return data

@@ -1,0 +1,191 @@
+"""What people take away from a task: figures, versions in other formats, model cards."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from backend.errors import BadRequestError
+from backend.server.accounts.permissions import may
+from backend.server.drafts.transfer.export_zip import packed
+from backend.server.exports.task_exports import Results, VersionFile
+from backend.web.api.blobs import FilePart, has_already
+from backend.web.auth.identity import identify, require
+from backend.web.pages.pages import render
+from backend.web.requests.body import read_json
+from backend.web.requests.query import number_asked
+
+# A file that takes longer is asked for again: proxies cut answers that keep silent for a minute.
+WAIT_SECONDS, AGAIN_SECONDS = 10.0, 2
+_FRESH = {"Cache-Control": "no-store"}
+
+
+class Restoring(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which version is to be the newest again."""
+
+    version: Annotated[int, Meta(ge=0)]
+
+
+def routes() -> list[BaseRoute]:
+    """Everything that is downloaded of a task, for programs below /api, and the pages that lead to it."""
+    shrunk = [Middleware(GZipMiddleware)]
+    return [
+        Route("/api/tasks/{name}/figures/{file}", figure_file),
+        Route("/api/tasks/{name}/compare", compare),
+        Route("/api/tasks/{name}/export", export),
+        Route("/api/tasks/{name}/restore", restore, methods=["POST"]),
+        Route("/api/tasks/{name}/versions/{version:int}", version),
+        Route("/api/tasks/{name}/versions/{version:int}/card", card),
+        Route("/api/tasks/{name}/versions/{version:int}/{format}", version_file),
+        Route("/tasks/{name}/versions/{version:int}", version_page, middleware=shrunk),
+        Route("/tasks/{name}/versions/{version:int}/{format}", version_file_for_people),
+    ]
+
+
+async def figure_file(request: Request) -> Response:
+    """The rounds and versions of a task as a table, JSON or TensorBoard's events."""
+    path, results = request.path_params, await _results(request)
+    file = await results.figures(path["name"], path["file"])
+    return Response(file.content, media_type=file.media_type, headers={**_FRESH, **_named(file.name)})
+
+
+async def compare(request: Request) -> Response:
+    """How far apart two versions are."""
+    results = await _results(request)
+    before, after = (number_asked(request, name, None) for name in ("before", "after"))
+    if before is None or after is None:
+        raise BadRequestError("Say which two versions, as in compare?before=3&after=7.")
+    found = await results.compare(request.path_params["name"], before, after)
+    return JSONResponse(found, headers=_FRESH)
+
+
+async def restore(request: Request) -> Response:
+    """An earlier version becomes the newest again."""
+    await require(request, "manage", request.path_params["name"])
+    asked = await read_json(request, Restoring)
+    results = await _results(request)
+    return JSONResponse(await results.restore(request.path_params["name"], asked.version), headers=_FRESH)
+
+
+async def export(request: Request) -> Response:
+    """Everything of a task in one zip: task file, text, bundle, shards, figures, card, newest version."""
+    name = request.path_params["name"]
+    await require(request, "manage", name)
+    whole = await (await _results(request)).whole(name, WAIT_SECONDS)
+    if whole is None:
+        return JSONResponse({"state": "making"}, 202, {**_FRESH, "Retry-After": str(AGAIN_SECONDS)})
+    pieces = await asyncio.to_thread(packed, whole.toml, whole.readme, whole.files)
+    return StreamingResponse(
+        pieces, headers={**_FRESH, **_named(f"{name}.zip")}, media_type="application/zip"
+    )
+
+
+async def version(request: Request) -> Response:
+    """A version and the formats it comes in."""
+    path, results = request.path_params, await _results(request)
+    return JSONResponse(await results.version(path["name"], path["version"]), headers=_FRESH)
+
+
+async def card(request: Request) -> Response:
+    """The model card of a version."""
+    path, results = request.path_params, await _results(request)
+    text = await results.card(path["name"], path["version"])
+    headers = {**_FRESH, **_named(f"{path['name']}-{path['version']}.md")}
+    return PlainTextResponse(text, media_type="text/markdown", headers=headers)
+
+
+async def version_file(request: Request) -> Response:
+    """A version in a format: the file, or 202 while it is being made."""
+    file = await _file(request)
+    if file.made is not None:
+        return _sent(request, file)
+    headers = {**_FRESH, "Retry-After": str(AGAIN_SECONDS)}
+    return JSONResponse({"state": "making", "format": file.format.name}, 202, headers)
+
+
+async def version_file_for_people(request: Request) -> Response:
+    """As `version_file`; a page that asks again by itself while the file is being made."""
+    file = await _file(request)
+    if file.made is not None:
+        return _sent(request, file)
+    services, path = request.app.state.services, request.path_params
+    context = {"task": services.summary(path["name"]), "version": path["version"], "format": file.format}
+    page = render(request, "making.html", context, 202)
+    page.headers.update({**_FRESH, "Refresh": str(AGAIN_SECONDS)})
+    return page
+
+
+async def version_page(request: Request) -> Response:
+    """What a version is, its files, and how it differs from the one before."""
+    services, results = request.app.state.services, await _results(request)
+    name, number = request.path_params["name"], request.path_params["version"]
+    told = await results.version(name, number)
+    others = [one["version"] for one in await services.versions(name) if one["let_go"] is None]
+    others = [one for one in others if one != number]
+    compared: dict[str, Any] | None = None
+    if others and told["let_go"] is None:
+        other = number_asked(request, "with", None)
+        compared = await results.compare(name, _before(others, number) if other is None else other, number)
+    summary = services.summary(name)
+    leads = may(await identify(request), "manage", services.place(name))
+    context = {
+        "task": summary,
+        "version": told,
+        "compared": compared,
+        "others": others,
+        "may_restore": leads
+        and told["let_go"] is None
+        and number != summary["version"]
+        and summary["scheme"] == "federated",
+    }
+    return render(request, "version.html", context)
+
+
+async def _file(request: Request) -> VersionFile:
+    path, results = request.path_params, await _results(request)
+    return await results.file(path["name"], path["version"], path["format"], WAIT_SECONDS)
+
+
+def _sent(request: Request, file: VersionFile) -> Response:
+    """The file, whole or by Range; its SHA-256 is its ETag and stands in Repr-Digest (RFC 9530)."""
+    assert file.made is not None  # noqa: S101 - who calls has looked.
+    sha256 = file.made.sha256
+    digest = base64.b64encode(bytes.fromhex(sha256)).decode()
+    headers = {
+        "ETag": f'"{sha256}"',
+        "Repr-Digest": f"sha-256=:{digest}:",
+        "Cache-Control": "private, no-cache",
+        "Accept-Ranges": "bytes",
+        "Content-Type": file.format.media_type,
+        **_named(file.name),
+    }
+    if has_already(request.headers.get("if-none-match", ""), sha256):
+        return Response(status_code=304, headers=headers)
+    asked = request.headers.get("range", "")
+    if request.headers.get("if-range", f'"{sha256}"') != f'"{sha256}"':
+        asked = ""
+    return FilePart(file.made.path, asked, headers, lambda _count: None)
+
+
+def _before(others: list[int], number: int) -> int:
+    """The newest of `others` before `number`, or else the first after it."""
+    return max((one for one in others if one < number), default=min(others))
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+async def _results(request: Request) -> Results:
+    """What answers, for those who may see the task."""
+    await require(request, "view", request.path_params["name"])
+    results: Results = request.app.state.results
+    return results

@@ -1,0 +1,230 @@
+"""For a task's owner: its dashboard, orders, and participants (docs/reference/http.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from backend.errors import ForbiddenError, MingaError, NotFoundError
+from backend.protocols.tasks.task_life import Life, Order
+from backend.server.accounts.permissions import may
+from backend.server.dashboards.dashboard import Board
+from backend.server.hosting.task_registry import Catalogue
+from backend.web.auth.identity import require
+from backend.web.pages.pages import page_route, render
+from backend.web.requests.body import read_json
+from backend.web.transport.authorized_sockets import connections_of
+from backend.web.transport.task_socket import foreign
+
+Note = Annotated[str, Meta(max_length=300)]
+# A dashboard is told of changes so often at most, and so often at least what is counted (bytes, say).
+LEAST_SECONDS, MOST_SECONDS = 0.5, 5.0
+
+
+class Ordered(Struct, forbid_unknown_fields=True):
+    """Body of an order; an open round is `cut` short where a pause would let it end."""
+
+    order: Order
+    reason: Note = ""
+    cut: bool = False
+
+
+class Treated(Struct, forbid_unknown_fields=True):
+    """Body of what is done with a participant."""
+
+    act: Literal["remove", "ban", "unban"]
+    reason: Note = ""
+
+
+class Told(Struct, forbid_unknown_fields=True):
+    """Body of what is done with an alert."""
+
+    act: Literal["acknowledge"]
+
+
+def routes() -> list[BaseRoute]:
+    """Everything that needs a role on the task."""
+    return [
+        page_route("/tasks/{name}/manage", page),
+        Route("/api/tasks/{name}", delete, methods=["DELETE"]),
+        Route("/api/tasks/{name}/dashboard", dashboard),
+        Route("/api/tasks/{name}/orders", order, methods=["POST"]),
+        Route("/api/tasks/{name}/units", units),
+        Route("/api/tasks/{name}/participants", participants),
+        Route("/api/tasks/{name}/participants/{client}", treat, methods=["POST"]),
+        Route("/api/tasks/{name}/alerts/{id:int}", acknowledge, methods=["POST"]),
+        WebSocketRoute("/api/tasks/{name}/watch", watch),
+    ]
+
+
+async def page(request: Request) -> Response:
+    """The dashboard for people."""
+    name = request.path_params["name"]
+    identity = await require(request, "inspect", name)
+    services = _catalogue(request)
+    place = services.place(name)
+    context = {
+        "task": services.summary(name),
+        "plan": services.host(name).task.file,
+        "may_lead": may(identity, "manage", place),
+        "may_delete": may(identity, "delete", place)
+        and request.app.state.deletions.may_go(services.folder(name)),
+    }
+    answer = render(request, "manage.html", context)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+async def delete(request: Request) -> Response:
+    """The task goes for good, with its versions and records; those who are in it are told."""
+    name = request.path_params["name"]
+    await require(request, "delete", name)
+    state = request.app.state
+    await state.deletions.delete(name, state.services, state.results)
+    await connections_of(request).look()
+    return Response(status_code=204)
+
+
+async def dashboard(request: Request) -> Response:
+    """How the task stands, and how it went."""
+    board = await _board(request)
+    return _fresh({**board.now(), **board.history()})
+
+
+async def units(request: Request) -> Response:
+    """Work units, who is trusted with them, and what their results came to."""
+    return _fresh(await (await _board(request)).units())
+
+
+async def participants(request: Request) -> Response:
+    """Who is here, who is kept out, and who helped most."""
+    return _fresh({"participants": (await _board(request)).participants()})
+
+
+async def order(request: Request) -> Response:
+    """The owner leads the task: pause, resume, finish, stop, archive and so on."""
+    name = request.path_params["name"]
+    await require(request, "manage", name)
+    asked = await read_json(request, Ordered)
+    return _fresh(_told(await _catalogue(request).keeper(name).order(asked.order, asked.reason, asked.cut)))
+
+
+async def treat(request: Request) -> Response:
+    """A participant is sent away, kept out, or let in again."""
+    name, client = request.path_params["name"], request.path_params["client"]
+    await require(request, "manage", name)
+    asked = await read_json(request, Treated)
+    keeper = _catalogue(request).keeper(name)
+    if len(client) != 16 or not set(client) <= set("0123456789abcdef"):
+        raise NotFoundError("A participant is named by 16 hexadecimal digits; the dashboard lists them.")
+    match asked.act:
+        case "remove":
+            await keeper.remove(client)
+        case "ban":
+            await keeper.ban(client, asked.reason)
+        case "unban":
+            await keeper.unban(client)
+    return _fresh({"banned": sorted(keeper.bans)})
+
+
+async def acknowledge(request: Request) -> Response:
+    """The owner has seen an alert, and wants no more of it."""
+    name, id = request.path_params["name"], request.path_params["id"]
+    await require(request, "manage", name)
+    await read_json(request, Told)
+    board = _catalogue(request).board(name)
+    await board.acknowledge(id)
+    return _fresh({"alerts": board.now()["alerts"]})
+
+
+async def watch(websocket: WebSocket) -> None:
+    """`WS /api/tasks/{name}/watch`: frames of JSON, `history` when it changed and `now` when anything did."""
+    try:
+        if (objection := foreign(websocket)) is not None:
+            raise ForbiddenError(objection)
+        name = websocket.path_params["name"]
+        await require(websocket, "inspect", name)
+        board = websocket.app.state.services.board(name)
+        lost: list[MingaError] = []
+        with board.watching() as changed:
+
+            def lose(error: MingaError) -> None:
+                lost.append(error)
+                changed.set()
+
+            with connections_of(websocket).standing(websocket, "inspect", name, lose):
+                await websocket.accept()
+                await _push(websocket, board, changed, lost)
+    except MingaError as error:
+        content = {"error": {"code": error.code, "message": str(error)}}
+        await websocket.send_denial_response(JSONResponse(content, error.http_status))
+
+
+async def _push(websocket: WebSocket, board: Board, changed: asyncio.Event, lost: list[MingaError]) -> None:
+    """Tells until the other side is gone, or has `lost` its right, which is told last.
+
+    What it has not read yet holds up no more than its own frames.
+    """
+    gone = asyncio.create_task(_until_gone(websocket))
+    told: dict[str, str] = {}
+    try:
+        while not gone.done():
+            changed.clear()
+            if lost:
+                await websocket.send_json({"type": "ended", "reason": str(lost[0])})
+                await websocket.close(lost[0].close_code)
+                return
+            for kind, content in (("history", board.history()), ("now", board.now())):
+                text = json.dumps({"type": kind, **content}, allow_nan=False)
+                if told.get(kind) != text:
+                    told[kind] = text
+                    await websocket.send_text(text)
+            await asyncio.wait([gone], timeout=LEAST_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MOST_SECONDS):
+                    await _either(gone, changed)
+    except WebSocketDisconnect:
+        return
+    finally:
+        gone.cancel()
+
+
+async def _either(gone: asyncio.Task[None], changed: asyncio.Event) -> None:
+    waiting = asyncio.create_task(changed.wait())
+    try:
+        await asyncio.wait([gone, waiting], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+
+
+async def _until_gone(websocket: WebSocket) -> None:
+    """Returns at the end of the connection; a dashboard has nothing to say."""
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+async def _board(request: Request) -> Board:
+    name = request.path_params["name"]
+    await require(request, "inspect", name)
+    return _catalogue(request).board(name)
+
+
+def _catalogue(request: Request) -> Catalogue:
+    catalogue: Catalogue = request.app.state.services
+    return catalogue
+
+
+def _told(life: Life) -> dict[str, Any]:
+    return {"state": life.state, "reason": life.reason, "since": life.since, "orders": list(life.orders)}
+
+
+def _fresh(content: dict[str, Any]) -> Response:
+    return JSONResponse(content, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,134 @@
+"""The JSON interface; docs/reference/http.md is its specification."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from backend.server.hosting.task_registry import Catalogue
+from backend.server.units.board.scores import result_told
+from backend.web.api.blobs import blob
+from backend.web.api.deposits import deposit
+from backend.web.api.lineage import lineage
+from backend.web.api.metrics import metrics
+from backend.web.auth.identity import summaries_for
+from backend.web.requests.query import number_asked
+from backend.web.transport.task_socket import task_socket
+
+USUAL_ROUNDS, MOST_ROUNDS = 100, 1000
+
+
+def routes() -> list[BaseRoute]:
+    """Everything for programs."""
+    return [
+        Route("/api/tasks", tasks),
+        Route("/api/tasks/{name}", task),
+        Route("/api/tasks/{name}/model", model),
+        Route("/api/tasks/{name}/data", data),
+        Route("/api/tasks/{name}/disclosure", disclosure),
+        Route("/api/tasks/{name}/about", about),
+        Route("/api/tasks/{name}/versions", versions),
+        Route("/api/tasks/{name}/contributions", contributions),
+        Route("/api/tasks/{name}/rounds", rounds),
+        Route("/api/tasks/{name}/mesh", mesh),
+        Route("/api/tasks/{name}/units/history", results),
+        Route("/api/tasks/{name}/weights/{sha256}", deposit, methods=["PUT"]),
+        WebSocketRoute("/api/tasks/{name}/socket", task_socket),
+        Route("/blobs/{sha256}", blob),
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
+    ]
+
+
+async def tasks(request: Request) -> Response:
+    """All tasks that the asker may find here."""
+    return _fresh({"tasks": await summaries_for(request)})
+
+
+async def task(request: Request) -> Response:
+    """One task."""
+    return _fresh(_catalogue(request).summary(request.path_params["name"]))
+
+
+async def model(request: Request) -> Response:
+    """What a task's model asks of a device."""
+    name, dist = request.path_params["name"], request.app.state.settings.dist
+    inspection = await asyncio.to_thread(_catalogue(request).inspection, name, dist)
+    return _fresh(inspection.to_json())
+
+
+async def disclosure(request: Request) -> Response:
+    """What the server, other participants and readers of the model can learn, in sentences."""
+    return _fresh(asdict(_catalogue(request).disclosure(request.path_params["name"])))
+
+
+async def about(request: Request) -> Response:
+    """What a task's owner says of it, its data and their people, and which task came before and after."""
+    name = request.path_params["name"]
+    detail = _catalogue(request).detail(name)
+    said = {key: msgspec.to_builtins(getattr(detail.file, key)) for key in ("licence", "consent", "ethics")}
+    return _fresh({"html": detail.readme_html, **said, **await lineage(request, name)})
+
+
+async def data(request: Request) -> Response:
+    """How a task's data are read, and what volunteers' own have to be like."""
+    return _fresh(_catalogue(request).data(request.path_params["name"]))
+
+
+async def versions(request: Request) -> Response:
+    """The versions of a task."""
+    return _fresh({"versions": await _catalogue(request).versions(request.path_params["name"])})
+
+
+async def contributions(request: Request) -> Response:
+    """Who gave what to a task."""
+    return _fresh({"contributions": await _catalogue(request).contributions(request.path_params["name"])})
+
+
+async def rounds(request: Request) -> Response:
+    """How the rounds of a task went."""
+    after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
+    before = number_asked(request, "before", None)
+    name = request.path_params["name"]
+    found = await _catalogue(request).rounds(name, after, min(last, MOST_ROUNDS), before)
+    return _fresh({"rounds": found})
+
+
+async def mesh(request: Request) -> Response:
+    """Who is in the mesh of a decentralized task, their links, and who averages with whom."""
+    return _fresh(_catalogue(request).mesh(request.path_params["name"]))
+
+
+async def results(request: Request) -> Response:
+    """The results of work units that are in the model of a volunteer task."""
+    after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
+    host = _catalogue(request).units(request.path_params["name"])
+    found = await host.assimilations(after, min(last, MOST_ROUNDS))
+    return _fresh({"results": [result_told(one) for one in found]})
+
+
+async def readyz(request: Request) -> Response:
+    """Whether everything works, and what does not."""
+    found = await _catalogue(request).readiness()
+    return _fresh(found, 200 if found["ready"] else 503)
+
+
+async def healthz(_request: Request) -> Response:
+    """Whether the server answers."""
+    return PlainTextResponse("ok")
+
+
+def _catalogue(request: Request) -> Catalogue:
+    catalogue: Catalogue = request.app.state.services
+    return catalogue
+
+
+def _fresh(content: dict[str, Any], status: int = 200) -> Response:
+    return JSONResponse(content, status, headers={"Cache-Control": "no-store"})

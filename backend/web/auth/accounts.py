@@ -1,0 +1,87 @@
+"""Accounts as a whole: one's own may go, and operators see and remove those of others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from backend.errors import BadRequestError, NotFoundError
+from backend.server.hosting.task_registry import Catalogue
+from backend.stores.access import AccountRecord
+from backend.web.auth.cookies import drop_cookie
+from backend.web.auth.identity import require
+from backend.web.auth.sign_in import access_of, fresh, identified, person
+from backend.web.drafts.draft_requests import desk
+from backend.web.requests.body import read_json
+from backend.web.transport.authorized_sockets import connections_of
+
+
+class Named(Struct, forbid_unknown_fields=True):
+    """The name of an account that is to go, so that none goes by mistake."""
+
+    name: Annotated[str, Meta(max_length=64)]
+
+
+def routes() -> list[BaseRoute]:
+    """What is done with accounts."""
+    return [
+        Route("/api/account", leave, methods=["DELETE"]),
+        Route("/api/accounts", listing),
+        Route("/api/accounts/{id}", remove, methods=["DELETE"]),
+    ]
+
+
+async def leave(request: Request) -> Response:
+    """Removes one's own account, with its drafts."""
+    mine = await access_of(request).records.account(await person(request))
+    if mine is None:
+        raise NotFoundError("This account is gone.")
+    await _remove(request, mine)
+    response = Response(status_code=204)
+    drop_cookie(request, response, "minga_session")
+    return response
+
+
+async def listing(request: Request) -> Response:
+    """Everybody with an account, for operators."""
+    await require(request, "administer")
+    access = access_of(request)
+    found = await access.records.accounts()
+    told = [
+        {
+            "id": one.id,
+            "name": one.name,
+            "operator": one.operator,
+            "created": one.created,
+            "roles": await access.records.roles(one.id),
+        }
+        for one in found
+    ]
+    return fresh({"accounts": told})
+
+
+async def remove(request: Request) -> Response:
+    """An operator removes an account, with its drafts."""
+    await require(request, "administer")
+    await person(request)
+    found = await access_of(request).records.account(identified(request))
+    if found is None:
+        raise NotFoundError("There is no such account (any more).")
+    await _remove(request, found)
+    return Response(status_code=204)
+
+
+async def _remove(request: Request, account: AccountRecord) -> None:
+    body = await read_json(request, Named)
+    if body.name != account.name:
+        raise BadRequestError("To remove an account, send its name, spelled as it is.")
+    catalogue: Catalogue = request.app.state.services
+    tasks = {host.name for host in catalogue.hosts} | set(catalogue.problems)
+    await access_of(request).leaving.remove(account, tasks)
+    for draft in desk(request).drafts.of(account.id):
+        await desk(request).delete(draft)
+    await connections_of(request).look()

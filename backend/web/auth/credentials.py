@@ -1,0 +1,148 @@
+"""Passwords and passkeys: signing in by them, and an account's own (docs/reference/http.md)."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from backend.errors import NotFoundError, SignInError
+from backend.server.accounts.passkeys import Site
+from backend.server.accounts.passwords import LONGEST
+from backend.server.accounts.secret_codes import hashed, id_of
+from backend.stores.access import AccountRecord
+from backend.web.auth.cookies import read_cookie, refuse_readable
+from backend.web.auth.sign_in import Label, access_of, fresh, identified, person, signed_in, slow_down
+from backend.web.pages.template_words import ENGLISH
+from backend.web.requests.body import read_json
+from backend.web.transport.authorized_sockets import connections_of
+
+# Who signed in so lately may set a password without the one before: they came by a link, perhaps.
+LATELY_SECONDS = 600.0
+
+Password = Annotated[str, Meta(max_length=4 * LONGEST)]
+
+
+def routes() -> list[BaseRoute]:
+    """Signing in, and what one signs in with."""
+    return [
+        Route("/api/sign-in/password", by_password, methods=["POST"]),
+        Route("/api/sign-in/passkey/options", passkey_wanted, methods=["POST"]),
+        Route("/api/sign-in/passkey", by_passkey, methods=["POST"]),
+        Route("/api/account/password", set_password, methods=["PUT"]),
+        Route("/api/account/password", remove_password, methods=["DELETE"]),
+        Route("/api/account/passkeys/options", new_passkey, methods=["POST"]),
+        Route("/api/account/passkeys", add_passkey, methods=["POST"]),
+        Route("/api/account/passkeys/{id}", remove_passkey, methods=["DELETE"]),
+    ]
+
+
+class NameAndPassword(Struct, forbid_unknown_fields=True):
+    """With what somebody signs in."""
+
+    name: Label
+    password: Password
+
+
+class NewPassword(Struct, forbid_unknown_fields=True):
+    """A password that somebody sets, and the one before."""
+
+    password: Password
+    current: Password = ""
+
+
+class Answered(Struct, forbid_unknown_fields=True):
+    """What a browser's passkey answers (PublicKeyCredential.toJSON)."""
+
+    credential: dict[str, Any]
+    name: Annotated[str, Meta(max_length=64)] = ""
+
+
+async def by_password(request: Request) -> Response:
+    """Signs in by name and password."""
+    slow_down(request)
+    refuse_readable(request)
+    body = await read_json(request, NameAndPassword)
+    # Many addresses may guess at one account.
+    request.app.state.attempts.count(f"account {body.name}")
+    return await signed_in(request, await access_of(request).passwords.sign_in(body.name, body.password))
+
+
+async def passkey_wanted(request: Request) -> Response:
+    """What a browser needs to ask for a passkey."""
+    slow_down(request)
+    return fresh(access_of(request).passkeys.ask_who(_site(request)))
+
+
+async def by_passkey(request: Request) -> Response:
+    """Signs in by a passkey."""
+    refuse_readable(request)
+    body = await read_json(request, Answered)
+    return await signed_in(
+        request, await access_of(request).passkeys.sign_in(body.credential, _site(request))
+    )
+
+
+async def set_password(request: Request) -> Response:
+    """Sets the account's password, and signs it out in other browsers."""
+    mine, body, access = await _account(request), await read_json(request, NewPassword), access_of(request)
+    here = await access.sessions.find(read_cookie(request, "minga_session") or "")
+    lately = here is not None and time.time() - here.created < LATELY_SECONDS
+    if mine.password is not None and not lately:
+        request.app.state.attempts.count(f"account {mine.name}")
+        if not await access.passwords.holds(mine.password, body.current):
+            raise SignInError(
+                "The current password is wrong. Signing in anew lets you set another without it."
+            )
+    await access.passwords.set(mine.id, body.password)
+    for session in await access.sessions.of(mine.id):
+        if here is None or session.secret != here.secret:
+            await access.sessions.end(mine.id, session.secret)
+    await connections_of(request).look()
+    return Response(status_code=204)
+
+
+async def remove_password(request: Request) -> Response:
+    """Takes the account's password away."""
+    await access_of(request).passwords.remove(await person(request))
+    return Response(status_code=204)
+
+
+async def new_passkey(request: Request) -> Response:
+    """What a browser needs to make a passkey."""
+    mine = await _account(request)
+    return fresh(await access_of(request).passkeys.ask_for_new(mine, _site(request)))
+
+
+async def add_passkey(request: Request) -> Response:
+    """Keeps a passkey that a browser made."""
+    mine, body = await person(request), await read_json(request, Answered)
+    name = body.name or ENGLISH.browser(request.headers.get("user-agent", ""))
+    await access_of(request).passkeys.add(mine, name, body.credential, _site(request))
+    return Response(status_code=204)
+
+
+async def remove_passkey(request: Request) -> Response:
+    """Forgets a passkey."""
+    mine, id, passkeys = await person(request), identified(request), access_of(request).passkeys
+    for one in await passkeys.of(mine):
+        if id_of(hashed(one.id)) == id:
+            await passkeys.remove(mine, one.id)
+            return Response(status_code=204)
+    raise NotFoundError("You have no such passkey (any more).")
+
+
+async def _account(request: Request) -> AccountRecord:
+    """Who is signed in. Raises SignInError."""
+    found = await access_of(request).records.account(await person(request))
+    if found is None:
+        raise SignInError("This account is gone.")
+    return found
+
+
+def _site(request: Request) -> Site:
+    return Site(f"{request.url.scheme}://{request.url.netloc}")

@@ -1,0 +1,78 @@
+"""Who sends a request, and whether they may."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import HTTPConnection
+
+from backend.errors import SignInError
+from backend.server.accounts.accounts import Access
+from backend.server.accounts.permissions import ANYBODY, Action, Identity, listed, refusal
+from backend.server.accounts.tokens import PREFIX
+from backend.server.hosting.task_registry import Catalogue
+from backend.web.auth.cookies import read_cookie
+
+_KEPT = "minga.identity"
+
+
+async def require(connection: HTTPConnection, action: Action, task: str | None = None) -> Identity:
+    """Who sends this, if they may do `action` (on `task`); a request or a socket.
+
+    Raises SignInError (401), ForbiddenError (403), or NotFoundError (404) for a task that does not exist, or
+    of which the sender may not know.
+    """
+    identity = await identify(connection)
+    catalogue: Catalogue = connection.app.state.services
+    error = refusal(identity, action, None if task is None else catalogue.place(task))
+    if error is not None:
+        raise error
+    return identity
+
+
+async def require_anew(connection: HTTPConnection, action: Action, task: str) -> None:
+    """As `require`, for one that has stood for a while: what was known of its sender counts no more."""
+    connection.scope.pop(_KEPT, None)
+    await require(connection, action, task)
+
+
+async def identify(connection: HTTPConnection) -> Identity:
+    """Who sends this; anybody, where nothing is shown. Raises SignInError for a token that does not hold."""
+    scope = connection.scope
+    if _KEPT not in scope:
+        scope[_KEPT] = await _find(connection)
+    identity: Identity = scope[_KEPT]
+    return identity
+
+
+def signed_in(connection: HTTPConnection) -> bool:
+    """Whether a session or token was shown, as far as a handler asked already."""
+    identity: Identity | None = connection.scope.get(_KEPT)
+    return identity is not None and identity.account is not None
+
+
+async def summaries_for(connection: HTTPConnection) -> list[dict[str, Any]]:
+    """Summaries of the tasks that a list shows to whoever asks (docs/reference/http.md)."""
+    identity = await identify(connection)
+    catalogue: Catalogue = connection.app.state.services
+    return [one for one in catalogue.summaries() if listed(identity, catalogue.place(one["name"]))]
+
+
+async def _find(connection: HTTPConnection) -> Identity:
+    access: Access = connection.app.state.access
+    identity = await _account(connection, access)
+    visitor = read_cookie(connection, "minga_visitor")
+    if visitor is None:
+        return identity
+    return replace(identity, admitted=await access.invitations.admitted(visitor))
+
+
+async def _account(connection: HTTPConnection, access: Access) -> Identity:
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    if scheme:
+        if scheme.lower() != "bearer" or not token.strip().startswith(PREFIX):
+            raise SignInError(f"Send an API token as `Authorization: Bearer {PREFIX}...`.")
+        return await access.identities.of_token(token.strip())
+    session = read_cookie(connection, "minga_session")
+    return ANYBODY if session is None else await access.identities.of_session(session)

@@ -1,0 +1,133 @@
+"""Drafts as files and from files, copies of drafts and tasks, and what differs between two of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from backend.errors import BadRequestError
+from backend.formats.task_file.types import Name
+from backend.server.drafts.record import Draft
+from backend.server.drafts.review.comparison import side_of_draft, side_of_task
+from backend.server.drafts.review.differences import Side, differences
+from backend.server.drafts.task_tables import MAX_BYTES
+from backend.server.drafts.transfer.copies import copy_draft, copy_task
+from backend.server.drafts.transfer.export_zip import packed
+from backend.server.drafts.transfer.import_zip import bring_toml
+from backend.server.hosting.task_registry import Catalogue
+from backend.web.auth.identity import require
+from backend.web.drafts.draft_requests import FRESH, desk, draft_of, owned, told
+from backend.web.requests.body import read_body, read_json, read_pieces
+
+TOML, ZIP = "application/toml", "application/zip"
+
+_CUT = "The connection ended before the zip file was here."
+
+
+class Copy(Struct, forbid_unknown_fields=True):
+    """What the copy is to be called, and whether the server goes on with its work by itself."""
+
+    name: Name
+    onward: bool = False
+
+
+def routes() -> list[BaseRoute]:
+    """Everything that makes one draft of another, or compares two."""
+    return [
+        Route("/api/drafts/import", bring, methods=["PUT"]),
+        Route("/api/drafts/{id}/export", export),
+        Route("/api/drafts/{id}/clone", clone, methods=["POST"]),
+        Route("/api/tasks/{name}/clone", renew, methods=["POST"]),
+        Route("/api/differences", compare),
+    ]
+
+
+async def bring(request: Request) -> Response:
+    """A new draft from a zip that was exported, or from a task file."""
+    identity = await require(request, "create")
+    drafts, owner = desk(request).drafts, identity.account or ""
+    await desk(request).measure(owner)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind == TOML:
+        draft = await bring_toml(drafts, owner, await read_body(request, MAX_BYTES))
+    elif kind == ZIP:
+        draft = await desk(request).bringing.bring(owner, _length(request), read_pieces(request, _CUT))
+    else:
+        raise BadRequestError(f"Send a zip with Content-Type: {ZIP}, or a task.toml with {TOML}.")
+    return await _begun(request, draft, request.query_params.get("onward") == "1")
+
+
+async def export(request: Request) -> Response:
+    """The draft as a zip; with `data=0` without its data, with `model=0` without its model."""
+    draft = await draft_of(request)
+    drafts = desk(request).drafts
+    files = [
+        (f"{kind}{stored.suffix}", drafts.file(draft, kind))
+        for kind, stored in draft.files.items()
+        if request.query_params.get(kind) != "0"
+    ]
+    pieces = await asyncio.to_thread(packed, desk(request).toml(draft), draft.readme, files)
+    name = draft.task.get("name")
+    shown = name if isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii() else "draft"
+    headers = FRESH | {"Content-Disposition": f'attachment; filename="{shown}.zip"'}
+    return StreamingResponse(pieces, headers=headers, media_type=ZIP)
+
+
+async def clone(request: Request) -> Response:
+    """Another draft like this one."""
+    draft = await draft_of(request)
+    identity = await require(request, "create")
+    asked = await read_json(request, Copy)
+    await desk(request).measure(identity.account or "")
+    made = await copy_draft(desk(request).drafts, draft, identity.account or "", asked.name)
+    return await _begun(request, made, asked.onward)
+
+
+async def renew(request: Request) -> Response:
+    """A draft of a new version of a task, which stays as it is."""
+    name = request.path_params["name"]
+    await require(request, "edit", name)
+    identity = await require(request, "create")
+    asked = await read_json(request, Copy)
+    await desk(request).measure(identity.account or "")
+    catalogue: Catalogue = request.app.state.services
+    made = await copy_task(desk(request).drafts, catalogue.folder(name), identity.account or "", asked.name)
+    return await _begun(request, made, asked.onward)
+
+
+async def compare(request: Request) -> Response:
+    """What differs between two drafts or tasks, each named as `draft:ID` or `task:NAME`."""
+    first, second = request.query_params.get("before", ""), request.query_params.get("after", "")
+    before, after = await _side(request, first), await _side(request, second)
+    found = await asyncio.to_thread(differences, before, after)
+    return told({"before": first, "after": second, "changes": msgspec.to_builtins(found)})
+
+
+async def _begun(request: Request, draft: Draft, onward: bool) -> Response:
+    """A new draft that is whole; its work may begin now."""
+    draft.onward = onward
+    await desk(request).drafts.save(draft)
+    await desk(request).workshop.advance(draft)
+    return told(await desk(request).told(draft), 201)
+
+
+async def _side(request: Request, said: str) -> Side:
+    kind, _, name = said.partition(":")
+    if kind == "draft":
+        draft: Draft = await owned(request, name)
+        return side_of_draft(draft)
+    if kind == "task":
+        catalogue: Catalogue = request.app.state.services
+        await require(request, "inspect", name)
+        return await asyncio.to_thread(side_of_task, catalogue.folder(name))
+    raise BadRequestError("Say what is compared: `before` and `after`, each `draft:ID` or `task:NAME`.")
+
+
+def _length(request: Request) -> int | None:
+    said = request.headers.get("content-length", "")
+    return int(said) if said.isdecimal() and len(said) < 16 else None

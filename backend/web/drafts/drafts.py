@@ -1,0 +1,203 @@
+"""`/api/drafts`: tasks on their way from a model's file to a training (docs/reference/drafts.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from backend.errors import NotFoundError
+from backend.formats.task_file.types import Line, Name
+from backend.server.drafts.record import JobKind
+from backend.server.drafts.review.checklist import LOOKED, SHOWN
+from backend.server.drafts.task_tables import MAX_BYTES
+from backend.server.hosting.task_registry import Catalogue
+from backend.web.api.lineage import check_follows
+from backend.web.auth.identity import require
+from backend.web.drafts import estimates, uploads
+from backend.web.drafts.draft_requests import FRESH, desk, draft_of, told
+from backend.web.requests.body import read_body, read_json
+from backend.web.requests.query import number_asked
+
+WATCH_SECONDS = 20.0
+
+
+class Begin(Struct, forbid_unknown_fields=True):
+    """A new draft; of one that goes `onward` the server begins work by itself, as soon as it can."""
+
+    name: Name
+    title: Line = ""
+    onward: bool = False
+
+
+class Start(Struct, forbid_unknown_fields=True):
+    """The task whose model a draft begins with."""
+
+    task: Name
+
+
+class Change(Struct, forbid_unknown_fields=True):
+    """Tables instead of those before, a text instead of that before."""
+
+    task: dict[str, Any] | None = None
+    onward: bool | None = None
+    readme: Annotated[str, Meta(max_length=MAX_BYTES)] | None = None
+
+
+class Ask(Struct, forbid_unknown_fields=True):
+    """Work to be done."""
+
+    kind: JobKind
+
+
+class Launch(Struct, forbid_unknown_fields=True):
+    """How the task begins: with `test` for those who are invited, until its owner launches it."""
+
+    test: bool = False
+
+
+def routes() -> list[BaseRoute]:
+    """Everything about drafts."""
+    return [
+        Route("/api/drafts", drafts),
+        Route("/api/drafts", begin, methods=["POST"]),
+        Route("/api/drafts/{id}", show),
+        Route("/api/drafts/{id}", change, methods=["PATCH"]),
+        Route("/api/drafts/{id}", delete, methods=["DELETE"]),
+        Route("/api/drafts/{id}/model", start, methods=["POST"]),
+        Route("/api/drafts/{id}/task.toml", read_toml),
+        Route("/api/drafts/{id}/task.toml", write_toml, methods=["PUT"]),
+        Route("/api/drafts/{id}/jobs", ask, methods=["POST"]),
+        Route("/api/drafts/{id}/jobs/{kind}", watch),
+        Route("/api/drafts/{id}/jobs/{kind}", cancel, methods=["DELETE"]),
+        Route("/api/drafts/{id}/pictures/{number:int}", picture),
+        Route("/api/drafts/{id}/shown/{number:int}/{side}", shown),
+        Route("/api/drafts/{id}/launch", launch, methods=["POST"]),
+        *uploads.routes(),
+        *estimates.routes(),
+    ]
+
+
+async def drafts(request: Request) -> Response:
+    """The drafts of who asks, the newest first."""
+    identity = await require(request, "create")
+    mine = desk(request).drafts.of(identity.account or "")
+    brief = [
+        {
+            "id": one.id,
+            "name": one.task.get("name"),
+            "title": one.task.get("title"),
+            "created": one.created,
+            "changed": one.changed,
+        }
+        for one in mine
+    ]
+    return told({"drafts": brief})
+
+
+async def begin(request: Request) -> Response:
+    """A new draft."""
+    identity = await require(request, "create")
+    asked = await read_json(request, Begin)
+    draft = await desk(request).begin(identity.account or "", asked.name, asked.title, asked.onward)
+    return told(await desk(request).told(draft), 201)
+
+
+async def show(request: Request) -> Response:
+    """Everything about a draft: files, jobs, what was found in its data, what is left to do."""
+    return told(await desk(request).told(await draft_of(request)))
+
+
+async def change(request: Request) -> Response:
+    """Saves what was filled in; what is not sound yet is told by the checklist."""
+    draft = await draft_of(request)
+    asked = await read_json(request, Change, 2 * MAX_BYTES)
+    await desk(request).change(draft, asked.task, asked.readme, asked.onward)
+    return told(await desk(request).told(draft))
+
+
+async def start(request: Request) -> Response:
+    """Begins with the model of a task that one may see."""
+    draft = await draft_of(request)
+    asked = await read_json(request, Start)
+    await require(request, "view", asked.task)
+    catalogue: Catalogue = request.app.state.services
+    await desk(request).start_with(draft, catalogue.folder(asked.task))
+    return told(await desk(request).told(draft))
+
+
+async def delete(request: Request) -> Response:
+    """Forgets a draft, its files and what is being done with them."""
+    await desk(request).delete(await draft_of(request))
+    return Response(status_code=204)
+
+
+async def read_toml(request: Request) -> Response:
+    """The task file as text."""
+    text = desk(request).toml(await draft_of(request))
+    return PlainTextResponse(text, headers=FRESH, media_type="application/toml")
+
+
+async def write_toml(request: Request) -> Response:
+    """Takes a task file as text instead of the tables before."""
+    draft = await draft_of(request)
+    await desk(request).change_toml(draft, await read_body(request, MAX_BYTES))
+    return told(await desk(request).told(draft))
+
+
+async def ask(request: Request) -> Response:
+    """Begins work: `convert`, `look`, `cut` or `rehearse`."""
+    draft = await draft_of(request)
+    asked = await read_json(request, Ask)
+    return told(msgspec.to_builtins(await desk(request).workshop.ask(draft, asked.kind)), 202)
+
+
+async def watch(request: Request) -> Response:
+    """A job, as soon as its log has more than `after` lines, or it is over."""
+    draft, after = await draft_of(request), number_asked(request, "after", 0)
+    job = await desk(request).workshop.watch(draft, _kind(request), after, WATCH_SECONDS)
+    return told(msgspec.to_builtins(job))
+
+
+async def cancel(request: Request) -> Response:
+    """Ends a job."""
+    await desk(request).workshop.cancel(await draft_of(request), _kind(request))
+    return Response(status_code=204)
+
+
+async def picture(request: Request) -> Response:
+    """One of the small pictures that were made of the data."""
+    draft = await draft_of(request)
+    path = desk(request).drafts.folder(draft) / LOOKED / f"{request.path_params['number']}.png"
+    if not path.is_file():
+        raise NotFoundError("There is no such picture; look at the data first.")
+    return FileResponse(path, media_type="image/png", headers=FRESH)
+
+
+async def shown(request: Request) -> Response:
+    """A picture `before` its preprocessing, or `after` it, as the model gets it."""
+    draft, number, side = await draft_of(request), request.path_params["number"], request.path_params["side"]
+    name = {"before": f"{number}.png", "after": f"{number}-in.png"}.get(side)
+    path = desk(request).drafts.folder(draft) / SHOWN / (name or "")
+    if name is None or not path.is_file():
+        raise NotFoundError("There is no such picture; have some examples shown first.")
+    return FileResponse(path, media_type="image/png", headers=FRESH)
+
+
+async def launch(request: Request) -> Response:
+    """The draft becomes a task."""
+    draft = await draft_of(request)
+    await check_follows(request, draft.task.get("follows"))
+    name = await desk(request).launch(draft, (await read_json(request, Launch)).test)
+    return told({"task": name, "address": f"/tasks/{name}"}, 201)
+
+
+def _kind(request: Request) -> JobKind:
+    kind: JobKind = request.path_params["kind"]
+    if kind not in get_args(JobKind):
+        raise NotFoundError(f"There is no such work; there are {', '.join(get_args(JobKind))}.")
+    return kind

@@ -1,0 +1,55 @@
+"""`/api/drafts/{id}/trial`: an owner's browser takes the server's step (docs/reference/drafts.md)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from backend.server.drafts.dry_runs.browser_dry_runs import Report
+from backend.web.api.blobs import PRIVATE, FilePart, has_already
+from backend.web.auth.user_agents import browser_of
+from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.requests.body import read_json
+
+MOST_BYTES = 4096
+
+
+def routes() -> list[BaseRoute]:
+    """What the dry run in a browser asks for and tells."""
+    return [
+        Route("/api/drafts/{id}/trial", trial),
+        Route("/api/drafts/{id}/tried", tried, methods=["POST"]),
+        Route("/api/drafts/{id}/blobs/{sha256}", blob),
+    ]
+
+
+async def trial(request: Request) -> Response:
+    """What is to be tried, what came of it so far, and who will be able to take part."""
+    return told({**await desk(request).trial(await draft_of(request)), "agent": _agent(request)})
+
+
+async def tried(request: Request) -> Response:
+    """Takes what came of a try; answers as `trial`."""
+    draft = await draft_of(request)
+    # msgspec wants the union itself, which is no type for mypy.
+    report: Report = await read_json(request, Report, MOST_BYTES)  # type: ignore[arg-type]
+    await desk(request).try_out(draft, report, _agent(request))
+    return await trial(request)
+
+
+async def blob(request: Request) -> Response:
+    """A file of the draft by its hash: immutable, and for nobody else's cache."""
+    draft, address = await draft_of(request), request.path_params["sha256"]
+    path = await asyncio.to_thread(desk(request).served, draft, address)
+    headers = {"ETag": f'"{address}"', "Cache-Control": PRIVATE, "Accept-Ranges": "bytes"}
+    if has_already(request.headers.get("if-none-match", ""), address):
+        return Response(status_code=304, headers=headers)
+    return FilePart(path, request.headers.get("range", ""), headers, lambda _count: None)
+
+
+def _agent(request: Request) -> str:
+    browser, system = browser_of(request.headers.get("user-agent", ""))
+    return " on ".join(part for part in (browser, system) if part) or "A program"

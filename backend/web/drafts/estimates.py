@@ -1,0 +1,60 @@
+"""What a draft's plan would cost, and what it would tell of volunteers (docs/reference/drafts.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from backend.server.drafts.task_tables import MAX_BYTES
+from backend.server.estimates.traffic import program_bytes
+from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.requests.body import read_json
+
+People = Annotated[int, Meta(ge=1, le=10_000)]
+
+
+class AskCosts(Struct, forbid_unknown_fields=True):
+    """With the tables of `task` instead of the draft's, which stay as they are.
+
+    `volunteers` are there all the time, and bring so many `examples` where they bring their own.
+    """
+
+    task: dict[str, Any] | None = None
+    volunteers: People | None = None
+    examples: Annotated[int, Meta(ge=1, le=1 << 21)] | None = None
+
+
+class AskProtection(Struct, forbid_unknown_fields=True):
+    """As `AskCosts`; `epsilon` asks for the noise that it takes."""
+
+    task: dict[str, Any] | None = None
+    epsilon: Annotated[float, Meta(ge=0.01, le=1000)] | None = None
+
+
+def routes() -> list[BaseRoute]:
+    """What is worked out, and changes nothing."""
+    return [
+        Route("/api/drafts/{id}/estimate", costs, methods=["POST"]),
+        Route("/api/drafts/{id}/privacy", protection, methods=["POST"]),
+    ]
+
+
+async def costs(request: Request) -> Response:
+    """Bytes, seconds, energy, and proposals."""
+    draft = await draft_of(request)
+    asked = await read_json(request, AskCosts, 2 * MAX_BYTES)
+    program = await asyncio.to_thread(program_bytes, request.app.state.settings.dist)
+    return told(await desk(request).outlook(draft, asked.task, asked.volunteers, asked.examples, program))
+
+
+async def protection(request: Request) -> Response:
+    """Sentences by who reads along, what noise is worth, and what else could be chosen."""
+    draft = await draft_of(request)
+    asked = await read_json(request, AskProtection, 2 * MAX_BYTES)
+    here = desk(request)
+    return told(await here.protection.told(draft, here.drafts.folder(draft), asked.task, asked.epsilon))

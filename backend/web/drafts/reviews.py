@@ -1,0 +1,61 @@
+"""What an owner looks over before a launch: the text as people read it, all in words, the task file."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from backend.errors import BadRequestError
+from backend.formats.task_file.reading.diagnostics import problems
+from backend.server.drafts.review.review import sections
+from backend.server.drafts.task_tables import MAX_BYTES, fixed
+from backend.server.tasks.markdown import rendered
+from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.requests.body import read_body, read_json
+
+
+class Text(Struct, forbid_unknown_fields=True):
+    """Markdown."""
+
+    readme: Annotated[str, Meta(max_length=MAX_BYTES)]
+
+
+def routes() -> list[BaseRoute]:
+    """What the steps `about` and `review` ask for."""
+    return [
+        Route("/api/drafts/{id}/preview", preview, methods=["POST"]),
+        Route("/api/drafts/{id}/review", review),
+        Route("/api/drafts/{id}/task.toml/check", check, methods=["POST"]),
+    ]
+
+
+async def preview(request: Request) -> Response:
+    """A text as the task's page will show it."""
+    await draft_of(request)
+    asked = await read_json(request, Text, 2 * MAX_BYTES)
+    return told({"html": await asyncio.to_thread(rendered, asked.readme)})
+
+
+async def review(request: Request) -> Response:
+    """The whole draft in sentences, by steps."""
+    draft = await draft_of(request)
+    found = sections(draft, await desk(request).inspection(draft))
+    return told({"sections": msgspec.to_builtins(found)})
+
+
+async def check(request: Request) -> Response:
+    """What is wrong in a task file's text, by line; nothing is saved."""
+    await draft_of(request)
+    content = await read_body(request, MAX_BYTES)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise BadRequestError("task.toml is not UTF-8; save it as UTF-8.") from error
+    found = await asyncio.to_thread(problems, text, fixed)
+    return told({"problems": msgspec.to_builtins(found)})

@@ -1,0 +1,143 @@
+"""Rows of drafts and accounts."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from backend.server.drafts.dry_runs import browser_dry_runs
+from backend.server.drafts.record import FILE_KINDS, JobKind
+from backend.web.auth import accounts, sign_in
+from backend.web.auth import credentials as signing
+from backend.web.drafts import copies, drafts, estimates, reviews, uploads
+from backend.web.openapi.rows import (
+    BYTES,
+    EMPTY,
+    JSON,
+    RANGE,
+    ZIP,
+    Content,
+    Parameter,
+    Row,
+    Schema,
+    file,
+    keys,
+    number,
+    one_of,
+)
+
+DRAFT = "/api/drafts/{id}"
+_TOLD = keys("id", "created", "changed", "task", "readme", "files", "uploads", "jobs", "checklist", "devices")
+_JOB = keys("state", "of", "asked", "ended", "log", "restarts", "result")
+_JOBS = {"kind": one_of(*get_args(JobKind))}
+_FILES = {"kind": one_of(*FILE_KINDS)}
+_TOML = Content(("application/toml",), {"type": "string"})
+_TRIAL = keys("trial", "agent", "tried", "takers", "browsers", "payload")
+_SIDE: Schema = {"type": "string", "pattern": "^(draft|task):.+$"}
+_WHAT = "`draft:ID` or `task:NAME`."
+_OFFSET = Parameter(
+    uploads.OFFSET,
+    {"type": "integer", "minimum": 0, "maximum": 10**14},
+    "Where the piece belongs.",
+    "header",
+    required=True,
+)
+
+_SHA256 = Parameter(
+    "sha256",
+    {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "The file's hash: one that is here whole is found by it.",
+)
+
+_SIGNED_IN = {200: keys("account")}
+_TRIES = (401, 403, 429)
+
+ROWS: dict[str, Row] = {
+    "GET /api/drafts": Row("create", {200: keys("drafts")}),
+    "POST /api/drafts": Row("create", {201: _TOLD}, drafts.Begin),
+    f"GET {DRAFT}": Row("create", {200: _TOLD}),
+    f"PATCH {DRAFT}": Row("create", {200: _TOLD}, drafts.Change),
+    f"DELETE {DRAFT}": Row("create", EMPTY),
+    f"POST {DRAFT}/model": Row("create", {200: _TOLD}, drafts.Start),
+    f"GET {DRAFT}/task.toml": Row("create", {200: _TOML}),
+    f"PUT {DRAFT}/task.toml": Row("create", {200: _TOLD}, _TOML),
+    f"POST {DRAFT}/jobs": Row("create", {202: _JOB}, drafts.Ask, refusals=(409,)),
+    f"GET {DRAFT}/jobs/{{kind}}": Row(
+        "create",
+        {200: _JOB},
+        parameters=(number("after", "Lines of the log that are known already."),),
+        paths=_JOBS,
+    ),
+    f"DELETE {DRAFT}/jobs/{{kind}}": Row("create", EMPTY, paths=_JOBS),
+    f"GET {DRAFT}/pictures/{{number}}": Row("create", {200: file("image/png")}),
+    f"POST {DRAFT}/task.toml/check": Row("create", {200: keys("problems")}, _TOML),
+    f"POST {DRAFT}/preview": Row("create", {200: keys("html")}, reviews.Text),
+    f"GET {DRAFT}/review": Row("create", {200: keys("sections")}),
+    f"GET {DRAFT}/shown/{{number}}/{{side}}": Row(
+        "create", {200: file("image/png")}, paths={"side": one_of("before", "after")}
+    ),
+    f"POST {DRAFT}/estimate": Row("create", {200: Content((JSON,), {"type": "object"})}, estimates.AskCosts),
+    f"POST {DRAFT}/privacy": Row(
+        "create", {200: Content((JSON,), {"type": "object"})}, estimates.AskProtection
+    ),
+    f"GET {DRAFT}/trial": Row("create", {200: _TRIAL}),
+    f"POST {DRAFT}/tried": Row("create", {200: _TRIAL}, browser_dry_runs.Report, refusals=(409,)),
+    f"GET {DRAFT}/blobs/{{sha256}}": Row(
+        "create",
+        {200: file(BYTES), 206: file(BYTES), 304: None, 416: file(BYTES)},
+        parameters=(RANGE,),
+        refusals=(409,),
+    ),
+    "PUT /api/drafts/import": Row(
+        "create",
+        {201: _TOLD},
+        file(*_TOML.types, ZIP),
+        (Parameter("onward", one_of("1"), "1 has the server go on with the draft's work by itself."),),
+        refusals=(408, 409, 422),
+    ),
+    f"GET {DRAFT}/export": Row(
+        "create",
+        {200: file(ZIP)},
+        parameters=tuple(Parameter(kind, one_of("0"), f"0 leaves the {kind} out.") for kind in FILE_KINDS),
+    ),
+    f"POST {DRAFT}/clone": Row("create", {201: _TOLD}, copies.Copy),
+    "POST /api/tasks/{name}/clone": Row("edit", {201: _TOLD}, copies.Copy, refusals=(409,)),
+    "GET /api/differences": Row(
+        "create",
+        {200: keys("before", "after", "changes")},
+        parameters=tuple(
+            Parameter(side, _SIDE, "What is compared.", required=True) for side in ("before", "after")
+        ),
+        refusals=(404,),
+    ),
+    f"POST {DRAFT}/launch": Row("create", {201: keys("task", "address")}, drafts.Launch, refusals=(409,)),
+    f"POST {DRAFT}/files/{{kind}}": Row(
+        "create", {201: keys("name", "bytes", "offset")}, uploads.BeginUpload, refusals=(422,), paths=_FILES
+    ),
+    f"HEAD {DRAFT}/files/{{kind}}": Row("create", {200: None}, parameters=(_SHA256,), paths=_FILES),
+    f"PATCH {DRAFT}/files/{{kind}}": Row(
+        "create", EMPTY, file(BYTES), (_OFFSET,), refusals=(408, 409, 422), paths=_FILES
+    ),
+    f"DELETE {DRAFT}/files/{{kind}}": Row("create", EMPTY, paths=_FILES),
+    "GET /api/account": Row("anybody", {200: keys("account")}, refusals=(401,)),
+    "POST /api/sign-in/link/look": Row("anybody", {200: keys("account")}, sign_in.LinkCode, refusals=_TRIES),
+    "POST /api/sign-in/link": Row("anybody", _SIGNED_IN, sign_in.LinkCode, refusals=(*_TRIES, 409)),
+    "POST /api/sign-in/password": Row("anybody", _SIGNED_IN, signing.NameAndPassword, refusals=_TRIES),
+    "POST /api/sign-in/passkey/options": Row("anybody", {200: keys("challenge")}, refusals=(400, 403, 429)),
+    "POST /api/sign-in/passkey": Row("anybody", _SIGNED_IN, signing.Answered, refusals=_TRIES),
+    "POST /api/sign-out": Row("anybody", EMPTY, refusals=(401, 403)),
+    "DELETE /api/account/sessions": Row("session", EMPTY),
+    "DELETE /api/account/sessions/{id}": Row("session", EMPTY, refusals=(400, 404)),
+    "PUT /api/account/password": Row("session", EMPTY, signing.NewPassword, refusals=(429,)),
+    "DELETE /api/account/password": Row("session", EMPTY, refusals=(409,)),
+    "POST /api/account/passkeys/options": Row("session", {200: keys("challenge")}, refusals=(400,)),
+    "POST /api/account/passkeys": Row("session", EMPTY, signing.Answered),
+    "DELETE /api/account/passkeys/{id}": Row("session", EMPTY, refusals=(400, 404, 409)),
+    "POST /api/account/tokens": Row("session", {201: keys("token", "id")}, sign_in.NewToken),
+    "DELETE /api/account/tokens/{id}": Row("session", EMPTY, refusals=(400, 404)),
+    "DELETE /api/account": Row("session", EMPTY, accounts.Named, refusals=(404, 409)),
+    "GET /api/accounts": Row("administer", {200: keys("accounts")}),
+    "DELETE /api/accounts/{id}": Row(
+        "administer", EMPTY, accounts.Named, refusals=(400, 404, 409), note="For people, not for tokens."
+    ),
+    "POST /api/account/links": Row("session", {201: keys("code", "path")}, sign_in.NewLink, refusals=(404,)),
+}

@@ -1,0 +1,129 @@
+"""Rows of tasks: what they are, how they go, what is taken away from them."""
+
+from __future__ import annotations
+
+from backend.server.exports.export_formats import FORMATS
+from backend.web.api.exports import Restoring
+from backend.web.api.task_management import Ordered, Told, Treated
+from backend.web.auth.invitations import GivenRole, InvitationCode, NewInvitation
+from backend.web.openapi.rows import (
+    BYTES,
+    EMPTY,
+    JSON,
+    NUMBER,
+    RANGE,
+    TEXT,
+    ZIP,
+    Content,
+    Row,
+    file,
+    keys,
+    number,
+    one_of,
+)
+
+TASK = "/api/tasks/{name}"
+_SUMMARY = (
+    "name",
+    "title",
+    "summary",
+    "topics",
+    "scheme",
+    "bundle",
+    "weights",
+    "version",
+    "round",
+    "phase",
+    "state",
+)
+_VERSION = ("version", "round", "weights", "accepted", "examples", "created", "let_go")
+_LIFE = keys("state", "reason", "since", "orders")
+_FIGURES = ("text/csv", "application/json", BYTES)
+_FILES = tuple(dict.fromkeys([*(one.media_type for one in FORMATS.values()), JSON]))
+
+ROWS: dict[str, Row] = {
+    "GET /api/tasks": Row("anybody", {200: keys("tasks")}, refusals=(401,)),
+    f"GET {TASK}": Row("view", {200: keys(*_SUMMARY)}),
+    f"DELETE {TASK}": Row("delete", EMPTY, refusals=(409,)),
+    f"GET {TASK}/export": Row("manage", {200: file(ZIP), 202: keys("state")}),
+    f"GET {TASK}/model": Row("view", {200: keys("parameters", "memory", "wire", "backends")}),
+    f"GET {TASK}/data": Row("view", {200: keys("source", "preprocess", "volunteer", "trial")}),
+    f"GET {TASK}/about": Row("view", {200: keys("html", "licence", "consent", "ethics", "earlier", "newer")}),
+    f"GET {TASK}/disclosure": Row("view", {200: keys("server", "participants", "readers")}),
+    f"GET {TASK}/versions": Row("view", {200: keys("versions")}),
+    f"GET {TASK}/contributions": Row("view", {200: keys("contributions")}),
+    f"GET {TASK}/rounds": Row(
+        "view",
+        {200: keys("rounds")},
+        parameters=(
+            number("after", "Rounds after this one."),
+            number("last", "The newest so many, 1000 at most."),
+            number("before", "Rounds before this one."),
+        ),
+    ),
+    f"GET {TASK}/mesh": Row("view", {200: keys("epoch", "peers", "links", "groups")}),
+    f"PUT {TASK}/weights/{{sha256}}": Row(
+        "join", EMPTY, file(BYTES), refusals=(409, 422), note="Little-endian float32."
+    ),
+    f"GET {TASK}/versions/{{version}}": Row("view", {200: keys(*_VERSION, "files")}),
+    f"GET {TASK}/versions/{{version}}/card": Row("view", {200: file("text/markdown")}, refusals=(410,)),
+    f"GET {TASK}/versions/{{version}}/{{format}}": Row(
+        "view",
+        {200: file(*_FILES), 202: keys("state", "format"), 206: file(*_FILES), 304: None, 416: file(*_FILES)},
+        parameters=(RANGE,),
+        refusals=(400, 409, 410),
+        paths={"format": one_of(*FORMATS)},
+    ),
+    f"POST {TASK}/restore": Row("manage", {200: keys("version", "round")}, Restoring, refusals=(409, 410)),
+    f"GET {TASK}/compare": Row(
+        "view",
+        {200: keys("before", "after", "distance", "relative", "variables")},
+        parameters=(
+            number("before", "The version that is compared.", required=True),
+            number("after", "The version with which it is compared.", required=True),
+        ),
+        refusals=(400, 410),
+    ),
+    f"GET {TASK}/figures/{{file}}": Row(
+        "view",
+        {200: file(*_FIGURES)},
+        paths={
+            "file": one_of("versions.csv", "rounds.csv", "assimilations.csv", "figures.json", "tensorboard")
+        },
+    ),
+    f"GET {TASK}/dashboard": Row("inspect", {200: keys("state", "phase", "participants", "rounds", "curve")}),
+    f"GET {TASK}/units": Row(
+        "inspect",
+        {200: keys("epoch", "base", "tally", "shards", "servers", "clients", "trust", "scores", "newer_in")},
+    ),
+    f"GET {TASK}/units/history": Row(
+        "view",
+        {200: keys("results")},
+        parameters=(
+            number("after", "Results after this one, by their numbers."),
+            number("last", "The newest so many, 1000 at most."),
+        ),
+        refusals=(400,),
+    ),
+    f"GET {TASK}/participants": Row("inspect", {200: keys("participants")}),
+    f"POST {TASK}/participants/{{client}}": Row("manage", {200: keys("banned")}, Treated),
+    f"POST {TASK}/alerts/{{id}}": Row("manage", {200: keys("alerts")}, Told, paths={"id": NUMBER}),
+    f"POST {TASK}/orders": Row("manage", {200: _LIFE}, Ordered, refusals=(409,)),
+    f"GET {TASK}/invitations": Row("manage", {200: keys("invitations")}),
+    f"POST {TASK}/invitations": Row("manage", {201: keys("code", "address", "qr")}, NewInvitation),
+    f"DELETE {TASK}/invitations/{{id}}": Row("manage", EMPTY, refusals=(400,)),
+    f"GET {TASK}/members": Row("inspect", {200: keys("members")}),
+    f"PUT {TASK}/members": Row(
+        "share", EMPTY, GivenRole, refusals=(409,), note="For people, not for tokens."
+    ),
+    "POST /api/join": Row("anybody", {200: keys("task", "path")}, InvitationCode, refusals=(403, 404)),
+    "GET /blobs/{sha256}": Row(
+        "anybody",
+        {200: file(BYTES), 206: file(BYTES), 304: None, 416: file(BYTES)},
+        parameters=(RANGE,),
+        refusals=(401, 404, 410),
+    ),
+    "GET /healthz": Row("anybody", {200: Content((TEXT,), {"type": "string"})}),
+    "GET /readyz": Row("anybody", {200: keys("ready", "stores"), 503: keys("ready", "stores")}),
+    "GET /metrics": Row("anybody", {200: file(TEXT)}, refusals=(403,)),
+}

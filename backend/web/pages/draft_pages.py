@@ -1,0 +1,92 @@
+"""The wizard's pages: one's drafts, and each step of one (docs/reference/drafts.md)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from backend.errors import NotFoundError
+from backend.server.accounts.permissions import Identity, may
+from backend.server.drafts.review.review import VISIBILITY
+from backend.server.drafts.review.wizard_steps import STEPS
+from backend.server.drafts.transfer.url_data import origin_left
+from backend.server.hosting.task_registry import Catalogue
+from backend.server.tasks.ethics_statement import BASES, PEOPLE
+from backend.server.tasks.licences import DATA, MODELS
+from backend.web.auth.identity import require, summaries_for
+from backend.web.drafts.draft_requests import FRESH, desk, draft_of
+from backend.web.pages.pages import page_route, render
+from backend.web.transport.security_headers import POLICY, policy
+
+# What the steps `about` and `review` offer.
+_CHOICES = {
+    "licences": {"model": MODELS, "data": DATA},
+    "bases": BASES,
+    "peoples": PEOPLE,
+    "visibilities": VISIBILITY,
+}
+
+
+def routes() -> list[BaseRoute]:
+    """The list, a draft, and its steps."""
+    return [
+        page_route("/drafts", drafts),
+        page_route("/drafts/{id}", draft),
+        page_route("/drafts/{id}/{step}", step),
+    ]
+
+
+async def drafts(request: Request) -> Response:
+    """The drafts of who asks, and how to begin another."""
+    identity = await require(request, "create")
+    mine = [await desk(request).told(one) for one in desk(request).drafts.of(identity.account or "")]
+    limits = request.app.state.settings.limits
+    return _fresh(
+        render(
+            request,
+            "drafts.html",
+            {"drafts": mine, "limits": limits, "tasks": _changeable(request, identity)},
+        )
+    )
+
+
+async def draft(request: Request) -> Response:
+    """Leads on to the first step that is not done."""
+    found = await draft_of(request)
+    name = await desk(request).next_step(found)
+    return RedirectResponse(f"/drafts/{found.id}/{name}", 303, FRESH)
+
+
+async def step(request: Request) -> Response:
+    """One step of the wizard."""
+    found, name = await draft_of(request), request.path_params["step"]
+    if name not in STEPS:
+        raise NotFoundError(f"There is no such step; there are {', '.join(STEPS)}.")
+    number = STEPS.index(name)
+    context = {
+        "draft": await desk(request).told(found),
+        "step": name,
+        "body": f"_draft_{name}.html",
+        "before": STEPS[number - 1] if number else None,
+        "after": STEPS[number + 1] if number + 1 < len(STEPS) else None,
+        "limits": request.app.state.settings.limits,
+        **_CHOICES,
+        "reachable": origin_left(found) if name == "data" else "",
+        "models": await summaries_for(request) if name == "model" else [],
+    }
+    page = render(request, "draft.html", context)
+    # There the owner's browser tries what volunteers' browsers will fetch.
+    page.headers[POLICY] = policy(filter(None, [context["reachable"]]))
+    return _fresh(page)
+
+
+def _fresh(page: Response) -> Response:
+    page.headers.update(FRESH)
+    return page
+
+
+def _changeable(request: Request, identity: Identity) -> list[str]:
+    """Names of the tasks of which new versions can be made."""
+    services: Catalogue = request.app.state.services
+    return sorted(host.name for host in services.hosts if may(identity, "edit", services.place(host.name)))

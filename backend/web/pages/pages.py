@@ -1,0 +1,214 @@
+"""The pages for people: rendered here, complete without scripts but for training itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from backend.server.estimates.devices import DEVICES
+from backend.server.estimates.traffic import round_bytes
+from backend.server.hosting.task_registry import Catalogue
+from backend.server.mesh.averaging_plan import averages_of
+from backend.server.tasks.ethics_statement import publication
+from backend.server.tasks.gallery import Search, by_need, topics
+from backend.server.tasks.model_inspection import fastest
+from backend.web.api.lineage import lineage
+from backend.web.auth.identity import signed_in, summaries_for
+from backend.web.pages.languages import FALLBACK, catalogue, language_of
+from backend.web.pages.template_words import Words
+from backend.web.requests.query import number_asked
+from backend.web.transport.security_headers import POLICY, policy
+
+SOURCES = "webapp/static/src/page"
+WORDS = "webapp/static/src/shared/words"
+FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
+# Where one takes part in tasks of another scheme than the usual.
+TRAINING = {"decentralized": "mesh.html", "volunteer": "units.html"}
+
+
+def routes() -> list[BaseRoute]:
+    """Gallery, the four pages of a task, and the logo as the pages' icon."""
+    return [
+        page_route("/", gallery),
+        Route("/favicon.svg", favicon, name="favicon"),
+        page_route("/tasks/{name}", task),
+        page_route("/tasks/{name}/model", model),
+        page_route("/tasks/{name}/rounds", rounds),
+        page_route("/tasks/{name}/train", train),
+    ]
+
+
+def page_route(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+    """A page, which shrinks to a third on its way: that counts where the network is slow."""
+    return Route(path, endpoint, middleware=[Middleware(GZipMiddleware)])
+
+
+async def gallery(request: Request) -> Response:
+    asked = request.query_params
+    search = Search(asked.get("q", "").strip(), asked.get("topic", ""))
+    tasks = by_need(one for one in await summaries_for(request) if one["state"] != "archived")
+    found = sum(search.finds(task) for task in tasks)
+    context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": found}
+    return render(request, "gallery.html", context)
+
+
+async def favicon(request: Request) -> Response:
+    return FileResponse(_webapp(request) / "templates" / "logo.svg", media_type="image/svg+xml")
+
+
+async def task(request: Request) -> Response:
+    services, name = _services(request), request.path_params["name"]
+    context = _task_context(request, name)
+    context["versions"] = await services.versions(name)
+    context["contributions"] = await services.contributions(name)
+    context["rounds"] = await services.rounds(name, 0, FEW_ROUNDS)
+    context |= await lineage(request, name)
+    return render(request, "task.html", context)
+
+
+async def rounds(request: Request) -> Response:
+    services, name = _services(request), request.path_params["name"]
+    before = number_asked(request, "before", None)
+    context = _task_context(request, name)
+    shown = await services.rounds(name, 0, PAGE_OF_ROUNDS, before)
+    oldest, newest = (shown[0]["round"], shown[-1]["round"]) if shown else (0, before or 0)
+    following = newest + PAGE_OF_ROUNDS + 1
+    newer = following if following <= services.host(name).round else "newest"
+    context |= {
+        "rounds": shown,
+        "newest": before is None,
+        "older": oldest if oldest > 1 else None,
+        "newer": None if before is None else newer,
+    }
+    return render(request, "rounds.html", context)
+
+
+async def model(request: Request) -> Response:
+    services, name = _services(request), request.path_params["name"]
+    dist = request.app.state.settings.dist
+    inspection = await asyncio.to_thread(services.inspection, name, dist)
+    context = {
+        "task": services.summary(name),
+        "model": inspection.manifest,
+        "memory": inspection.manifest.step.memory,
+        "step_flops": inspection.step_flops,
+        "step_ops": inspection.step_ops,
+        "wire": inspection.traffic,
+        "devices": [device.name for device in DEVICES],
+        "backends": inspection.backends,
+        "times": {(one.device, one.backend): one for one in inspection.step_times},
+        "fastest": fastest(inspection.step_times),
+        "reasons": inspection.reasons(),
+    }
+    return render(request, "model.html", context)
+
+
+async def train(request: Request) -> Response:
+    services, name = _services(request), request.path_params["name"]
+    context = _task_context(request, name)
+    context["versions"] = await services.versions(name)
+    page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train.html"), context)
+    if (url := context["plan"].data.url) is not None:
+        page.headers[POLICY] = policy(url.origins)
+    return page
+
+
+def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> HTMLResponse:
+    """The page of `template` in the reader's language, with the built scripts and styles that it needs."""
+    webapp, dist = _webapp(request), request.app.state.settings.dist
+    language = language_of(template, request.headers.get("accept-language", ""))
+    # Pages without a script of their own, such as errors, take the gallery's.
+    entries = (f"{SOURCES}/{name}.ts" for name in (Path(template).stem, "gallery"))
+    built = next(filter(None, (assets(dist, entry, language) for entry in entries)), None)
+    text = (
+        _environment(webapp, language)
+        .get_template(template)
+        .render(request=request, built=built, language=language, signed_in=signed_in(request), **context)
+    )
+    return HTMLResponse(text, status, {"Content-Language": language, "Vary": "Accept-Language"})
+
+
+def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] | None:
+    """Addresses below `dist` of the entry's script, of the modules that it needs and of all their styles.
+
+    None when the web app, or this entry of it, was not built. Of the languages, English is in every script.
+    """
+    path = dist / "manifest.json"
+    if not path.is_file():
+        return None
+    manifest = _manifest(path, path.stat().st_mtime_ns)
+    if entry not in manifest:
+        return None
+    words = f"{WORDS}/{language}/index.ts"
+    waiting = [entry, *([words] if words in manifest else [])]
+    needed: dict[str, Any] = {}
+    while waiting:
+        name = waiting.pop(0)
+        if name not in needed:
+            needed[name] = manifest[name]
+            waiting += needed[name].get("imports", [])
+    styles = dict.fromkeys(style for chunk in needed.values() for style in chunk.get("css", []))
+    modules = [chunk["file"] for name, chunk in needed.items() if name != entry]
+    return {"script": manifest[entry]["file"], "modules": modules, "styles": list(styles)}
+
+
+@lru_cache(maxsize=4)
+def _manifest(path: Path, _modified: int) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return manifest
+
+
+@lru_cache(maxsize=8)
+def _environment(webapp: Path, language: str) -> Environment:
+    templates, sentences = webapp / "templates", catalogue(webapp / "locales", language)
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.install_gettext_translations(sentences, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.filters.update(Words(language, sentences).filters())
+    # The drawing stands in the page itself, so that it takes the colours of light and dark.
+    environment.globals["logo"] = Markup((templates / "logo.svg").read_text(encoding="utf-8"))  # noqa: S704
+    return environment
+
+
+def _task_context(request: Request, name: str) -> dict[str, Any]:
+    detail = _services(request).detail(name)
+    parameters = detail.summary["parameters"]
+    return {
+        "task": detail.summary,
+        "readme": Markup(detail.readme_html),  # noqa: S704  (Markdown rendered with HTML disabled)
+        "licence": detail.licence,
+        "trial": detail.trial,
+        "plan": detail.file,
+        "publication": publication(detail.file),
+        "disclosure": _services(request).disclosure(name),
+        "moved": round_bytes(parameters, averages_of(detail.file, parameters)),
+    }
+
+
+def _services(request: Request) -> Catalogue:
+    services: Catalogue = request.app.state.services
+    return services
+
+
+def _webapp(request: Request) -> Path:
+    root: Path = request.app.state.settings.assets
+    return root / "webapp"

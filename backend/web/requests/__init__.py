@@ -1,0 +1,1 @@
+"""Parts of a request, parsed and checked: bodies, queries, numbers in addresses."""

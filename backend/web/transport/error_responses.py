@@ -1,0 +1,57 @@
+"""Errors as the reader can use them: JSON for programs, a page for people, never a stack trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ExceptionHandler
+
+from backend.errors import MingaError
+from backend.web.pages import pages
+
+
+def handlers() -> Mapping[type[Exception], ExceptionHandler]:
+    """For Starlette."""
+    return {MingaError: _known, HTTPException: _http, Exception: _unknown}
+
+
+def refusal(request: Request, error: MingaError) -> Response:
+    """`error` as the answer of a connection that ends with it."""
+    return _answer(request, error.http_status, error.code, str(error), {"Connection": "close"})
+
+
+def _known(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MingaError)  # noqa: S101 - Starlette looks handlers up by type.
+    return _answer(request, error.http_status, error.code, str(error), {})
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - Starlette looks handlers up by type.
+    phrase = HTTPStatus(error.status_code).phrase
+    code = phrase.lower().replace(" ", "-")
+    texts = {404: "There is nothing at this address. The gallery lists all tasks."}
+    return _answer(
+        request, error.status_code, code, texts.get(error.status_code, f"{phrase}."), error.headers or {}
+    )
+
+
+def _unknown(request: Request, _error: Exception) -> Response:
+    return _answer(request, 500, "error", "Something went wrong on the server. Try again in a minute.", {})
+
+
+def _answer(request: Request, status: int, code: str, message: str, headers: Mapping[str, str]) -> Response:
+    if _is_person(request):
+        context = {"status": status, "title": HTTPStatus(status).phrase, "message": message}
+        page = pages.render(request, "error.html", context, status)
+        page.headers.update(headers)
+        return page
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+
+
+def _is_person(request: Request) -> bool:
+    path = request.url.path
+    return "text/html" in request.headers.get("accept", "") and not path.startswith(("/api/", "/blobs/"))

@@ -1,0 +1,146 @@
+"""uvicorn, set up for sockets that carry vectors."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from time import monotonic
+from types import FrameType
+
+import structlog
+import uvicorn
+from starlette.applications import Starlette
+
+from backend.errors import SettingsError
+from backend.settings import Limits, Settings
+from backend.web.transport.connection_limiter import Doors
+from backend.web.transport.http_protocol import Http
+from backend.web.transport.websocket_protocol import Sockets
+
+log = structlog.stdlib.get_logger("minga.server")
+
+BACKLOG = 512
+# A connection that takes a file has that open too, and a copy of its own descriptor; and there are records.
+FILES_EACH, OTHER_FILES = 3, 256
+SHUTDOWN_SECONDS = 5
+
+
+class Server(uvicorn.Server):
+    """uvicorn that says when it is listening, and leaves what a signal means to its caller."""
+
+    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._listening = listening
+        self.interrupted = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn's own, then the report."""
+        await super().startup(sockets)
+        # What is here now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        self._listening()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Notes Ctrl-C, then shuts down; a second one does so without waiting."""
+        self.interrupted = self.interrupted or sig == signal.SIGINT
+        super().handle_exit(sig, frame)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises a signal again at its end, before our stores are closed; this does not."""
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A bound socket; `port` 0 takes a free one. Raises SettingsError when it cannot be had."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise SettingsError(
+            f"The address {host}:{port} cannot be used ({error.strerror}). "
+            "Choose another with --port (0 takes a free one) or --host."
+        ) from error
+
+
+def allow_connections(limits: Limits) -> Limits:
+    """Raises the system's limit on open files to what `limits` need; fewer connections where it may not."""
+    try:
+        import resource
+    except ImportError:
+        return limits  # Windows has no such limit.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_EACH * limits.max_connections + OTHER_FILES
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    most = max(1, min(limits.max_connections, allowed - OTHER_FILES))
+    if most < limits.max_connections:
+        log.warning(
+            "The system allows too few open files (ulimit -n) for MINGA_MAX_CONNECTIONS.", let_in=most
+        )
+    return replace(limits, max_connections=most)
+
+
+def address_of(bound: socket.socket) -> str:
+    """URL under which a bound socket is reached."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -> None:
+    """Serves until SIGTERM (returns) or Ctrl-C (KeyboardInterrupt), after closing everything.
+
+    Raises what the application's start-up raises.
+    """
+    server = Server(_config(app, app.state.settings), listening)
+
+    async def run() -> None:
+        async with app.router.lifespan_context(app):
+            await server.serve(sockets=[bound])
+
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(run())
+    if server.interrupted:
+        raise KeyboardInterrupt
+
+
+def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
+    doors = Doors(allow_connections(settings.limits), settings.trusted_proxies, monotonic)
+    ping_seconds = settings.limits.idle_seconds / 2
+    return uvicorn.Config(
+        app,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        http=partial(Http, doors=doors),  # type: ignore[arg-type]  # Called as a class is.
+        ws=Sockets,
+        ws_max_size=settings.limits.max_message_bytes,
+        # What is compressed would have to be inflated before its size is known; and vectors do not shrink.
+        ws_per_message_deflate=False,
+        ws_ping_interval=ping_seconds,
+        ws_ping_timeout=ping_seconds,
+        timeout_keep_alive=settings.limits.keep_alive_seconds,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        # From whom X-Forwarded-Proto is believed.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        # `serve` enters it, so that its errors reach the caller.
+        lifespan="off",
+    )
