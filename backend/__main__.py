@@ -10,20 +10,21 @@ from importlib.metadata import PackageNotFoundError, version
 
 from backend.errors import MingaError
 
-COMMANDS = (
-    "serve",
-    "convert",
-    "shard",
-    "inspect",
-    "simulate",
-    "build",
-    "peer",
-    "task",
-    "account",
-    "privacy",
-    "cost",
-    "demo",
-)
+# Each command and its module in backend.commands.
+COMMANDS = {
+    "serve": "serve",
+    "convert": "convert",
+    "shard": "data.shard",
+    "inspect": "inspect",
+    "simulate": "simulate",
+    "build": "build",
+    "peer": "peer",
+    "task": "tasks.task",
+    "account": "account",
+    "privacy": "privacy",
+    "cost": "cost",
+    "demo": "demo.demo",
+}
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -53,8 +54,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"minga {_version()}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name in [word for word in words[:1] if word in COMMANDS] or COMMANDS:
-        import_module(f"backend.commands.{name}").register(subparsers)
+    for name in [word for word in words[:1] if word in COMMANDS] or list(COMMANDS):
+        import_module(f"backend.commands.{COMMANDS[name]}").register(subparsers)
     return parser
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from backend.commands.asking import DEFAULT, server_at
+from backend.commands.server_client import DEFAULT, server_at
 from backend.errors import NotFoundError, StoreError
 from backend.server.accounts.accounts import access_to
 from backend.settings import read_settings

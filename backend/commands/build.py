@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from backend.commands.site import build_site
+from backend.commands.docs.site import build_site
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.sandbox.conversion import convert, converter_folder

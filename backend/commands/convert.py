@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from backend.commands.converting import FORMATS, add_flags, limits_of
+from backend.commands.converter_flags import FORMATS, add_flags, limits_of
 from backend.server.sandbox.conversion import convert
 
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from rich.console import Console
 
-from backend.commands.asking import DEFAULT, Asked, keeps_secrets, server_at
 from backend.commands.cost_report import print_cost
+from backend.commands.server_client import DEFAULT, Asked, keeps_secrets, server_at
 from backend.commands.tokens import token_for
 from backend.errors import NotFoundError, SettingsError
 from backend.formats.manifest import parse_manifest

@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
-from backend.commands.converting import FORMATS, add_flags, limits_of
-from backend.commands.report import print_report
+from backend.commands.converter_flags import FORMATS, add_flags, limits_of
+from backend.commands.inspect_report import print_report
 from backend.errors import BundleError, TaskFileError
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile, read_task_file

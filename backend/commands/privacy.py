@@ -7,7 +7,7 @@ import json
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from backend.commands.numbers import number
+from backend.commands.number_arguments import number
 from backend.errors import TaskFileError
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import MOST_EPSILON, Curve, CurveAsked, Epsilons, NoiseAsked, SampledAsked

@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 from rich.console import Console
 
-from backend.commands.forecast import print_forecast
-from backend.commands.numbers import number
+from backend.commands.number_arguments import number
+from backend.commands.simulation_report import print_forecast
 from backend.errors import TaskFileError
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile, read_task_file

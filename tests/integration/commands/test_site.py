@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.commands.site import build_site, source_hash
-from backend.commands.site_hooks import list_of_decisions, navigation, relink, stylesheet
+from backend.commands.docs.site import build_site, source_hash
+from backend.commands.docs.site_hooks import list_of_decisions, navigation, relink, stylesheet
 from backend.errors import SiteError
 
 ROOT = Path(__file__).parents[3]
@@ -68,7 +68,7 @@ def small(tmp_path: Path) -> Path:
         "webapp/static/src/page",
     ):
         (root / folder).mkdir(parents=True)
-    for name in ("mkdocs.yml", "backend/commands/site_hooks.py", "webapp/static/src/page/minga.css"):
+    for name in ("mkdocs.yml", "backend/commands/docs/site_hooks.py", "webapp/static/src/page/minga.css"):
         shutil.copy(ROOT / name, root / name)
     shutil.copytree(ROOT / "webapp/static/src/page", root / "webapp/static/src/page", dirs_exist_ok=True)
     shutil.copytree(ROOT / "webapp/docs/theme", root / "webapp/docs/theme")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.commands.story import MOST_UNMEASURED, Story
+from backend.commands.tasks.event_text import MOST_UNMEASURED, Story
 
 MEASURED = {"loss": 0.5, "metrics": {}}
 

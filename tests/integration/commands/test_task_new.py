@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from backend.__main__ import main
-from backend.commands.task_new import new_task, sources
+from backend.commands.tasks.new import new_task, sources
 from backend.errors import TaskFileError
 from backend.formats.task_file import read_task_file
 from backend.numerics.preprocess.fitting import resolve

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from rich.console import Console
 
-from backend.commands.demo import reachable, welcome
+from backend.commands.demo.demo import reachable, welcome
 from tests.support.waiting import LONG, PATIENCE
 from tests.support.web.server_process import free_port
 

@@ -69,8 +69,8 @@ def test_a_round_ends_by_its_deadline_when_a_peer_and_two_browsers_die_in_it(tmp
         def start(name: str, module: str, *words: str) -> subprocess.Popen[str]:
             return stack.enter_context(participant(tmp_path / name, module, *words))
 
-        wasm = start("wasm", "backend.commands.volunteer", f"{page}?backend=wasm")
-        webgl = start("webgl", "backend.commands.volunteer", f"{page}?backend=webgl")
+        wasm = start("wasm", "backend.commands.demo.volunteer", f"{page}?backend=wasm")
+        webgl = start("webgl", "backend.commands.demo.volunteer", f"{page}?backend=webgl")
         peer = start("peer", "backend", "peer", "join", server.url, "--task", "digits", "--json")
         start("survivor", "backend", "peer", "join", server.url, "--task", "digits", "--json")
 

@@ -11,8 +11,8 @@ from urllib.parse import urldefrag, urljoin
 import pytest
 from markdown_it import MarkdownIt
 
-from backend.commands.site import build_site
-from backend.commands.site_hooks import ELSEWHERE
+from backend.commands.docs.site import build_site
+from backend.commands.docs.site_hooks import ELSEWHERE
 from tests.integration.docs.test_docs import ROOT
 
 ADDRESS = "https://minga.example/docs/"

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from backend.commands.asking import DEFAULT, server_at
-from backend.commands.pushing import Pushed, draft_called
-from backend.commands.task_check import add_folder
-from backend.commands.task_folder import Folder, findings, open_folder, packed
+from backend.commands.server_client import DEFAULT, server_at
+from backend.commands.tasks.check import add_folder
+from backend.commands.tasks.draft_client import Pushed, draft_called
+from backend.commands.tasks.task_folder import Folder, findings, open_folder, packed
 from backend.commands.tokens import needed
 from backend.errors import NotReadyError, TaskFileError
 

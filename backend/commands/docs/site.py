@@ -16,7 +16,7 @@ _SOURCES = (
     "mkdocs.yml",
     "*.md",
     "docs/**/*",
-    "backend/commands/site_hooks.py",
+    "backend/commands/docs/site_hooks.py",
     "backend/wire/*.md",
     "webapp/docs/theme/*",
     "webapp/static/src/page/**/*.css",

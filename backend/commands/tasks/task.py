@@ -12,10 +12,14 @@ from typing import Any
 
 from rich.console import Console
 
-from backend.commands import task_check, task_download, task_lead, task_new, task_push
-from backend.commands.asking import DEFAULT, Asked, keeps_secrets, server_at
-from backend.commands.story import Story
-from backend.commands.task_report import print_task, print_tasks, round_line
+from backend.commands.server_client import DEFAULT, Asked, keeps_secrets, server_at
+from backend.commands.tasks import check as task_check
+from backend.commands.tasks import download as task_download
+from backend.commands.tasks import lead
+from backend.commands.tasks import new as task_new
+from backend.commands.tasks import push as task_push
+from backend.commands.tasks.event_text import Story
+from backend.commands.tasks.task_report import print_task, print_tasks, round_line
 from backend.commands.tokens import token_for
 from backend.errors import UnreachableError
 
@@ -55,7 +59,7 @@ def register(subparsers: Any) -> None:
     )
     task_download.add_flags(download)
     download.set_defaults(run=run, act=task_download.act)
-    task_lead.add_actions(actions, everywhere)
+    lead.add_actions(actions, everywhere)
     new = actions.add_parser("new", help="begin a task of your own from a starter or one of the gallery")
     task_new.add_flags(new)
     new.set_defaults(run=task_new.run)

@@ -13,7 +13,7 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from backend.commands.children import Child
+from backend.commands.demo.child_process import Child
 from backend.errors import DemoError
 from backend.settings import assets_folder
 
@@ -78,7 +78,7 @@ class Ensemble:
     async def start_volunteer(self, url: str, backend: str) -> None:
         """Starts a headless browser that trains on `backend`."""
         page = f"{url}/tasks/{TASK}/train?backend={backend}"
-        volunteer = await Child.start(f"The browser with {backend}", "backend.commands.volunteer", page)
+        volunteer = await Child.start(f"The browser with {backend}", "backend.commands.demo.volunteer", page)
         self._participants.append(volunteer)
         await volunteer.wait_for("started", PARTICIPANT_SECONDS)
 

@@ -1,6 +1,7 @@
 """A volunteer without a person: headless Chromium opens a training page and presses its button.
 
-`python -m backend.commands.volunteer PAGE`, until SIGTERM; reports `{"event": "started"}` when the page runs.
+`python -m backend.commands.demo.volunteer PAGE`, until SIGTERM; reports `{"event": "started"}` when the page
+runs.
 """
 
 from __future__ import annotations

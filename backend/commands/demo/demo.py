@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import segno
 from rich.console import Console
 
-from backend.commands.ensemble import TASK, Ensemble, Row
+from backend.commands.demo.processes import TASK, Ensemble, Row
 from backend.errors import DemoError
 from backend.settings import HOST, PORT, assets_folder
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from backend.commands.asking import Asked
+from backend.commands.server_client import Asked
 from backend.errors import MingaError, NotReadyError, OrderError, UnreachableError
 
 T = TypeVar("T")

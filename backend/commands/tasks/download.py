@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
-from backend.commands.asking import Asked
+from backend.commands.server_client import Asked
 from backend.errors import SettingsError, UnreachableError
 from backend.server.exports.export_formats import FORMATS, format_of
 from backend.server.tasks.formatting import size

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from backend.commands.cut_report import as_json, print_cut
-from backend.commands.shard_url import describe, register_url, unfinished
+from backend.commands.data.shard_report import as_json, print_cut
+from backend.commands.data.shard_url import describe, register_url, unfinished
 from backend.datasets.sharding.cut import Cut, Plan, cut
 from backend.errors import DataError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest

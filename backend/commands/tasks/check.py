@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from backend.commands.asking import server_at
-from backend.commands.task_folder import Folder, Told, findings, open_folder, packed
+from backend.commands.server_client import server_at
+from backend.commands.tasks.task_folder import Folder, Told, findings, open_folder, packed
 from backend.commands.tokens import needed
 from backend.datasets.inspection.inspect_file import look
 from backend.datasets.inspection.model_input import Wanted, wanted_by

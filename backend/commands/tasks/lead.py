@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from backend.commands.asking import Asked, server_at
+from backend.commands.server_client import Asked, server_at
 from backend.commands.tokens import needed
 from backend.protocols.tasks.task_life import Order
 from backend.web.pages.template_words import number
