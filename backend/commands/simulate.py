@@ -22,8 +22,8 @@ from backend.server.estimates.devices import DeviceName
 from backend.server.tasks.task import TASK_FILE
 from backend.settings import ops_file
 from backend.simulation.advice import advice
+from backend.simulation.plan_trial import Trial, Tried, try_task
 from backend.simulation.population import Population
-from backend.simulation.trial import Trial, Tried, try_task
 from backend.simulation.variants import variants
 
 ROUNDS = 20

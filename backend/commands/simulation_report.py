@@ -11,8 +11,8 @@ from backend.formats.task_file import TaskFile
 from backend.server.tasks.formatting import size
 from backend.simulation.advice import PLURALS, advice
 from backend.simulation.outcome import Outcome
+from backend.simulation.plan_trial import Trained, Tried
 from backend.simulation.population import Population
-from backend.simulation.trial import Trained, Tried
 from backend.web.pages.template_words import counted
 
 Found = list[tuple[str, Tried]]

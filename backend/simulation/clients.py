@@ -11,7 +11,7 @@ from random import Random
 from backend.protocols.client import participant_events as to
 from backend.protocols.client.participant import Participant
 from backend.server.hosting.client_link import client_id
-from backend.simulation.labour import Labour, Turn, Update, Work
+from backend.simulation.client_work import Labour, Turn, Update, Work
 from backend.simulation.masks import Masks
 from backend.simulation.network import Connection, Door, Line, dial, download
 from backend.wire.codec import decode_server, encode

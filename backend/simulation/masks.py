@@ -16,7 +16,7 @@ from backend.peer.rounds.masking_secrets import Told
 from backend.peer.session.progress import Value
 from backend.peer.session.trust_store import Acquaintances
 from backend.protocols.client.participant import Participant
-from backend.simulation.labour import Update
+from backend.simulation.client_work import Update
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome
 
 # Simulated clients keep no files: they trust whom they meet, in every life anew.

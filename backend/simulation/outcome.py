@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.simulation.labour import Attempt
+from backend.simulation.client_work import Attempt
 from backend.stores.contracts import RoundRecord, VersionRecord
 
 # Nine of ten clients of a device need no longer than what is told of it.

@@ -12,8 +12,8 @@ from backend.errors import SettingsError
 from backend.formats.task_file.data import VolunteerData
 from backend.server.estimates.devices import DeviceName
 from backend.server.tasks.model_inspection import StepTime, fastest
+from backend.simulation.client_work import Exit, Turn
 from backend.simulation.clients import Fate, Traits
-from backend.simulation.labour import Exit, Turn
 from backend.simulation.network import Line, Pipe
 
 MEGABIT = 125_000.0

@@ -11,10 +11,10 @@ from backend.server.privacy.privacy_budget import Account
 from backend.server.rounds.host import TaskHost
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
+from backend.simulation.client_work import Work
 from backend.simulation.clients import Fate, SimulatedClient, Traits
-from backend.simulation.door import SimulatedDoor, Tap, no_tap
-from backend.simulation.labour import Work
 from backend.simulation.network import Line, Pipe
+from backend.simulation.server_endpoint import SimulatedDoor, Tap, no_tap
 from backend.stores.contracts import Blobs, Records
 
 # The time of day at which every simulation begins: 1 January 2026.

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import BinaryIO
 
 from backend.errors import NotFoundError, StoreError
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 ADDRESS = re.compile(r"[0-9a-f]{64}")
 _ASIDE = "new-"

@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 
 from backend.stores import schema
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 Result = TypeVar("Result")
 

@@ -13,13 +13,13 @@ from backend.stores.access import AccessRecords
 from backend.stores.alerts import Alerts
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import Blobs, Records
-from backend.stores.lives import Lives
+from backend.stores.error_translation import translated
 from backend.stores.records import SqlRecords
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
-from backend.stores.sql_lives import SqlLives
+from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database
-from backend.stores.translate import translated
+from backend.stores.task_lives import Lives
 
 RECORDS = "records.sqlite"
 # What hosts lay aside while they run; a killed server leaves it behind.

@@ -10,8 +10,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from backend.errors import StoreError
 from backend.stores.database import Database
+from backend.stores.error_translation import translated
 from backend.stores.records import SqlRecords
-from backend.stores.translate import translated
 
 _BUSY_MILLISECONDS = 5000
 

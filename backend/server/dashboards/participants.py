@@ -10,7 +10,7 @@ from typing import Any
 from backend.server.hosting.client_link import Presence
 from backend.server.observers import observer as happened
 from backend.stores.contracts import Contribution
-from backend.stores.lives import Ban
+from backend.stores.task_lives import Ban
 
 # Rows of a table that people read. Those who are here come first, then those who gave most.
 MOST_ROWS = 200

@@ -31,7 +31,7 @@ from backend.server.drafts.transfer.uploads import PIECE_BYTES, Uploads
 from backend.server.hosting.task_registry import Catalogue
 from backend.server.tasks.device_support import browsers, payload, takers
 from backend.server.tasks.model_inspection import Inspection
-from backend.stores.lives import Lives
+from backend.stores.task_lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"
 # What is told of a record as it is.

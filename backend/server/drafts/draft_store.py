@@ -22,7 +22,7 @@ from backend.server.drafts.record import (
     read_draft,
     write_draft,
 )
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 log = structlog.stdlib.get_logger("minga.drafts")
 

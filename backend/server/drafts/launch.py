@@ -15,8 +15,8 @@ from backend.server.drafts.task_tables import SHARDS, parsed
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.url_data import forget_shards, url_completed
 from backend.server.tasks.task import TASK_FILE
-from backend.stores.lives import Lives
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
+from backend.stores.task_lives import Lives
 
 README = "README.md"
 # Called before the task is hosted, with its name: who owns it, in which state it begins.

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from backend.errors import NotFoundError, StoreError
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 RECORD = "draft.json"
 ID = re.compile(r"[0-9a-f]{16}")

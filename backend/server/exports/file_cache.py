@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend.stores.blobs import file_sha256
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 _ASIDE = "making-"
 

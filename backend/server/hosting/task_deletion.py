@@ -15,7 +15,7 @@ from backend.server.exports.task_exports import Results
 from backend.server.hosting.task_registry import Catalogue
 from backend.stores.contracts import VersionRecord
 from backend.stores.embedded import Stores
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 log = structlog.stdlib.get_logger("minga")
 

@@ -12,7 +12,7 @@ from backend.errors import BannedError, ClosedError, RemovedError, StoreError
 from backend.protocols.tasks.task_life import Life, Order, State
 from backend.server.hosting.task_host import Host
 from backend.server.observers import observer as happened
-from backend.stores.lives import Ban, Lives
+from backend.stores.task_lives import Ban, Lives
 
 log = structlog.stdlib.get_logger("minga.keeper")
 

@@ -20,12 +20,12 @@ from backend.stores.alerts import Alerts
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import Blobs, Records, RoundResult
 from backend.stores.embedded import open_stores
-from backend.stores.lives import Lives
+from backend.stores.error_translation import translated
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
-from backend.stores.sql_lives import SqlLives
+from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database, sqlite_records
-from backend.stores.translate import translated
+from backend.stores.task_lives import Lives
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
 from tests.support.store_contracts.blobs import DATA, BlobsContract

@@ -12,11 +12,11 @@ from backend.stores.access import AccessRecords
 from backend.stores.alerts import Alerts
 from backend.stores.contracts import Records
 from backend.stores.database import Database
-from backend.stores.lives import Lives
 from backend.stores.records import SqlRecords
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
-from backend.stores.sql_lives import SqlLives
+from backend.stores.sql_task_lives import SqlLives
+from backend.stores.task_lives import Lives
 from tests.support.databases import serving_postgres
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract

@@ -16,10 +16,10 @@ import msgspec
 from backend.formats.task_file import TaskFile
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
+from backend.simulation.client_work import Turn
 from backend.simulation.clients import Traits
-from backend.simulation.labour import Turn
 from backend.simulation.network import Line, Pipe
-from backend.simulation.work import Pretended
+from backend.simulation.synthetic_training import Pretended
 from backend.simulation.world import World
 from backend.stores.contracts import Contribution, EvaluationRecord, RoundRecord, VersionRecord
 from backend.stores.embedded import Stores

@@ -8,8 +8,8 @@ import numpy as np
 
 from backend.peer.rounds.masking_host import Model
 from backend.protocols.client import participant_events as to
+from backend.simulation.client_work import Findings, Update, Work
 from backend.simulation.clients import SimulatedClient
-from backend.simulation.labour import Findings, Update, Work
 from backend.wire.masked import Masking
 from backend.wire.messages import (
     Abandoned,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal, get_args
 
-from backend.simulation.labour import Exit
+from backend.simulation.client_work import Exit
 
 Mischief = Literal[
     "nan", "huge", "short", "many-examples", "no-examples", "twice", "stale", "garbage", "stall", "overrun",

@@ -21,10 +21,10 @@ from backend.protocols.secagg.degrees import degree
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
+from backend.simulation.client_work import Exit, Turn
 from backend.simulation.clients import Traits
-from backend.simulation.labour import Exit, Turn
 from backend.simulation.network import Line, Pipe
-from backend.simulation.work import REACH, Pretended
+from backend.simulation.synthetic_training import REACH, Pretended
 from backend.simulation.world import World
 from backend.stores.contracts import RoundRecord, VersionRecord
 from backend.stores.embedded import Stores, open_stores

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from backend.protocols.tasks.task_life import Life, State
-from backend.stores.lives import Ban, Lives
+from backend.stores.task_lives import Ban, Lives
 
 PAUSED = Life(State.PAUSED, State.TEST, State.STOPPED, True, "Back on Monday.", 100.5)
 

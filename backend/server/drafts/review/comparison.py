@@ -8,7 +8,7 @@ from backend.server.drafts.record import Draft
 from backend.server.drafts.review.differences import Side
 from backend.server.drafts.task_tables import WHERE, fixed, read_tables
 from backend.stores.blobs import file_sha256
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 README = "README.md"
 _LONGEST = 1 << 18

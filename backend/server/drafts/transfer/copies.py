@@ -15,7 +15,7 @@ from backend.server.drafts.record import RECORD, Draft, Job, JobKind, Line, Stor
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.review.comparison import read_text
 from backend.stores.blobs import file_sha256
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 KERAS = ".keras"
 

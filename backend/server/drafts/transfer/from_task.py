@@ -12,7 +12,7 @@ from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts, settle
 from backend.server.drafts.record import Draft, Stored
 from backend.stores.blobs import file_sha256
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 _SUFFIX = ".keras"
 # What goes with a model: how it is tried, and how people's own data are read for it.

@@ -15,7 +15,7 @@ from backend.server.drafts.draft_store import MIB, Drafts
 from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, Stored
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, suffix_of
 from backend.stores.blobs import file_sha256
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 README = "README.md"
 # Begins with a dot: a start of the server sweeps what a killed one left.

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from backend.numerics.vectors import Vector, to_bytes
-from backend.stores.translate import translated
+from backend.stores.error_translation import translated
 
 
 @dataclass

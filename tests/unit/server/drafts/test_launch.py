@@ -17,7 +17,7 @@ from backend.server.drafts.review.checklist import Item
 from backend.server.drafts.task_tables import begin
 from backend.stores.access import AccountRecord
 from backend.stores.embedded import open_stores
-from backend.stores.lives import Ban
+from backend.stores.task_lives import Ban
 
 DONE = [Item("model-file", "done", "It is here.")]
 

@@ -23,16 +23,16 @@ from backend.server.rounds.host import TaskHost
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
-from backend.simulation.labour import Attempt
+from backend.simulation.client_work import Attempt
 from backend.simulation.outcome import Moved, Outcome, summarize
 from backend.simulation.population import Population, people
-from backend.simulation.work import Pretended
+from backend.simulation.synthetic_training import Pretended
 from backend.simulation.world import World
 from backend.stores.contracts import Blobs
 from backend.stores.embedded import Stores, open_stores
 
 if TYPE_CHECKING:
-    from backend.simulation.native import Native, Point
+    from backend.simulation.tensorflow_training import Native, Point
 
 # All come at once, more or less, and the first rounds, in which not all are there yet, are left out.
 ARRIVAL_SECONDS = 2.0
@@ -108,7 +108,7 @@ def _check(trial: Trial, task: Task) -> None:
 
 async def _native(task: Task, blobs: Blobs, seed: int) -> Native:
     # Only those who ask for it wait for TensorFlow.
-    from backend.simulation.native import open_native
+    from backend.simulation.tensorflow_training import open_native
 
     return await open_native(task, blobs, seed)
 

@@ -23,8 +23,8 @@ from backend.peer.training.trainer import Control, Plan, Trainer
 from backend.server.observers.observer import Event, RoundEnded
 from backend.server.privacy.random_words import words_of
 from backend.server.tasks.task import Task
-from backend.simulation.labour import Findings, Update
-from backend.simulation.work import Pretended
+from backend.simulation.client_work import Findings, Update
+from backend.simulation.synthetic_training import Pretended
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.wire.messages import Evaluate, Shard, Train
 

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, delete, insert, select
 
 from backend.protocols.tasks.task_life import Life, State
 from backend.stores.database import Database
-from backend.stores.lives import Ban
 from backend.stores.tables import bans, lives
+from backend.stores.task_lives import Ban
 
 
 class SqlLives:

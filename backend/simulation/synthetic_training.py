@@ -13,7 +13,7 @@ from backend.numerics.masking.sparse import chosen_values
 from backend.peer.rounds.masking_host import Model
 from backend.server.estimates.traffic import traffic
 from backend.server.tasks.shard_store import ShardFile
-from backend.simulation.labour import Findings, Update
+from backend.simulation.client_work import Findings, Update
 from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
