@@ -1,4 +1,4 @@
-"""A draft as one zip file, written as it is sent: what `looking.parcel` reads again."""
+"""A draft as one zip file, written as it is sent: what `datasets.inspection.draft_zip` reads again."""
 
 from __future__ import annotations
 

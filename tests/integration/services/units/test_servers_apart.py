@@ -194,7 +194,7 @@ HOST = """
 import asyncio, os, signal, sys
 import numpy as np, psutil
 from backend.numerics.asynchronous import Result, downpour, no_memory
-from backend.services.units.servers import ParameterServers
+from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.place import Place
 
 async def main():
