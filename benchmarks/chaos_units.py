@@ -28,8 +28,8 @@ from typing import Any
 from urllib.request import urlopen
 
 from backend.commands.build import build_task
-from backend.server.hosting.client_link import client_id
 from backend.settings import assets_folder
+from backend.wire.client_id import client_id
 from benchmarks.chaos_cast import (
     Cheating,
     Coverage,

@@ -100,10 +100,10 @@ def _rows(
 
 def _seen(volunteer: Volunteer, members: list[NDArray[np.bool_]], seed: int) -> dict[str, Vector]:
     """What the server gets to see of the first of the members, by how it sees it."""
+    from backend.peer.training.noise import fresh_words
     from backend.peer.training.private_step import ExampleClip
     from backend.peer.training.protection import protected
     from backend.peer.training.trainer import Plan
-    from backend.server.privacy.random_words import fresh_words
     from backend.wire.messages import Privacy
 
     size = int(members[0].sum())

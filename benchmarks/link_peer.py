@@ -32,7 +32,7 @@ from backend.peer.links import peer_links
 from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
 from backend.peer.session.trust_store import Acquaintances
-from backend.server.hosting.client_link import client_id
+from backend.wire.client_id import client_id
 from backend.wire.codec import MAX_SERVER_FRAME
 from backend.wire.mesh import (
     Enter,

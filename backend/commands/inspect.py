@@ -16,12 +16,12 @@ from backend.commands.converter_flags import FORMATS, add_flags, limits_of
 from backend.commands.inspect_report import print_report
 from backend.errors import BundleError, TaskFileError
 from backend.formats.op_allowlist import read_allow_list
+from backend.formats.shard_index import check_shards
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.sandbox.conversion import convert
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.model_inspection import Inspection, inspect
-from backend.server.tasks.shard_store import check_shards
 from backend.server.tasks.task import TASK_FILE
 from backend.settings import dist_folder, ops_file
 

@@ -10,10 +10,10 @@ from random import Random
 
 from backend.protocols.client import participant_events as to
 from backend.protocols.client.participant import Participant
-from backend.server.hosting.client_link import client_id
 from backend.simulation.client_work import Labour, Turn, Update, Work
 from backend.simulation.masks import Masks
 from backend.simulation.network import Connection, Door, Line, dial, download
+from backend.wire.client_id import client_id
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Refused, Train
 

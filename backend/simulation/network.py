@@ -64,7 +64,7 @@ def nobody_takes(_frame: bytes) -> bool:
 
 @dataclass(eq=False)
 class Connection:
-    """A WebSocket between a caller and the server's door. Implements server.hosting.client_link.Link for the host.
+    """A WebSocket between a caller and the server. Implements `client_link.Link` for the host.
 
     `frames` is what arrived at the server, in order; None at the end. What `take` wants of it is handed over
     at once instead.

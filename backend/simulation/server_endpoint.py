@@ -9,10 +9,10 @@ from contextlib import suppress
 from functools import partial
 
 from backend.errors import FrameError, MingaError
-from backend.server.hosting.client_link import client_id
 from backend.server.rounds.host import TaskHost
 from backend.simulation.network import Connection, Line
 from backend.web.transport.socket_receiver import LARGE_BYTES
+from backend.wire.client_id import client_id
 from backend.wire.codec import decode_client
 from backend.wire.messages import Chunk, ClientFrame, Hello
 

@@ -8,11 +8,11 @@ import math
 import numpy as np
 
 from backend.formats.manifest import Manifest, Parameters
+from backend.formats.shard_index import ShardFile
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.sparse import chosen_values
 from backend.peer.rounds.masking_host import Model
 from backend.server.estimates.traffic import traffic
-from backend.server.tasks.shard_store import ShardFile
 from backend.simulation.client_work import Findings, Update
 from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from backend.crypto.random_words import words_of
 from backend.errors import SettingsError
 from backend.numerics.vectors import Vector
 from backend.peer.data.shards import Examples, join_shards, read_shard
@@ -21,7 +22,6 @@ from backend.peer.training.protection import protected
 from backend.peer.training.step import never, read_totals
 from backend.peer.training.trainer import Control, Plan, Trainer
 from backend.server.observers.observer import Event, RoundEnded
-from backend.server.privacy.random_words import words_of
 from backend.server.tasks.task import Task
 from backend.simulation.client_work import Findings, Update
 from backend.simulation.synthetic_training import Pretended

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import BinaryIO
 
 from backend.errors import NotFoundError, StoreError
+from backend.formats.file_hash import file_sha256
 from backend.stores.error_translation import translated
 
 ADDRESS = re.compile(r"[0-9a-f]{64}")
@@ -196,14 +197,6 @@ class FileWriting:
     async def put(self, data: bytes | memoryview) -> str:
         """See Writing."""
         return await asyncio.to_thread(self._store, data, self.held)
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, read in blocks."""
-    digest = hashlib.sha256()
-    for block in _blocks(path):
-        digest.update(block)
-    return digest.hexdigest()
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 
 from backend.errors import DataError
+from backend.formats.shard_index import INDEX, ShardIndex
 from backend.numerics.preprocess.declared import Preprocess
-from backend.server.tasks.shard_store import INDEX, ShardIndex
 
 COLOURS = {"blue": (0, 0, 255), "red": (255, 0, 0)}
 

@@ -13,9 +13,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from backend.datasets.sharding.cut import Cut
+from backend.formats.shard_index import ShardFile
 from backend.numerics.preprocess.fitted import Text
 from backend.server.tasks.formatting import size
-from backend.server.tasks.shard_store import ShardFile
 
 _CLASSES_SHOWN = 20
 

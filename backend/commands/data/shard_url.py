@@ -16,13 +16,13 @@ from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
 from backend.datasets.readers.source import Split, stop
 from backend.errors import DataError, MingaError, TaskFileError
+from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Manifest
+from backend.formats.shard_index import PREPROCESS
 from backend.formats.task_file.url_data import MOST_BYTES
 from backend.numerics.philox import MAX_EXAMPLES, permutation
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted, encode_fitted
-from backend.server.tasks.shard_store import PREPROCESS
-from backend.stores.blobs import file_sha256
 
 
 def register_url(parser: argparse.ArgumentParser) -> None:

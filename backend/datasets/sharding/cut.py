@@ -18,11 +18,11 @@ from backend.datasets.sharding.class_counts import class_numbers, count_classes
 from backend.datasets.sharding.shard_writer import write_index, write_shard
 from backend.errors import DataError
 from backend.formats.manifest import Manifest
+from backend.formats.shard_index import ShardIndex
 from backend.formats.task_file import Partition
 from backend.numerics.client_split import dirichlet, iid
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.fitted import Fitted
-from backend.server.tasks.shard_store import ShardIndex
 
 # A shard is one download: small enough for a phone, large enough that round trips do not matter.
 _SHARD_BYTES = 1 << 20

@@ -15,8 +15,8 @@ from backend.datasets.sharding.array_store import Stored
 from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
+from backend.formats.shard_index import INDEX, PREPROCESS, ShardFile, ShardIndex
 from backend.numerics.preprocess.fitted import Dtype, Fitted, StoredSpec, encode_fitted
-from backend.server.tasks.shard_store import INDEX, PREPROCESS, ShardFile, ShardIndex
 
 
 def write_shard(

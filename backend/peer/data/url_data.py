@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from backend.datasets.download import Wanted, fetch
 from backend.errors import DataError, MingaError
+from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Hash
 from backend.formats.task_file.url_data import MOST_BYTES, check_address
 from backend.formats.task_file.url_data import Path as FilePath
@@ -25,7 +26,6 @@ from backend.peer.data.blob_cache import CACHE_BYTES
 from backend.peer.data.local_data import Dealt, OwnData, read_all
 from backend.peer.data.shared_files import evict
 from backend.peer.session.progress import Reporter
-from backend.stores.blobs import file_sha256
 
 _TOLD_EVERY = 5.0
 

@@ -35,7 +35,7 @@ from backend.protocols.mesh import member_events as to
 from backend.protocols.mesh.member import MeshMember, Phase
 from backend.protocols.mesh.serverless import events as onward
 from backend.protocols.mesh.serverless.rounds import Onward
-from backend.server.hosting.client_link import client_id
+from backend.wire.client_id import client_id
 from backend.wire.mesh import Enter, Entered, Group, ServerToPeer, Trained
 from backend.wire.mesh import Links as LinksTold
 from backend.wire.mesh_fields import Way

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.crypto.random_words import KEY_BYTES
+from backend.crypto.random_words import words_of as keyed_words
+from backend.numerics.privacy import Words
 from backend.numerics.privacy.gaussian import gaussian, words_of
-from backend.server.privacy.random_words import fresh_words
+
+
+def fresh_words() -> Words:
+    """A stream that nobody can guess or repeat: its key is of the platform's generator."""
+    return keyed_words(secrets.token_bytes(KEY_BYTES))
 
 
 class Noise:

@@ -21,11 +21,11 @@ from backend.peer.rounds.masking_host import Model
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import CheckedBundle, Device, check_bundle, import_graphs
 from backend.peer.training.measurer import Measurer
+from backend.peer.training.noise import fresh_words
 from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.protection import protected
 from backend.peer.training.step import Halt, Sums, Vector, read_totals, totals_size
 from backend.peer.training.trainer import Control, Plan, Progress, Result, Trainer
-from backend.server.privacy.random_words import fresh_words
 from backend.wire.messages import Evaluate, Privacy, Shard, Train
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from backend.formats.manifest import Manifest
+from backend.formats.shard_index import ShardIndex
 from backend.formats.task_file import TaskFile
-from backend.server.tasks.shard_store import ShardIndex
 
 # What the cut makes of data (backend/datasets/sharding/cut.py): its largest and its fewest shards.
 _SHARD_EXAMPLES, _SHARDS = 1000, 16

@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from backend.formats.manifest import Manifest
+from backend.formats.shard_index import ShardFile
 from backend.numerics.precision import encoded_size
 from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.mesh.grouping import choose_exchange
-from backend.server.tasks.shard_store import ShardFile
 
 BYTES_PER_VALUE = 4
 # A visit needs one of TF.js' three builds for WebAssembly, and the one with threads is the largest.

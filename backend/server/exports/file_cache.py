@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from backend.stores.blobs import file_sha256
+from backend.formats.file_hash import file_sha256
 from backend.stores.error_translation import translated
 
 _ASIDE = "making-"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,8 +51,3 @@ class Presence:
     step_ms: float
     sent: int
     received: int
-
-
-def client_id(token: str) -> str:
-    """Public id of the holder of a secret token: 16 hexadecimal digits of its SHA-256."""
-    return hashlib.sha256(token.encode()).hexdigest()[:16]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from backend.formats.shard_index import ShardFile
 from backend.protocols.mesh import coordinator_effects
 from backend.protocols.rounds import effects
-from backend.server.tasks.shard_store import ShardFile
 from backend.server.tasks.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages as say

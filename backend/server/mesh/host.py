@@ -13,7 +13,7 @@ from backend.numerics.vectors import from_bytes
 from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting.admission import Gate, check_room
 from backend.server.hosting.background_tasks import Chores
-from backend.server.hosting.client_link import Client, Presence, client_id
+from backend.server.hosting.client_link import Client, Presence
 from backend.server.hosting.connected_clients import Audience, present, wire_phase
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Turns
@@ -34,6 +34,7 @@ from backend.server.versions.version_history import Ledger
 from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages
+from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import MOST_IN_MESH
 
 Event: TypeAlias = Callable[[float], Sequence[Effect]]

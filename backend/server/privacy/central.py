@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
+from backend.crypto.random_words import KEY_BYTES, words_of
 from backend.formats.task_file.privacy import Privacy
 from backend.numerics.privacy import Words, deviation
 from backend.numerics.privacy.gaussian import add_gaussian, gaussian
@@ -12,7 +13,6 @@ from backend.numerics.privacy.gaussian import words_of as words_for
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.privacy.tree import Node, add_tree_noise
 from backend.numerics.vectors import Vector64
-from backend.server.privacy.random_words import KEY_BYTES, words_of
 
 
 class CentralNoise:

@@ -18,7 +18,7 @@ from backend.errors import MingaError, OrderError, SlowUploadError
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import Phase
 from backend.server.hosting.admission import Gate, check_room
-from backend.server.hosting.client_link import Client, Link, Presence, client_id
+from backend.server.hosting.client_link import Client, Link, Presence
 from backend.server.hosting.connected_clients import present, wire_phase
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Turns
@@ -35,6 +35,7 @@ from backend.server.tasks.task import Task
 from backend.server.versions.version_history import Ledger
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.wire import messages as say
+from backend.wire.client_id import client_id
 
 
 class TaskHost:

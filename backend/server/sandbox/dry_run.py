@@ -10,8 +10,10 @@ import numpy as np
 from msgspec import Struct
 
 from backend.errors import BundleError
+from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
+from backend.formats.shard_index import INDEX, ShardIndex
 from backend.numerics.preprocess.loading import load_values
 from backend.server.sandbox.conversion import converter_folder
 from backend.server.sandbox.limited_process import (
@@ -23,8 +25,6 @@ from backend.server.sandbox.limited_process import (
     run_limited,
     silent,
 )
-from backend.server.tasks.shard_store import INDEX, ShardIndex
-from backend.stores.blobs import file_sha256
 
 LIMITS = ProcessLimits(wall_seconds=600.0, cpu_seconds=300)
 _REPORT = "report.json"

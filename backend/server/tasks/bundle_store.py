@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend.errors import BundleError
+from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.op_allowlist import check_native, check_tfjs
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
-from backend.stores.blobs import file_sha256
 from backend.stores.contracts import Blobs
 
 _MAX_MANIFEST = 16 << 20

@@ -9,12 +9,13 @@ from typing import Any
 from backend.datasets.model_fit import check_fits
 from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
+from backend.formats.shard_index import ShardFile
 from backend.formats.task_file import Data, UrlData
 from backend.numerics.partition import Half, data_key, part_name, part_sizes
 from backend.numerics.preprocess.declared import DeclaredArrays, Preprocess
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec, parse_fitted
 from backend.numerics.preprocess.fitting import resolve
-from backend.server.tasks.shard_store import ShardFile, Shards, store_shards
+from backend.server.tasks.shard_store import Shards, store_shards
 from backend.stores.contracts import Blobs
 
 

@@ -14,7 +14,7 @@ from backend.errors import MingaError
 from backend.protocols.units.effects import Effect
 from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.admission import Gate, check_room
-from backend.server.hosting.client_link import Client, Link, Presence, client_id
+from backend.server.hosting.client_link import Client, Link, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.task_blobs import Addresses
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
@@ -28,6 +28,7 @@ from backend.server.versions.version_history import Ledger
 from backend.stores.contracts import AssimilationRecord, Blobs
 from backend.wire import messages
 from backend.wire import units as say
+from backend.wire.client_id import client_id
 
 
 class UnitsHost:

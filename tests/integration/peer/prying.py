@@ -15,7 +15,7 @@ from backend.crypto.keystream import add_keystream
 from backend.crypto.shamir import recover
 from backend.numerics.masking.bit_packing import unpack_update
 from backend.protocols.secagg.degrees import degree
-from backend.server.hosting.client_link import client_id
+from backend.wire.client_id import client_id
 from backend.wire.masked import Keys, Member, Reveal
 from backend.wire.messages import Hello
 from tests.support.peer.transcript import Transcript

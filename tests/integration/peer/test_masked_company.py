@@ -16,7 +16,7 @@ from backend.crypto.keys import identity_key
 from backend.numerics.masking.bit_packing import masked_words
 from backend.numerics.masking.encoding import Encoding, error
 from backend.peer.session.trust_store import Acquaintances
-from backend.server.hosting.client_link import client_id
+from backend.wire.client_id import client_id
 from backend.wire.messages import Decline, Refused, Version
 from tests.integration.peer.masked_task import (
     CLIENTS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backend.peer.training.noise import fresh_words
 from backend.peer.training.protection import protected
 from backend.peer.training.trainer import Result
-from backend.server.privacy.random_words import fresh_words
 from backend.wire.messages import Privacy
 
 

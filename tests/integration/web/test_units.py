@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from backend.server.hosting.client_link import client_id
+from backend.wire.client_id import client_id
 from backend.wire.messages import Leave, Ready
 from backend.wire.units import (
     Beat,

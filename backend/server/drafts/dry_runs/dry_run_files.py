@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from backend.errors import NotFoundError, NotReadyError
 from backend.formats.manifest import parse_manifest
+from backend.formats.shard_index import INDEX, ShardIndex
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import MADE, fingerprint, holds
 from backend.server.sandbox.dry_run import STEP, Rehearsed
-from backend.server.tasks.shard_store import INDEX, ShardIndex
 
 MANIFEST, WEIGHTS = "bundle.json", "weights.bin"
 

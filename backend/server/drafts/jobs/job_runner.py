@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from backend.datasets.inspection.jobs import cut_into, look_at, show_of
 from backend.datasets.inspection.model_input import Wanted, wanted_by
 from backend.errors import NotWantedError
 from backend.formats.manifest import parse_manifest
+from backend.formats.shard_index import INDEX, ShardIndex
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
@@ -20,9 +20,9 @@ from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.review.checklist import MADE, TASK, holds
 from backend.server.drafts.toml import to_toml
 from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
+from backend.server.sandbox.data_inspection import cut_into, look_at, show_of
 from backend.server.sandbox.dry_run import rehearse
 from backend.server.sandbox.limited_process import Cancelled, Tell
-from backend.server.tasks.shard_store import INDEX, ShardIndex
 
 LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
 Done = tuple[dict[str, Any] | None, str]

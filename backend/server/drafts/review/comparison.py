@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from backend.formats.file_hash import file_sha256
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.differences import Side
 from backend.server.drafts.task_tables import WHERE, fixed, read_tables
-from backend.stores.blobs import file_sha256
 from backend.stores.error_translation import translated
 
 README = "README.md"

@@ -11,6 +11,7 @@ import msgspec
 
 from backend.errors import MingaError
 from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.shard_index import INDEX, ShardIndex
 from backend.formats.task_file import TaskFile
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import MADE, holds
@@ -23,7 +24,6 @@ from backend.server.estimates.unit_costs import estimate_units
 from backend.server.estimates.unit_proposals import propose_units
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.model_inspection import Inspection, inspect
-from backend.server.tasks.shard_store import INDEX, ShardIndex
 
 # How many volunteers a plan is made for where nobody said it.
 VOLUNTEERS = 10

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import NotWantedError
+from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.record import RECORD, Draft, Job, JobKind, Line, Stored
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.review.comparison import read_text
-from backend.stores.blobs import file_sha256
 from backend.stores.error_translation import translated
 
 KERAS = ".keras"

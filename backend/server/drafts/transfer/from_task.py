@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import NotFoundError
+from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts, settle
 from backend.server.drafts.record import Draft, Stored
-from backend.stores.blobs import file_sha256
 from backend.stores.error_translation import translated
 
 _SUFFIX = ".keras"

@@ -8,13 +8,13 @@ import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from backend.datasets.inspection.jobs import unpack_into
 from backend.errors import NotWantedError, RefusedFileError, TooLongError
+from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import MIB, Drafts
 from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, Stored
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, suffix_of
-from backend.stores.blobs import file_sha256
+from backend.server.sandbox.data_inspection import unpack_into
 from backend.stores.error_translation import translated
 
 README = "README.md"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from backend.errors import BadRequestError, NotFoundError, NotWantedError, RefusedFileError
+from backend.formats.file_hash import file_sha256
 from backend.server.drafts.draft_store import MIB, Drafts, settle
 from backend.server.drafts.record import Draft, FileKind, Stored, Upload
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, clean_name, suffix_of
-from backend.stores.blobs import file_sha256
 from backend.stores.error_translation import translated
 
 # Pieces are as long as their sender likes; at the least speed that one is granted, this takes four minutes.

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backend.formats.shard_index import PREPROCESS
 from backend.formats.task_file.url_data import check_address, origin_of
 from backend.server.drafts.record import Draft, Stored
-from backend.server.tasks.shard_store import PREPROCESS
 
 # Until the data are cut: a task file with these is sound, and the checklist does not let it out.
 _UNKNOWN = {"train": 1, "held_out": 0}

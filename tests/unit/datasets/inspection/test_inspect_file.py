@@ -11,13 +11,13 @@ import pytest
 
 from backend.datasets.inspection.findings import Findings, read_findings
 from backend.datasets.inspection.inspect_file import look
-from backend.datasets.inspection.jobs import look_at
 from backend.datasets.inspection.model_input import Wanted
 from backend.datasets.readers.source import stop
 from backend.datasets.sharding.cut import Plan, cut
 from backend.errors import CancelledError, DataError, MingaError
 from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
+from backend.server.sandbox.data_inspection import look_at
 from backend.server.sandbox.limited_process import ProcessLimits
 from tests.support.owner_files import pictures, zipped
 

@@ -12,13 +12,13 @@ import pytest
 from PIL import Image
 
 from backend.datasets.inspection.inspect_file import look
-from backend.datasets.inspection.jobs import show_of
 from backend.datasets.inspection.model_input import Wanted
 from backend.datasets.inspection.preview import show
 from backend.datasets.inspection.preview_result import Shown, read_shown
 from backend.errors import DataError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
+from backend.server.sandbox.data_inspection import show_of
 from tests.support.owner_files import pictures, zipped
 from tests.support.tiny import SIGNATURES, SIZE, manifest
 

@@ -14,9 +14,9 @@ import pytest
 
 from backend.datasets.sharding.cut import Cut, Plan, cut
 from backend.errors import DataError
+from backend.formats.shard_index import PREPROCESS, read_preprocess
 from backend.formats.task_file import Partition
 from backend.numerics.preprocess.fitted import Table, Text, parse_fitted
-from backend.server.tasks.shard_store import PREPROCESS, read_preprocess
 from tests.support.small_datasets import (
     arrays_of,
     declared,

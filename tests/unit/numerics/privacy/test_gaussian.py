@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from backend.crypto.random_words import words_of
 from backend.numerics.privacy import deviation
 from backend.numerics.privacy.gaussian import add_gaussian, gaussian
-from backend.server.privacy.random_words import fresh_words, words_of
+from backend.peer.training.noise import fresh_words
 
 MILLIONS = 10_000_000
 

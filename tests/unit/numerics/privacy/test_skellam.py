@@ -13,8 +13,9 @@ import pytest
 from scipy.special import ive
 from scipy.stats import chi2
 
+from backend.crypto.random_words import words_of
 from backend.numerics.privacy.skellam import MOST_VARIANCE, Skellam
-from backend.server.privacy.random_words import fresh_words, words_of
+from backend.peer.training.noise import fresh_words
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "skellam.json").read_text())
 MILLIONS = 10_000_000

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.crypto.random_words import words_of
 from backend.numerics.privacy import Words
 from backend.numerics.privacy.clipping import AdaptiveClip, clip_factor, norm_of
 from backend.numerics.privacy.gaussian import add_gaussian
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.privacy.tree import Node, add_tree_noise, cover, levels, squared_sensitivity
 from backend.numerics.vectors import Vector64
-from backend.server.privacy.random_words import words_of
 
 
 def silence(_values: Vector64) -> None:

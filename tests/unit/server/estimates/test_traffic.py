@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from backend.formats.manifest import parse_manifest
+from backend.formats.shard_index import ShardFile
 from backend.protocols.mesh.group_orders import Averages
 from backend.server.estimates.traffic import Traffic, program_bytes, round_bytes, traffic
-from backend.server.tasks.shard_store import ShardFile
 from tests.support.protocols.convener import AVERAGES
 from tests.support.tiny import SIGNATURES, SIZE, manifest
 

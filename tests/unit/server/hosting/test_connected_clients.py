@@ -8,7 +8,7 @@ import pytest
 
 from backend.errors import MingaError
 from backend.protocols.rounds.federated import Round
-from backend.server.hosting.client_link import Client, client_id
+from backend.server.hosting.client_link import Client
 from backend.server.hosting.connected_clients import (
     MAX_LISTED,
     SOME,
@@ -16,6 +16,7 @@ from backend.server.hosting.connected_clients import (
     STATE_SECONDS,
     Audience,
 )
+from backend.wire.client_id import client_id
 from backend.wire.codec import decode_server
 from backend.wire.messages import Evaluated, State
 from tests.support.protocols.rounds import PLAN

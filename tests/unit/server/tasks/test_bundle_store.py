@@ -11,8 +11,9 @@ import pytest
 
 from backend.errors import BundleError
 from backend.formats.op_allowlist import read_allow_list
+from backend.formats.shard_index import check_shards
 from backend.server.tasks.bundle_store import check_bundle, store_bundle
-from backend.server.tasks.shard_store import check_shards, store_shards
+from backend.server.tasks.shard_store import store_shards
 from backend.settings import Settings
 from backend.stores.blobs import FileBlobs
 from tests.support.tiny import OPS, SHARDS, SIZE, graph_def, tfjs_model, write_task

@@ -1,21 +1,15 @@
-"""Random words for noise: the keystream of AES-256-CTR under a key of the platform's generator."""
+"""Random words for noise: the keystream of AES-256-CTR under a key."""
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Callable
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from backend.numerics.privacy import Words
-
 KEY_BYTES = 32
-
-
-def fresh_words() -> Words:
-    """A stream that nobody can guess or repeat."""
-    return words_of(secrets.token_bytes(KEY_BYTES))
+Words = Callable[[int], NDArray[np.uint32]]
 
 
 def words_of(key: bytes, stream: int = 0) -> Words:

@@ -1,0 +1,127 @@
+"""Data inspected, previewed, cut and unpacked in a process that is shut in and limited."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+import backend
+from backend.datasets.inspection.findings import Findings, read_findings
+from backend.datasets.inspection.jobs import FINDINGS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
+from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.preview_result import Shown, read_shown
+from backend.numerics.preprocess.declared import Preprocess
+from backend.server.sandbox.limited_process import (
+    Cancelled,
+    ProcessLimits,
+    Tell,
+    Work,
+    never,
+    run_limited,
+    silent,
+)
+
+_JOB = "job.json"
+LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30, file_bytes=4 << 30)
+
+
+def look_at(
+    data: Path,
+    name: str,
+    wanted: Wanted,
+    output: Path,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    limits: ProcessLimits = LIMITS,
+) -> Findings:
+    """What the data are like; the folder `output`, which must not exist, gets findings and small pictures.
+
+    Raises DataError or BundleError with what to do, or CancelledError.
+    """
+
+    def job(folder: Path) -> Job:
+        return LookJob(str(data.resolve()), name, str(folder), wanted)
+
+    _run(job, [data], output, tell, cancelled, limits)
+    return read_findings((output / FINDINGS).read_bytes())
+
+
+def show_of(
+    data: Path,
+    name: str,
+    declared: Preprocess,
+    holdout: float,
+    manifest: Path | None,
+    output: Path,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    limits: ProcessLimits = LIMITS,
+) -> Shown:
+    """What becomes of some examples; the folder `output` gets it, and pictures. Raises as `look_at` does."""
+    told = None if manifest is None else str(manifest.resolve())
+
+    def job(folder: Path) -> Job:
+        return ShowJob(str(data.resolve()), name, str(folder), told, declared, holdout)
+
+    _run(job, [data, *([manifest] if manifest else [])], output, tell, cancelled, limits)
+    return read_shown((output / SHOWN).read_bytes())
+
+
+def cut_into(
+    data: Path,
+    name: str,
+    declared: Preprocess,
+    holdout: float,
+    manifest: Path,
+    output: Path,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    limits: ProcessLimits = LIMITS,
+    *,
+    strict: bool = False,
+) -> str:
+    """Cuts the data into the folder `output`/shards; a sentence about them. Raises as `look_at` does."""
+
+    def job(folder: Path) -> Job:
+        said = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
+        return CutJob(*said, strict)
+
+    return _run(job, [data, manifest], output, tell, cancelled, limits)
+
+
+def unpack_into(archive: Path, name: str, most: dict[str, int], output: Path) -> list[Path]:
+    """The parts of an exported draft, in the new folder `output`. Raises DataError or BundleError."""
+
+    def job(folder: Path) -> Job:
+        return UnpackJob(str(archive.resolve()), name, str(folder), most)
+
+    _run(job, [archive], output, silent, never, LIMITS)
+    return sorted(output.iterdir())
+
+
+def _run(
+    job: Callable[[Path], Job],
+    reads: list[Path],
+    output: Path,
+    tell: Tell,
+    cancelled: Cancelled,
+    limits: ProcessLimits,
+) -> str:
+    package = Path(str(backend.__file__)).resolve().parent
+    with tempfile.TemporaryDirectory(prefix=".look-", dir=output.parent) as temporary:
+        home, made = Path(temporary).resolve(), Path(temporary).resolve() / "made"
+        made.mkdir()
+        (home / _JOB).write_bytes(msgspec.json.encode(job(made)))
+        arguments = limits.flags()
+        for path in (package, home / _JOB, *reads):
+            arguments += ["--read", str(path.resolve())]
+        arguments += ["--write", str(home), "backend.datasets.inspection", str(home / _JOB)]
+        work = Work(
+            "Reading the data", "bring fewer data", "converter.confined", arguments, home, package.parent
+        )
+        message = run_limited(work, limits, tell, cancelled)
+        made.rename(output)
+    return message
