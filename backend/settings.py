@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import backend
 from backend.errors import SettingsError
 from backend.protocols.units.server_pool import PoolRules
-from backend.server.alerting.mail import NO_MAIL, Mailbox, Security
+from backend.server.alerting.mail import NO_MAIL, OutgoingMail, Security
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.alerting.webhook import origin_of
 from backend.server.drafts.limits import DraftLimits
@@ -193,11 +193,11 @@ def _origins(environment: Mapping[str, str]) -> frozenset[str]:
         ) from error
 
 
-def _mailbox(environment: Mapping[str, str]) -> Mailbox:
+def _mailbox(environment: Mapping[str, str]) -> OutgoingMail:
     host, sender = environment.get("MINGA_SMTP_HOST", ""), environment.get("MINGA_SMTP_SENDER", "")
     if host and "@" not in sender:
         raise SettingsError("MINGA_SMTP_SENDER is the address of alerts' sender, such as minga@example.org.")
-    return Mailbox(
+    return OutgoingMail(
         host=host,
         port=_port(environment.get("MINGA_SMTP_PORT", str(NO_MAIL.port))),
         sender=sender,

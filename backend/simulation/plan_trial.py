@@ -19,7 +19,7 @@ from backend.formats.task_file import Stop
 from backend.server.estimates.traffic import traffic
 from backend.server.observers.observer import SILENCE
 from backend.server.privacy.privacy_budget import Account, open_account
-from backend.server.rounds.host import TaskHost
+from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
@@ -149,7 +149,7 @@ async def _account(task: Task) -> Account | None:
     return await open_account(file, (), manifest.parameters.total, rows)
 
 
-async def _until_round(host: TaskHost, number: int) -> None:
+async def _until_round(host: RoundsHost, number: int) -> None:
     """Lets time pass until round `number` is opened, the task is finished, or all hope is lost."""
     loop = asyncio.get_running_loop()
     seen, since = host.round, loop.time()

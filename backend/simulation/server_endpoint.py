@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from backend.errors import FrameError, MingaError
-from backend.server.rounds.host import TaskHost
+from backend.server.rounds.host import RoundsHost
 from backend.simulation.network import Connection, Line
 from backend.web.transport.socket_receiver import LARGE_BYTES
 from backend.wire.client_id import client_id
@@ -30,7 +30,7 @@ class SimulatedDoor:
     def __init__(self, line: Line, tap: Tap = no_tap) -> None:
         self._line = line
         self._tap = tap
-        self._host: TaskHost | None = None
+        self._host: RoundsHost | None = None
         self._running: asyncio.Task[None] | None = None
         self._conversations: dict[asyncio.Task[None], Connection] = {}
 
@@ -40,11 +40,11 @@ class SimulatedDoor:
         return self._line
 
     @property
-    def host(self) -> TaskHost | None:
+    def host(self) -> RoundsHost | None:
         """The host; None while the server is down."""
         return self._host
 
-    def open(self, host: TaskHost) -> None:
+    def open(self, host: RoundsHost) -> None:
         """Lets clients in to `host`."""
         self._host = host
         self._running = asyncio.create_task(host.run())
@@ -71,14 +71,14 @@ class SimulatedDoor:
         conversation.add_done_callback(lambda done: self._conversations.pop(done, None))
         return True
 
-    async def _converse(self, connection: Connection, host: TaskHost) -> None:
+    async def _converse(self, connection: Connection, host: RoundsHost) -> None:
         try:
             await self._listen(connection, host)
         except MingaError as error:
             connection.close(error)
         connection.end()
 
-    async def _listen(self, connection: Connection, host: TaskHost) -> None:
+    async def _listen(self, connection: Connection, host: RoundsHost) -> None:
         hello = await _receive(connection)
         if hello is None:
             return
@@ -97,7 +97,7 @@ class SimulatedDoor:
             if self._host is host:
                 await host.leave(client, connection)
 
-    def _taken(self, host: TaskHost, client: str, connection: Connection, frame: bytes) -> bool:
+    def _taken(self, host: RoundsHost, client: str, connection: Connection, frame: bytes) -> bool:
         """As web/transport/task_socket.py does with frames that come through its Receiver."""
         if len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
             return False

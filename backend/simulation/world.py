@@ -8,9 +8,9 @@ from random import Random
 
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.privacy.privacy_budget import Account
-from backend.server.rounds.host import TaskHost
+from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.simulation.client_work import Work
 from backend.simulation.clients import Fate, SimulatedClient, Traits
 from backend.simulation.network import Line, Pipe
@@ -21,7 +21,7 @@ from backend.stores.contracts import Blobs, Records
 EPOCH = 1_767_225_600.0
 MEGABIT = 125_000.0
 
-MakeLedger = Callable[[Task, Records, Blobs, int], Ledger]
+MakeLedger = Callable[[Task, Records, Blobs, int], VersionHistory]
 
 
 class World:
@@ -58,11 +58,11 @@ class World:
         """The time of day, for the records."""
         return EPOCH + self._loop.time()
 
-    async def open_server(self) -> TaskHost:
+    async def open_server(self) -> RoundsHost:
         """Starts a server on what the stores hold."""
-        ledger = Ledger(self.task, self._records, self._blobs, self._run)
+        ledger = VersionHistory(self.task, self._records, self._blobs, self._run)
         await ledger.open(self.clock())
-        host = TaskHost(
+        host = RoundsHost(
             self.task,
             ledger,
             self._blobs,

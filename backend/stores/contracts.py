@@ -121,7 +121,7 @@ class AssimilationRecord:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class CheckpointRecord:
     """From where a run of work units goes on: the model with `base` results in it, in `epoch`.
 
     `weights` and `slot` are addresses of vectors, the latter with `count` what the assimilation remembers.
@@ -138,10 +138,10 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Passage:
+class CheckpointWrite:
     """A checkpoint, and what is in it since the one before: both are recorded, or none of it."""
 
-    checkpoint: Checkpoint
+    checkpoint: CheckpointRecord
     assimilations: list[AssimilationRecord] = field(default_factory=list)
 
 
@@ -163,14 +163,16 @@ class Records(Protocol):
         """
         ...
 
-    async def pass_on(self, run: int, passage: Passage, result: RoundResult | None = None) -> set[str]:
+    async def pass_on(
+        self, run: int, passage: CheckpointWrite, result: RoundResult | None = None
+    ) -> set[str]:
         """Adds assimilations, puts a checkpoint in the place of the one before, and records the round that
         `result` is, where it closes one; all or nothing. Addresses of the checkpoint before that nothing
         names any more.
         """
         ...
 
-    async def checkpoint(self, run: int) -> Checkpoint | None:
+    async def checkpoint(self, run: int) -> CheckpointRecord | None:
         """The last one; None before any."""
         ...
 

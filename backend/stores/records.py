@@ -23,10 +23,10 @@ from sqlalchemy import (
 from backend.stores import tables
 from backend.stores.contracts import (
     AssimilationRecord,
-    Checkpoint,
+    CheckpointRecord,
+    CheckpointWrite,
     Contribution,
     EvaluationRecord,
-    Passage,
     RoundRecord,
     RoundResult,
     VersionRecord,
@@ -34,7 +34,7 @@ from backend.stores.contracts import (
 from backend.stores.database import Database
 
 Row = TypeVar(
-    "Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution, AssimilationRecord, Checkpoint
+    "Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution, AssimilationRecord, CheckpointRecord
 )
 
 _OF_RUNS = (
@@ -92,7 +92,9 @@ class SqlRecords:
 
         await self._do(lambda connection: _record(connection, run, result))
 
-    async def pass_on(self, run: int, passage: Passage, result: RoundResult | None = None) -> set[str]:
+    async def pass_on(
+        self, run: int, passage: CheckpointWrite, result: RoundResult | None = None
+    ) -> set[str]:
         """See Records."""
 
         def work(connection: Connection) -> set[str]:
@@ -109,9 +111,9 @@ class SqlRecords:
 
         return await self._do(work)
 
-    async def checkpoint(self, run: int) -> Checkpoint | None:
+    async def checkpoint(self, run: int) -> CheckpointRecord | None:
         """See Records."""
-        return next(iter(await self._all(tables.checkpoints, Checkpoint, run, "run")), None)
+        return next(iter(await self._all(tables.checkpoints, CheckpointRecord, run, "run")), None)
 
     async def assimilations(
         self, run: int, after: int = 0, last: int | None = None

@@ -19,7 +19,7 @@ from backend.server.drafts.draft_service import TASKS, Desk
 from backend.server.exports.exporter import Exporter
 from backend.server.exports.task_exports import Results
 from backend.server.hosting.task_deletion import Deletions
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.observers.event_log import Logbook
 from backend.server.observers.observer import Observers
 from backend.settings import Settings
@@ -51,7 +51,7 @@ def build_app(settings: Settings) -> Starlette:
         figures = Metrics()
         stores = open_stores(settings.data_dir)
         observers = Observers([Logbook(), figures])
-        catalogue = Catalogue(
+        catalogue = TaskRegistry(
             stores,
             settings.ops_file,
             observers,

@@ -14,7 +14,7 @@ T = TypeVar("T")
 PAUSE = 2.0
 
 
-class Chores:
+class SessionTasks:
     """Coroutines of one session. `failed` is told of an exception that ends one."""
 
     def __init__(self, failed: Callable[[BaseException], None]) -> None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from backend.errors import MingaError, ReplacedError, UnfitError
-from backend.peer.session.background_tasks import Chores
+from backend.peer.session.background_tasks import SessionTasks
 from backend.peer.session.progress import Teller
 from backend.protocols.client.connection import Contact
 from backend.protocols.client.participant_events import Connected, Disconnected, Stop
@@ -87,7 +87,7 @@ class Stay(Generic[Event, Heard]):
         self._inbox: asyncio.Queue[
             tuple[Event | Connected | Disconnected | Stop | BaseException, Heard | None]
         ] = asyncio.Queue()
-        self._chores = Chores(lambda error: self._inbox.put_nowait((error, None)))
+        self._chores = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
         self.spawn = self._chores.spawn
         self._connection: asyncio.Task[None] | None = None
         # Why the last connection ended, as the end of a sentence.

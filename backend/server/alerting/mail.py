@@ -13,7 +13,7 @@ Security = Literal["starttls", "tls", "none"]
 
 
 @dataclass(frozen=True)
-class Mailbox:
+class OutgoingMail:
     """From where the server sends. Without a `host` it sends nothing."""
 
     host: str = ""
@@ -24,10 +24,10 @@ class Mailbox:
     security: Security = "starttls"
 
 
-NO_MAIL = Mailbox()
+NO_MAIL = OutgoingMail()
 
 
-def send(box: Mailbox, to: Sequence[str], subject: str, text: str) -> None:
+def send(box: OutgoingMail, to: Sequence[str], subject: str, text: str) -> None:
     """Sends one message to all. Raises OSError (smtplib's are such) where the server does not take it."""
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = box.sender, ", ".join(to), subject

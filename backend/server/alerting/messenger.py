@@ -30,7 +30,7 @@ class Outside:
     """What alerts may reach: `origins` that webhooks may be at, and the operator's mail server."""
 
     origins: frozenset[str] = frozenset()
-    mailbox: mail.Mailbox = mail.NO_MAIL
+    mailbox: mail.OutgoingMail = mail.NO_MAIL
 
 
 NOWHERE = Outside()

@@ -18,8 +18,8 @@ from backend.server.alerting.messenger import Messenger
 from backend.server.dashboards.participants import People
 from backend.server.dashboards.totals import Totals
 from backend.server.hosting.client_link import Presence
-from backend.server.hosting.task_host import Host
-from backend.server.hosting.task_lifecycle import Keeper
+from backend.server.hosting.task_host import TaskHost
+from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.observers import observer as happened
 from backend.server.tasks.model_inspection import likely_device
 from backend.server.units.board.board import UnitsBoard
@@ -40,8 +40,8 @@ class Board:
 
     def __init__(
         self,
-        host: Host,
-        keeper: Keeper,
+        host: TaskHost,
+        keeper: TaskLifecycle,
         messenger: Messenger,
         book: AlertBook,
         clock: Callable[[], float] = time.time,

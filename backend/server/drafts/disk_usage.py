@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend.server.accounts.roles import Roles
-from backend.server.hosting.task_host import Host
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_host import TaskHost
+from backend.server.hosting.task_registry import TaskRegistry
 
 
 @dataclass(frozen=True)
 class HostedTasks:
     """Measures the tasks in the folder `tasks`. Tasks in folders of the operator's count for nobody."""
 
-    catalogue: Catalogue
+    catalogue: TaskRegistry
     roles: Roles
     tasks: Path
 
@@ -32,7 +32,7 @@ class HostedTasks:
         return files + sum(_weights(host) for host, _ in launched)
 
 
-def _weights(host: Host) -> int:
+def _weights(host: TaskHost) -> int:
     kept = sum(one.let_go is None for one in host.ledger.versions)
     return 4 * host.task.bundle.manifest.parameters.total * kept
 

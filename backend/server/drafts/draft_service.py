@@ -28,7 +28,7 @@ from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import Bringing
 from backend.server.drafts.transfer.uploads import PIECE_BYTES, Uploads
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.device_support import browsers, payload, takers
 from backend.server.tasks.model_inspection import Inspection
 from backend.stores.task_lives import Lives
@@ -48,7 +48,7 @@ class Desk:
         self,
         data_dir: Path,
         limits: DraftLimits,
-        catalogue: Catalogue,
+        catalogue: TaskRegistry,
         roles: Roles,
         lives: Lives,
         clock: Callable[[], float],

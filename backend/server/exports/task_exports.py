@@ -21,13 +21,13 @@ from backend.server.exports.training_figures import (
     versions_csv,
 )
 from backend.server.exports.version_comparison import distances
-from backend.server.hosting.task_registry import Catalogue
-from backend.server.rounds.host import TaskHost
+from backend.server.hosting.task_registry import TaskRegistry
+from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import TASK_FILE
 from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import lineage_of
 from backend.server.versions.timeline import version_told
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import Blobs, VersionRecord
 
 VERSIONS, ROUNDS, FIGURES, EVENTS = "versions.csv", "rounds.csv", "figures.json", "tensorboard"
@@ -68,7 +68,7 @@ class Whole:
 class Results:
     """Answers what is asked of the results of a server's tasks."""
 
-    def __init__(self, catalogue: Catalogue, blobs: Blobs, exporter: Exporter) -> None:
+    def __init__(self, catalogue: TaskRegistry, blobs: Blobs, exporter: Exporter) -> None:
         self._catalogue = catalogue
         self._blobs = blobs
         self._exporter = exporter
@@ -159,7 +159,7 @@ class Results:
                 "Each result of a work unit is in the model at once: this server cannot take them back. Take "
                 "the version as a file, and begin a new task with it."
             )
-        if not isinstance(host, TaskHost):
+        if not isinstance(host, RoundsHost):
             raise OrderError(
                 "The peers of a decentralized task hold the model themselves: this server cannot take them "
                 "back."
@@ -198,7 +198,7 @@ class Results:
         toml, readme = await asyncio.to_thread(_texts, folder)
         return Whole(toml, readme, [*files, *await asyncio.to_thread(_lying, folder)])
 
-    def _ledger(self, task: str) -> Ledger:
+    def _ledger(self, task: str) -> VersionHistory:
         return self._catalogue.host(task).ledger
 
     async def _source(self, task: str, record: VersionRecord) -> Source:
@@ -248,18 +248,18 @@ def _lying(folder: Path) -> list[tuple[str, Path | bytes]]:
     ]
 
 
-def _told(ledger: Ledger, record: VersionRecord) -> dict[str, Any]:
+def _told(ledger: VersionHistory, record: VersionRecord) -> dict[str, Any]:
     return version_told(record, ledger.evaluations.get(record.version), lineage_of(ledger.versions))
 
 
-def _record(ledger: Ledger, number: int) -> VersionRecord:
+def _record(ledger: VersionHistory, number: int) -> VersionRecord:
     found = next((one for one in ledger.versions if one.version == number), None)
     if found is None:
         raise NotFoundError(f"There is no version {number}; the newest is {ledger.current.version}.")
     return found
 
 
-def _kept(ledger: Ledger, number: int) -> VersionRecord:
+def _kept(ledger: VersionHistory, number: int) -> VersionRecord:
     record = _record(ledger, number)
     if record.let_go is not None:
         raise GoneError(f"Version {number} was let go to save space; the task's page shows which are kept.")

@@ -9,7 +9,7 @@ from backend.errors import BannedError, BusyError, ClosedError
 
 
 @dataclass
-class Gate:
+class AdmissionControl:
     """Owned by a task's keeper; its host asks. `closed` says why nobody may come in, None while they may.
 
     A ban is of a client's id, which its secret token makes. Whoever throws the token away has another id: a

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
 
 
-class Chores:
+class BackgroundTasks:
     """Owns what runs for the task `task`. `notice` is told when its stores fail.
 
     `trouble` says why the task waits for its stores; None while all is well.

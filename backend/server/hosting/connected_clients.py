@@ -22,7 +22,7 @@ STATE_BYTES_PER_SECOND = 4 << 20
 MAX_LISTED, SOME = 256, 32
 
 
-class Machine(Protocol):
+class ShownMachine(Protocol):
     """What a state tells of a task's machine; Round is one."""
 
     @property
@@ -40,7 +40,7 @@ class Machine(Protocol):
     def step_ms(self, client: str, /) -> float: ...
 
 
-class Audience:
+class ConnectedClients:
     """Owns the clients of one task, and tells them its state.
 
     Everybody hears of changes, at most once in STATE_SECONDS and less often in a crowd; a newcomer is told
@@ -104,7 +104,7 @@ class Audience:
         """When the next state frame is due."""
         return min((at for at in (self._greeting, self._due) if at is not None), default=None)
 
-    def tell_state(self, machine: Machine, accepted: dict[str, int], now: float) -> None:
+    def tell_state(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> None:
         """Sends the state to whom it is due."""
         if self._due is not None and now >= self._due:
             self._due = None
@@ -114,7 +114,7 @@ class Audience:
             self._send(frame, self._newcomers)
             self._newcomers, self._greeting, self._greeted = [], None, now
 
-    def _tell_changes(self, machine: Machine, accepted: dict[str, int], now: float) -> None:
+    def _tell_changes(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> None:
         state = self._state(machine, accepted, now)
         if self._told is not None and _same(state, self._told):
             return
@@ -129,7 +129,7 @@ class Audience:
             client.sent += len(frame)
             client.link.send(frame)
 
-    def _state(self, machine: Machine, accepted: dict[str, int], now: float) -> say.State:
+    def _state(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> say.State:
         deadline = machine.deadline()
         cohort, reported = machine.reports()
         return say.State(
@@ -144,7 +144,7 @@ class Audience:
             participants=list(self._participants(machine, accepted)),
         )
 
-    def _participants(self, machine: Machine, accepted: dict[str, int]) -> Iterable[say.Participant]:
+    def _participants(self, machine: ShownMachine, accepted: dict[str, int]) -> Iterable[say.Participant]:
         listed = MAX_LISTED if len(self.clients) <= MAX_LISTED else SOME
         for client in islice(self.clients.values(), listed):
             yield say.Participant(
@@ -156,7 +156,7 @@ class Audience:
             )
 
 
-def present(client: Client, machine: Machine) -> Presence:
+def present(client: Client, machine: ShownMachine) -> Presence:
     """What the task's owner is told of a connected client."""
     return Presence(
         client=client.id,

@@ -14,7 +14,7 @@ INBOX = 1024
 Event = TypeVar("Event")
 
 
-class Turns(Generic[Event]):
+class Mailbox(Generic[Event]):
     """Owns the inbox of the host of `task`. `turn` is called with each event, or None when something is due
     (see `due`), and with the time; time is the event loop's."""
 

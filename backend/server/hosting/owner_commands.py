@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from backend.server.hosting.mailbox import Turns
+from backend.server.hosting.mailbox import Mailbox
 
 Effect = TypeVar("Effect")
 Effect_co = TypeVar("Effect_co", covariant=True)
 
 
-class Machine(Protocol[Effect_co]):
+class CommandedMachine(Protocol[Effect_co]):
     """What obeys: the machine of a task in rounds, whatever its scheme."""
 
     def pause_requested(self) -> Sequence[Effect_co]:
@@ -27,10 +27,12 @@ class Machine(Protocol[Effect_co]):
         """An open round is to end at once."""
 
 
-class Orders(Generic[Effect]):
+class OwnerCommands(Generic[Effect]):
     """Owned by a task's host; `turns` are its own."""
 
-    def __init__(self, machine: Machine[Effect], turns: Turns[Callable[[float], Sequence[Effect]]]) -> None:
+    def __init__(
+        self, machine: CommandedMachine[Effect], turns: Mailbox[Callable[[float], Sequence[Effect]]]
+    ) -> None:
         self._machine = machine
         self._turns = turns
 

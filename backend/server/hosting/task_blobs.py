@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 
 
-class Addresses:
+class TaskBlobs:
     """Owned by a task's host. `more` says of an address, that of no file and no record, whether it belongs to
     the task all the same."""
 
-    def __init__(self, task: Task, ledger: Ledger, more: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self, task: Task, ledger: VersionHistory, more: Callable[[str], bool] = lambda _: False
+    ) -> None:
         self._parts = task.addresses()
         self._ledger = ledger
         self._more = more

@@ -6,21 +6,21 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from backend.errors import MingaError
-from backend.server.hosting.admission import Gate
+from backend.server.hosting.admission import AdmissionControl
 from backend.server.hosting.client_link import Presence
 from backend.server.observers.observer import Companion
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.wire.messages import Phase
 
 
-class Host(Protocol):
+class TaskHost(Protocol):
     """Owns what happens to one task. TaskHost and MeshHost are its kinds."""
 
     @property
     def task(self) -> Task: ...
     @property
-    def ledger(self) -> Ledger: ...
+    def ledger(self) -> VersionHistory: ...
     @property
     def name(self) -> str: ...
 
@@ -97,7 +97,7 @@ class Host(Protocol):
         ...
 
     @property
-    def gate(self) -> Gate:
+    def gate(self) -> AdmissionControl:
         """Who may take part; asked at every join."""
         ...
 

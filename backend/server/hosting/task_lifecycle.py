@@ -10,7 +10,7 @@ import structlog
 
 from backend.errors import BannedError, ClosedError, RemovedError, StoreError
 from backend.protocols.tasks.task_life import Life, Order, State
-from backend.server.hosting.task_host import Host
+from backend.server.hosting.task_host import TaskHost
 from backend.server.observers import observer as happened
 from backend.stores.task_lives import Ban, Lives
 
@@ -26,7 +26,7 @@ REASONS = {
 }
 
 
-class Keeper:
+class TaskLifecycle:
     """Owns the life and the bans of one task, and the gate of its host, beside which it runs.
 
     Every change is recorded before it is done, so that a server that is killed takes up what it promised.
@@ -34,7 +34,12 @@ class Keeper:
     """
 
     def __init__(
-        self, host: Host, lives: Lives, life: Life, bans: list[Ban], clock: Callable[[], float] = time.time
+        self,
+        host: TaskHost,
+        lives: Lives,
+        life: Life,
+        bans: list[Ban],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._host = host
         self._lives = lives
@@ -135,6 +140,6 @@ class Keeper:
             log.warning("the end of a task is not recorded", task=self._host.name, reason=str(error))
 
 
-async def open_keeper(host: Host, lives: Lives) -> Keeper:
+async def open_keeper(host: TaskHost, lives: Lives) -> TaskLifecycle:
     """The keeper of a host's task, as the records leave it; it is to be added to the host."""
-    return Keeper(host, lives, await lives.life(host.name) or Life(), await lives.bans(host.name))
+    return TaskLifecycle(host, lives, await lives.life(host.name) or Life(), await lives.bans(host.name))

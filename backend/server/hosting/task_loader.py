@@ -16,19 +16,19 @@ from backend.server.alerting.alert_log import open_book
 from backend.server.alerting.messenger import Messenger, Outside
 from backend.server.dashboards.dashboard import Board
 from backend.server.hosting.limits import TaskLimits
-from backend.server.hosting.task_host import Host
-from backend.server.hosting.task_lifecycle import Keeper, open_keeper
+from backend.server.hosting.task_host import TaskHost
+from backend.server.hosting.task_lifecycle import TaskLifecycle, open_keeper
 from backend.server.mesh.host import MeshHost
 from backend.server.mesh.ice_servers import Ice
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import Observer, RoundEnded
 from backend.server.privacy.privacy_budget import open_account
-from backend.server.rounds.host import TaskHost
+from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task, load_task, overrides_of
 from backend.server.units.host import UnitsHost
 from backend.server.units.parameters.deployment import Parameters
 from backend.server.units.setup import left_by
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
@@ -44,14 +44,14 @@ class Hosting:
     `folder` holds its task file.
     """
 
-    host: Host
-    keeper: Keeper
+    host: TaskHost
+    keeper: TaskLifecycle
     board: Board
     folder: Path
 
 
 @dataclass(frozen=True)
-class Opener:
+class HostFactory:
     """Makes hosts of task files.
 
     `overrides` are values that were changed on the command line, `hooks` says whether tasks may run commands,
@@ -76,7 +76,7 @@ class Opener:
         name = (await asyncio.to_thread(read_task_file, path)).name
         task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs)
         run = await records.open_run(name, task.bundle.address)
-        ledger = Ledger(task, records, blobs, run)
+        ledger = VersionHistory(task, records, blobs, run)
         await ledger.open(time.time())
         host = await self._host(task, ledger)
         if task.file.hooks.on_round_end:
@@ -88,7 +88,7 @@ class Opener:
         host.add(board)
         return Hosting(host, keeper, board, path.parent)
 
-    async def _host(self, task: Task, ledger: Ledger) -> Host:
+    async def _host(self, task: Task, ledger: VersionHistory) -> TaskHost:
         blobs, observer, limits = self.stores.blobs, self.observer, self.limits
         if task.file.coordination.decentralized:
             return MeshHost(
@@ -117,9 +117,11 @@ class Opener:
         account = await open_account(
             task.file, ledger.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
         )
-        return TaskHost(task, ledger, blobs, self.evaluate, observer=observer, limits=limits, account=account)
+        return RoundsHost(
+            task, ledger, blobs, self.evaluate, observer=observer, limits=limits, account=account
+        )
 
-    async def _add_hook(self, host: Host, folder: Path) -> None:
+    async def _add_hook(self, host: TaskHost, folder: Path) -> None:
         """Has the task's command run after each round, the last one included: a crash may have lost it."""
         if not self.hooks:
             raise TaskFileError(
@@ -136,10 +138,10 @@ class Opener:
 
 
 @dataclass
-class Doorway:
+class TaskLoader:
     """The task files that are not served (yet), and why: `problems`, by the name of their folder."""
 
-    opener: Opener
+    opener: HostFactory
     paths: Sequence[Path]
     admit: Callable[[Hosting], None]
     problems: dict[str, str] = field(default_factory=dict)

@@ -23,9 +23,9 @@ from backend.server.dashboards.dashboard import Board
 from backend.server.disclosure.rounds import Disclosure, Guarantee, disclose
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.hosting.limits import USUAL, TaskLimits
-from backend.server.hosting.task_host import Host
-from backend.server.hosting.task_lifecycle import Keeper
-from backend.server.hosting.task_loader import Doorway, Hosting, Opener
+from backend.server.hosting.task_host import TaskHost
+from backend.server.hosting.task_lifecycle import TaskLifecycle
+from backend.server.hosting.task_loader import HostFactory, Hosting, TaskLoader
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.mesh.host import MeshHost
 from backend.server.mesh.ice_servers import NO_ICE, Ice
@@ -56,7 +56,7 @@ class TaskDetail:
     file: TaskFile
 
 
-class Catalogue:
+class TaskRegistry:
     """Owns the hosts of all tasks, from `start` to `stop`."""
 
     def __init__(
@@ -78,10 +78,10 @@ class Catalogue:
         self._outside = outside
         self._parameters = parameters
         self._ops_file = ops_file
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[str, TaskHost] = {}
         self._hostings: dict[str, Hosting] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._doorway: Doorway | None = None
+        self._doorway: TaskLoader | None = None
         self._retrying: asyncio.Task[None] | None = None
 
     async def start(
@@ -98,7 +98,7 @@ class Catalogue:
             log.warning(
                 "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
-        opener = Opener(
+        opener = HostFactory(
             stores=self._stores,
             allowed=allowed,
             evaluate=evaluate,
@@ -111,7 +111,7 @@ class Catalogue:
             parameters=self._parameters,
         )
         paths = [*find_tasks(folders), *find_launched(launched)]
-        self._doorway = Doorway(opener, paths, self._admit)
+        self._doorway = TaskLoader(opener, paths, self._admit)
         await self._doorway.open_all()
         self._refuse_unknown(overrides)
         await self._sweep()
@@ -124,7 +124,7 @@ class Catalogue:
         assert self._doorway is not None  # noqa: S101 - `start` came first.
         self._admit(await self._doorway.opener.open(path))
 
-    async def close_task(self, name: str, error: MingaError) -> Host:
+    async def close_task(self, name: str, error: MingaError) -> TaskHost:
         """Hosts a task no longer, and tells everybody in it why; its former host. Raises NotFoundError."""
         host = self.host(name)
         host.gate.closed = str(error)
@@ -154,7 +154,7 @@ class Catalogue:
         return self._doorway.problems if self._doorway else {}
 
     @property
-    def hosts(self) -> list[Host]:
+    def hosts(self) -> list[TaskHost]:
         """All hosts."""
         return list(self._hosts.values())
 
@@ -190,7 +190,7 @@ class Catalogue:
         hosts = (one for one in self._hosts.values() if isinstance(one, UnitsHost))
         return next((path for one in hosts if (path := one.snapshot(address)) is not None), None)
 
-    def host(self, name: str) -> Host:
+    def host(self, name: str) -> TaskHost:
         """The host of the task. Raises NotFoundError."""
         if name not in self._hosts:
             raise unknown()
@@ -204,7 +204,7 @@ class Catalogue:
         """The tasks to which a blob belongs."""
         return [_place(one) for one in self._hostings.values() if one.host.has(address)]
 
-    def keeper(self, name: str) -> Keeper:
+    def keeper(self, name: str) -> TaskLifecycle:
         """Who leads the task as its owner wants. Raises NotFoundError."""
         self.host(name)
         return self._hostings[name].keeper
@@ -328,7 +328,7 @@ class Catalogue:
         if self._retrying is not None:
             self._run(host.name, host)
 
-    def _run(self, name: str, host: Host) -> None:
+    def _run(self, name: str, host: TaskHost) -> None:
         self._running[name] = asyncio.create_task(host.run())
 
     async def _sweep(self) -> None:

@@ -10,30 +10,30 @@ from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import Convener
 from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.server.hosting import task_frames
-from backend.server.hosting.background_tasks import Chores
-from backend.server.hosting.connected_clients import Audience
-from backend.server.mesh.event_handler import Reception
+from backend.server.hosting.background_tasks import BackgroundTasks
+from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.records import Notes, Recorder
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages
 
 
 @dataclass
-class Performer:
+class MeshEffectRunner:
     """Performs effects: at once, or by starting a chore that ends in `made` or `failed`."""
 
     task: Task
-    ledger: Ledger
+    ledger: VersionHistory
     machine: Convener
-    reception: Reception
-    audience: Audience
+    reception: MeshEventHandler
+    audience: ConnectedClients
     recorder: Recorder
-    chores: Chores
+    chores: BackgroundTasks
     notice: Callable[[happened.Event], None]
     made: Callable[[VersionRecord], Awaitable[None]]
     failed: Callable[[str], Awaitable[None]]

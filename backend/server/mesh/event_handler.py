@@ -12,7 +12,7 @@ from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator import Convener
 from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting import task_frames
-from backend.server.hosting.connected_clients import Audience
+from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
 from backend.server.observers import observer as happened
 from backend.server.tasks.task import Task
@@ -22,7 +22,7 @@ from backend.wire import messages
 
 
 @dataclass
-class Reception:
+class MeshEventHandler:
     """Turns each event into calls of the machine. Every method returns the effects to be performed.
 
     `greeting` says what a peer is told when it enters. `brought` are the weights that a peer brought last,
@@ -31,7 +31,7 @@ class Reception:
 
     task: Task
     machine: Convener
-    audience: Audience
+    audience: ConnectedClients
     peers: Peers
     notice: Callable[[happened.Event], None]
     greeting: Callable[[str], say.Entered]

@@ -11,16 +11,16 @@ from backend.errors import MingaError, NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.mesh.coordinator_effects import Effect
-from backend.server.hosting.admission import Gate, check_room
-from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.admission import AdmissionControl, check_room
+from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import Client, Presence
-from backend.server.hosting.connected_clients import Audience, present, wire_phase
+from backend.server.hosting.connected_clients import ConnectedClients, present, wire_phase
 from backend.server.hosting.limits import USUAL, TaskLimits
-from backend.server.hosting.mailbox import Turns
-from backend.server.hosting.owner_commands import Orders
-from backend.server.hosting.task_blobs import Addresses
-from backend.server.mesh.effect_runner import Performer
-from backend.server.mesh.event_handler import Reception
+from backend.server.hosting.mailbox import Mailbox
+from backend.server.hosting.owner_commands import OwnerCommands
+from backend.server.hosting.task_blobs import TaskBlobs
+from backend.server.mesh.effect_runner import MeshEffectRunner
+from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, Ice
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
 from backend.server.mesh.records import Recorder
@@ -30,7 +30,7 @@ from backend.server.mesh.welcome import Greeter
 from backend.server.observers import observer as happened
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages
@@ -50,7 +50,7 @@ class MeshHost:
     def __init__(
         self,
         task: Task,
-        ledger: Ledger,
+        ledger: VersionHistory,
         blobs: Blobs,
         evaluate: bool,
         opening: int = 1,
@@ -63,22 +63,22 @@ class MeshHost:
         self.ledger = ledger
         self._observer = observer
         self._limits = limits
-        self._addresses = Addresses(task, ledger)
+        self._addresses = TaskBlobs(task, ledger)
         self._received = self._member_bytes = 0
-        self._audience = Audience()
+        self._audience = ConnectedClients()
         self._peers = Peers()
         self._post = Post(self._peers, limits.relay_bytes_per_second)
-        self._chores = Chores(task.file.name, self._notice)
-        self._turns: Turns[Event] = Turns(task.file.name, self._turn, self._next_due)
+        self._chores = BackgroundTasks(task.file.name, self._notice)
+        self._turns: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
         self._companions: list[Companion] = []
-        self.gate = Gate()
+        self.gate = AdmissionControl()
         self.machine = convener_of(task, ledger, opening)
-        self._orders = Orders(self.machine, self._turns)
+        self._orders = OwnerCommands(self.machine, self._turns)
         self._recorder = Recorder(
             task, ledger, blobs, self._chores, self._notice, self._evaluated, clock, evaluate
         )
         greeter = Greeter(task, ledger, ice, clock)
-        self._reception = Reception(
+        self._reception = MeshEventHandler(
             task,
             self.machine,
             self._audience,
@@ -86,7 +86,7 @@ class MeshHost:
             self._notice,
             greeter.entered,
         )
-        self._performer = Performer(
+        self._performer = MeshEffectRunner(
             task,
             ledger,
             self.machine,

@@ -12,12 +12,12 @@ from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.metrics import metric_values
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator_effects import Outcome
-from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
 from backend.server.tasks.task import Task
 from backend.server.versions.evaluation import Evaluator
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import Blobs, Contribution, EvaluationRecord, RoundRecord, VersionRecord
 from backend.wire.mesh import Trained
 
@@ -81,9 +81,9 @@ class Recorder:
     def __init__(
         self,
         task: Task,
-        ledger: Ledger,
+        ledger: VersionHistory,
         blobs: Blobs,
-        chores: Chores,
+        chores: BackgroundTasks,
         notice: Callable[[happened.Event], None],
         evaluated: Callable[[EvaluationRecord], Awaitable[None]],
         clock: Callable[[], float],

@@ -13,11 +13,11 @@ from backend.formats.task_file.server_optimizer import (
 from backend.protocols.mesh.coordinator import Convener
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_fields import Outer
 
 
-def convener_of(task: Task, ledger: Ledger, opening: int) -> Convener:
+def convener_of(task: Task, ledger: VersionHistory, opening: int) -> Convener:
     """The machine of a task's rounds, as its ledger leaves them."""
     plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
     if averages is None:

@@ -13,9 +13,9 @@ from backend.errors import MingaError, ShareMismatchError
 from backend.protocols.secagg.server_effects import Recover
 from backend.server.observers import observer as happened
 from backend.server.privacy.privacy_budget import terms, visits_of
-from backend.server.rounds.event_handler import Reception
-from backend.server.rounds.round_accumulator import Tally
-from backend.server.rounds.state import Event, Hosted, Restoring
+from backend.server.rounds.event_handler import RoundEventHandler
+from backend.server.rounds.round_accumulator import RoundAccumulator
+from backend.server.rounds.state import Event, RollbackRequest, RoundState
 from backend.server.versions.evaluation import Evaluator
 from backend.stores.contracts import (
     Blobs,
@@ -31,7 +31,7 @@ log = structlog.stdlib.get_logger("minga.host")
 Result = TypeVar("Result")
 
 
-class Jobs:
+class AggregationJobs:
     """Owns the worker thread and the evaluator of one host.
 
     Arithmetic on vectors runs in the one worker thread, in the order in which it was asked for, and gets
@@ -41,9 +41,9 @@ class Jobs:
 
     def __init__(
         self,
-        hosted: Hosted,
+        hosted: RoundState,
         blobs: Blobs,
-        reception: Reception,
+        reception: RoundEventHandler,
         post: Callable[[Event], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
@@ -82,11 +82,11 @@ class Jobs:
         added = self._ask_worker(add)
         self._chores.spawn(self._add(client, offer, added))
 
-    def make_version(self, tally: Tally, seconds: float) -> None:
+    def make_version(self, tally: RoundAccumulator, seconds: float) -> None:
         """Makes and records the next version from a round that took `seconds`."""
         self._chores.spawn(self._make_version(tally, seconds))
 
-    def unmask(self, tally: Tally, recover: Recover, seconds: float) -> None:
+    def unmask(self, tally: RoundAccumulator, recover: Recover, seconds: float) -> None:
         """Takes the masks off the sum of a round that took `seconds`, then makes its version."""
         self._chores.spawn(self._unmask(tally, recover, seconds))
 
@@ -96,7 +96,7 @@ class Jobs:
         if restoring is not None:
             self._chores.spawn(self._restore(restoring, number))
 
-    def record_abandoned(self, tally: Tally, reason: str, seconds: float) -> None:
+    def record_abandoned(self, tally: RoundAccumulator, reason: str, seconds: float) -> None:
         """Records a round that made no version."""
         record = tally.record("abandoned", reason, seconds, self._clock(), self._at.audience.known)
         given = tally.contributions(self._at.audience.known, counted=False)
@@ -114,7 +114,7 @@ class Jobs:
         finally:
             await self._post(lambda now: self._tell.added(client, offer, now))
 
-    async def _unmask(self, tally: Tally, recover: Recover, seconds: float) -> None:
+    async def _unmask(self, tally: RoundAccumulator, recover: Recover, seconds: float) -> None:
         if (masked := tally.masked) is None:
             return
         loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ class Jobs:
         await self._post(self._tell.unmasked)
         await self._make_version(tally, seconds)
 
-    async def _make_version(self, tally: Tally, seconds: float) -> None:
+    async def _make_version(self, tally: RoundAccumulator, seconds: float) -> None:
         ledger, task = self._at.ledger, self._at.task
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -165,7 +165,7 @@ class Jobs:
         await self._submit(version)
         await self._let_go()
 
-    async def _restore(self, restoring: Restoring, number: int) -> None:
+    async def _restore(self, restoring: RollbackRequest, number: int) -> None:
         ledger, kept = self._at.ledger, restoring.kept
         record = RoundRecord(
             number, ledger.current.version, 0, 0, 0, "version", restoring.reason, 0.0, self._clock()

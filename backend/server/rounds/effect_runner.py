@@ -11,19 +11,19 @@ from backend.protocols.secagg import server_effects as mask
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting import task_frames
 from backend.server.observers import observer as happened
-from backend.server.rounds.aggregation_jobs import Jobs
-from backend.server.rounds.event_handler import Reception
+from backend.server.rounds.aggregation_jobs import AggregationJobs
+from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.masked_sum import MaskedSum, masked_sum
-from backend.server.rounds.round_accumulator import Tally
-from backend.server.rounds.state import Effect, Hosted
+from backend.server.rounds.round_accumulator import RoundAccumulator
+from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages as say
 
 
-class Performer:
+class RoundEffectRunner:
     """Performs effects: at once, or by starting a job."""
 
-    def __init__(self, hosted: Hosted, jobs: Jobs, reception: Reception) -> None:
+    def __init__(self, hosted: RoundState, jobs: AggregationJobs, reception: RoundEventHandler) -> None:
         self._at = hosted
         self._reception = reception
         self._jobs = jobs
@@ -81,7 +81,7 @@ class Performer:
         self._at.audience.forget_absent(but=refused.clients)
         changes = self._at.ledger.control_changes()
         masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
-        self._at.tally = Tally(
+        self._at.tally = RoundAccumulator(
             self._at.mean(0 if masked else self._at.size),
             opened.round,
             opened.version,

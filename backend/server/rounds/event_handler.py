@@ -12,15 +12,15 @@ from backend.protocols.rounds import effects as do
 from backend.server.hosting import task_frames
 from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened
-from backend.server.rounds.state import Effect, Hosted
+from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages as say
 
 
-class Reception:
+class RoundEventHandler:
     """Turns each event into calls of the machine. Every method returns the effects to be performed."""
 
-    def __init__(self, hosted: Hosted) -> None:
+    def __init__(self, hosted: RoundState) -> None:
         self._at = hosted
 
     # Clients.

@@ -1,8 +1,8 @@
 """The host of one task: its inbox, its loop and its timers.
 
 Everything that happens to a task goes through one bounded inbox and is handled by one loop, so nothing here
-needs a lock. `Reception` brings an event before the round machine, `Performer` does what the machine decides,
-`Jobs` does what takes time.
+needs a lock. `RoundEventHandler` brings an event before the round machine, `RoundEffectRunner` does what the
+machine decides, `AggregationJobs` does what takes time.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from typing import Any
 from backend.errors import MingaError, OrderError, SlowUploadError
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import Phase
-from backend.server.hosting.admission import Gate, check_room
+from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.client_link import Client, Link, Presence
 from backend.server.hosting.connected_clients import present, wire_phase
 from backend.server.hosting.limits import USUAL, TaskLimits
-from backend.server.hosting.mailbox import Turns
-from backend.server.hosting.owner_commands import Orders
-from backend.server.hosting.task_blobs import Addresses
+from backend.server.hosting.mailbox import Mailbox
+from backend.server.hosting.owner_commands import OwnerCommands
+from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.privacy.privacy_budget import Account
-from backend.server.rounds.aggregation_jobs import Jobs
-from backend.server.rounds.effect_runner import Performer
-from backend.server.rounds.event_handler import Reception
+from backend.server.rounds.aggregation_jobs import AggregationJobs
+from backend.server.rounds.effect_runner import RoundEffectRunner
+from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.negotiation import agreed
-from backend.server.rounds.state import Effect, Event, Hosted, Restoring
+from backend.server.rounds.state import Effect, Event, RollbackRequest, RoundState
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.wire import messages as say
 from backend.wire.client_id import client_id
 
 
-class TaskHost:
+class RoundsHost:
     """Owns one task's machine, clients, uploads and the aggregate of the open round.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer` is
@@ -49,7 +49,7 @@ class TaskHost:
     def __init__(
         self,
         task: Task,
-        ledger: Ledger,
+        ledger: VersionHistory,
         blobs: Blobs,
         evaluate: bool,
         clock: Callable[[], float] = time.time,
@@ -60,8 +60,8 @@ class TaskHost:
     ) -> None:
         self.task = task
         self.ledger = ledger
-        self._addresses = Addresses(task, ledger)
-        self._turns: Turns[Event] = Turns(task.file.name, self._turn, self._next_due)
+        self._addresses = TaskBlobs(task, ledger)
+        self._turns: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
         plan = task.plan()
         if account is not None and account.most is not None:
             budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)
@@ -71,13 +71,13 @@ class TaskHost:
             opened, made = ledger.round + ledger.lost, ledger.current.version
             progress.taken = account.taken(ledger.accepted, opened, made)
         machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
-        self._at = Hosted(task, ledger, machine, observer, limits, account, draw)
-        self._orders: Orders[Effect] = Orders(machine, self._turns)
-        self._reception = Reception(self._at)
-        self._jobs = Jobs(self._at, blobs, self._reception, self._turns.put, clock, evaluate)
-        self._performer = Performer(self._at, self._jobs, self._reception)
+        self._at = RoundState(task, ledger, machine, observer, limits, account, draw)
+        self._orders: OwnerCommands[Effect] = OwnerCommands(machine, self._turns)
+        self._reception = RoundEventHandler(self._at)
+        self._jobs = AggregationJobs(self._at, blobs, self._reception, self._turns.put, clock, evaluate)
+        self._performer = RoundEffectRunner(self._at, self._jobs, self._reception)
         self._companions: list[Companion] = []
-        self.gate = Gate()
+        self.gate = AdmissionControl()
 
     # For the shell that owns the sockets.
 
@@ -140,11 +140,11 @@ class TaskHost:
         GoneError or StoreError.
         """
         kept = await self.ledger.kept(number)
-        restoring = Restoring(kept, reason, asyncio.get_running_loop().create_future())
+        restoring = RollbackRequest(kept, reason, asyncio.get_running_loop().create_future())
         await self._turns.put(lambda now: self._restore(restoring, now))
         return await restoring.done
 
-    def _restore(self, restoring: Restoring, now: float) -> Sequence[Effect]:
+    def _restore(self, restoring: RollbackRequest, now: float) -> Sequence[Effect]:
         try:
             effects = self._at.machine.restore_requested(restoring.reason, now)
         except OrderError as error:

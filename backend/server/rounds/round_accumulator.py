@@ -38,7 +38,7 @@ class Refusals:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RoundOutcome:
     """What the updates of a round come to: their mean [parameters], and what was said of the training."""
 
     mean: Vector64
@@ -48,7 +48,7 @@ class Outcome:
 
 
 @dataclass
-class Tally:
+class RoundAccumulator:
     """Accepted offers and refusals of one round. Owned by the task host; `mean`, `changes` and `masked` by
     its worker thread.
 
@@ -96,19 +96,19 @@ class Tally:
         found = self.masked.found
         return 0 if found is None else round(self.masked.terms.examples * found.weight)
 
-    def outcome(self, specs: Sequence[Metric]) -> Outcome:
+    def outcome(self, specs: Sequence[Metric]) -> RoundOutcome:
         """What the next version is made of. Raises ValueError before there is any update."""
         if self.masked is None:
-            return Outcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
+            return RoundOutcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
         if self.masked.found is None:
             raise ValueError("The sum is still masked.")
         found, full = self.masked.found, self.masked.terms.examples
         mean = found.mean.astype(np.float64)
         if self.private:
-            return Outcome(mean, 0, None, {})
+            return RoundOutcome(mean, 0, None, {})
         rows = [full * value for value in found.rows]
         pairs = list(zip(rows[::2], rows[1::2], strict=True))
-        return Outcome(mean, self.examples, found.loss, metric_values(specs, [pairs]))
+        return RoundOutcome(mean, self.examples, found.loss, metric_values(specs, [pairs]))
 
     def refuse(self, client: str, code: str) -> None:
         """Counts a refusal, if this round is recorded already for the next one."""

@@ -16,17 +16,17 @@ from backend.protocols.rounds import effects as do
 from backend.protocols.rounds.federated import Round
 from backend.protocols.secagg import server_effects as mask
 from backend.protocols.secagg.server import MaskedRound
-from backend.server.hosting.background_tasks import Chores
-from backend.server.hosting.connected_clients import Audience
+from backend.server.hosting.background_tasks import BackgroundTasks
+from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.uploads import Uploads
 from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import Account
-from backend.server.rounds.round_accumulator import Tally
+from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import Kept, Ledger
+from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.contracts import VersionRecord
 
 # What the machines of rounds and of their masks ask for.
@@ -36,10 +36,10 @@ Event: TypeAlias = Callable[[float], Sequence[Effect]]
 
 
 @dataclass(frozen=True)
-class Restoring:
+class RollbackRequest:
     """An earlier version that is to be the next one, why, and who waits for that."""
 
-    kept: Kept
+    kept: StoredVersion
     reason: str
     done: asyncio.Future[VersionRecord]
 
@@ -55,7 +55,7 @@ class Restoring:
 
 
 @dataclass
-class Hosted:
+class RoundState:
     """One task's machine and all that stands around it. Changed by the host's loop alone.
 
     `masked` stands beside it from the opening of a masked round to its version. `checked` holds the updates
@@ -65,7 +65,7 @@ class Hosted:
     """
 
     task: Task
-    ledger: Ledger
+    ledger: VersionHistory
     machine: Round
     observer: Observer
     limits: TaskLimits
@@ -73,16 +73,16 @@ class Hosted:
     draw: Callable[[int], bytes] = secrets.token_bytes
     noise: CentralNoise | None = field(init=False)
     uploads: Uploads = field(init=False)
-    audience: Audience = field(default_factory=Audience)
-    tally: Tally = field(default_factory=lambda: Tally(WeightedMean(0)))
+    audience: ConnectedClients = field(default_factory=ConnectedClients)
+    tally: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
     masked: MaskedRound | None = None
     checked: dict[str, Vector | memoryview] = field(default_factory=dict)
-    restoring: Restoring | None = None
-    chores: Chores = field(init=False)
+    restoring: RollbackRequest | None = None
+    chores: BackgroundTasks = field(init=False)
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(self.limits)
-        self.chores = Chores(self.task.file.name, self.notice)
+        self.chores = BackgroundTasks(self.task.file.name, self.notice)
         privacy = self.task.file.privacy
         central = privacy is not None and privacy.mechanism == "central"
         recorded = self.ledger.current.privacy
@@ -97,7 +97,7 @@ class Hosted:
         """What takes in the updates of a round, of so many values each."""
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 
-    def next_clip(self, tally: Tally) -> float:
+    def next_clip(self, tally: RoundAccumulator) -> float:
         """The clip of the rounds after `tally`'s; 0 where nothing is clipped."""
         if self.noise is not None and isinstance(tally.mean, PrivateMean):
             return self.noise.next_clip(tally.mean)

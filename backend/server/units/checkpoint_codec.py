@@ -16,7 +16,7 @@ from backend.protocols.units.scheduler_snapshot import Snapshot
 from backend.protocols.units.states import LeaseState
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.units.epoch_record import Epoch, Given
-from backend.server.units.state import Hosted
+from backend.server.units.state import UnitsState
 from backend.server.units.work_generator import data_of
 from backend.stores.contracts import EvaluationRecord
 
@@ -60,7 +60,7 @@ class Resumed:
     data: str = ""
 
 
-def content_of(hosted: Hosted, unblended: Collection[UnitId], now: float) -> bytes:
+def content_of(hosted: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
     """How it stands. Units in `unblended` are done, but not in the model yet: they are to be done again."""
     epoch = hosted.epoch
     kept = KeptEpoch(

@@ -8,7 +8,7 @@ from typing import Literal
 
 from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, Wait
 from backend.server.observers import observer as happened
-from backend.server.units.state import Hosted, Work
+from backend.server.units.state import LeasedWork, UnitsState
 from backend.server.units.work_generator import past_steps, start_of
 from backend.wire import messages
 from backend.wire import units as say
@@ -25,7 +25,7 @@ class Dealer:
     something to be had again.
     """
 
-    def __init__(self, hosted: Hosted, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, hosted: UnitsState, chance: Callable[[], float] = random.random) -> None:
         self._at = hosted
         self._chance = chance
         # Each in order, without doubles.
@@ -116,7 +116,7 @@ class Dealer:
 
     # What they have.
 
-    def open_of(self, client: ClientId) -> Iterator[tuple[LeaseId, Work]]:
+    def open_of(self, client: ClientId) -> Iterator[tuple[LeaseId, LeasedWork]]:
         """Leases of a client whose results may still come."""
         for lease in sorted(self._open.get(client, ())):
             if (work := self._at.works.get(lease)) is not None:
@@ -126,7 +126,7 @@ class Dealer:
         """Whether a client is at work."""
         return client in self._open
 
-    def all_open(self) -> list[tuple[LeaseId, Work]]:
+    def all_open(self) -> list[tuple[LeaseId, LeasedWork]]:
         """Such leases of everybody."""
         return [one for client in list(self._open) for one in self.open_of(client)]
 
@@ -135,7 +135,7 @@ class Dealer:
         """Whether anybody has such."""
         return bool(self._open)
 
-    def work(self, client: ClientId, lease: LeaseId) -> Work | None:
+    def work(self, client: ClientId, lease: LeaseId) -> LeasedWork | None:
         """A lease of this client; None where it has none of that number (any more)."""
         work = self._at.works.get(lease)
         return work if work is not None and work.grant.client == client else None
@@ -144,7 +144,9 @@ class Dealer:
         """A client gets a unit: it is told of once the weights that it begins at lie ready."""
         at, client = self._at, self._at.members[grant.client]
         start, elasticity = start_of(at.units, client.results, client.own)
-        work = Work(grant, at.epoch.number, now, client.client.kind, client.client.backend, start, elasticity)
+        work = LeasedWork(
+            grant, at.epoch.number, now, client.client.kind, client.client.backend, start, elasticity
+        )
         if start == "own":
             work.own = at.last.get(grant.client)
         at.works[grant.lease] = work
@@ -173,7 +175,7 @@ class Dealer:
         if not work.over:
             self._at.audience.tell(work.grant.client, self._frame(work, address))
 
-    def _frame(self, work: Work, weights: str) -> say.Unit:
+    def _frame(self, work: LeasedWork, weights: str) -> say.Unit:
         task, grant = self._at.task, work.grant
         shard = task.shards.train[grant.shard]
         fixed = grant.steps or task.file.training.steps or 0

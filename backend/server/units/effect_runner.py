@@ -11,9 +11,9 @@ from backend.protocols.units.rules import Verdict
 from backend.protocols.units.states import LeaseState, UnitState
 from backend.server.observers import observer as happened
 from backend.server.units.dispatcher import Dealer
-from backend.server.units.jobs import Jobs
+from backend.server.units.jobs import UnitJobs
 from backend.server.units.results import Results
-from backend.server.units.state import Hosted
+from backend.server.units.state import UnitsState
 from backend.wire import units as say
 
 NOT_NEEDED = "Others were faster: this is not needed any more."
@@ -24,13 +24,13 @@ _TO_COMPARE = frozenset({LeaseState.LEASED, LeaseState.EXPIRED, LeaseState.ABORT
 
 
 @dataclass
-class Performer:
+class UnitEffectRunner:
     """Performs effects: at once, or by starting a job."""
 
-    at: Hosted
+    at: UnitsState
     dealer: Dealer
     results: Results
-    jobs: Jobs
+    jobs: UnitJobs
 
     def perform(self, effects: Iterable[do.Effect], now: float) -> None:
         """Performs `effects` in their order."""

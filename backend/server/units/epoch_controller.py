@@ -14,7 +14,7 @@ from backend.server.units.dispatcher import Dealer
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.evaluation.measurement import Found
 from backend.server.units.records import Ended, Kept
-from backend.server.units.state import Credited, Hosted, Work
+from backend.server.units.state import Credited, LeasedWork, UnitsState
 from backend.server.units.work_generator import works_of
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.stores.parameters.contract import Receipt
@@ -42,7 +42,7 @@ class Course:
 
     def __init__(
         self,
-        hosted: Hosted,
+        hosted: UnitsState,
         dealer: Dealer,
         record: Callable[[Ended], None],
         forget: Callable[[UnitId], None],
@@ -267,7 +267,7 @@ class Course:
         self._at.changed.set()
 
 
-def _row(number: int, work: Work, examples: int, receipt: Receipt, at: float) -> AssimilationRecord:
+def _row(number: int, work: LeasedWork, examples: int, receipt: Receipt, at: float) -> AssimilationRecord:
     grant = work.grant
     return AssimilationRecord(
         number=number,

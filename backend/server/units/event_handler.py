@@ -16,7 +16,7 @@ from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened
 from backend.server.units.dispatcher import Dealer
 from backend.server.units.results import Results
-from backend.server.units.state import Hosted, Member, Work
+from backend.server.units.state import LeasedWork, UnitMember, UnitsState
 from backend.server.units.work_generator import asked_of, examples_after, seconds_a_row
 from backend.wire import messages
 from backend.wire import units as say
@@ -27,10 +27,10 @@ OVER = "This work is over; ask for other."
 
 
 @dataclass
-class Reception:
+class UnitEventHandler:
     """Turns each event into calls of the scheduler. Every method returns the effects to be performed."""
 
-    at: Hosted
+    at: UnitsState
     dealer: Dealer
     results: Results
 
@@ -45,7 +45,7 @@ class Reception:
             effects += self.left(client.id, older.link, lost=True)
         numbers = {shard.sha256: number for number, shard in enumerate(self.at.task.shards.train)}
         held = tuple(numbers[one] for one in enlist.shards if one in numbers)
-        self.at.members[client.id] = Member(client, client.link, held)
+        self.at.members[client.id] = UnitMember(client, client.link, held)
         self.at.audience.add(client)
         enlisted = say.Enlisted(
             task=self.at.task.file.name,
@@ -115,7 +115,7 @@ class Reception:
                 pass  # The shell lets one through, before all else.
         return []
 
-    def _ready(self, client: str, member: Member, ready: messages.Ready, now: float) -> list[Effect]:
+    def _ready(self, client: str, member: UnitMember, ready: messages.Ready, now: float) -> list[Effect]:
         known, first = member.client, not member.ready
         known.backend = ready.backend
         self.at.audience.add(known)
@@ -177,7 +177,7 @@ class Reception:
         self.results.begin_upload(client, result, now)
         return []
 
-    def _repeat_outcome(self, client: str, lease: LeaseId, work: Work) -> None:
+    def _repeat_outcome(self, client: str, lease: LeaseId, work: LeasedWork) -> None:
         """It lost the answer: the result is here."""
         self.at.audience.tell(client, say.Taken(lease=lease, waits=work.outcome is None))
         if work.outcome is not None:
@@ -244,13 +244,13 @@ class Reception:
             self.results.reject(client, lease, "over", OVER)
         return effects
 
-    def _part(self, work: Work, result: say.Result) -> Part | None:
+    def _part(self, work: LeasedWork, result: say.Result) -> Part | None:
         """As far as the client came, where it had to stop before the end of the unit."""
         grant = work.grant
         if result.steps == asked_of(self.at.task, grant).steps:
             return None
         return Part(result.steps, examples_after(self.at.task, grant, result.steps))
 
-    def _current(self, client: str, link: Link) -> Member | None:
+    def _current(self, client: str, link: Link) -> UnitMember | None:
         member = self.at.members.get(client)
         return member if member is not None and member.link is link else None

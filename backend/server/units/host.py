@@ -13,10 +13,10 @@ from typing import Any
 from backend.errors import MingaError
 from backend.protocols.units.effects import Effect
 from backend.protocols.units.scheduler import Scheduler
-from backend.server.hosting.admission import Gate, check_room
+from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.client_link import Client, Link, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
-from backend.server.hosting.task_blobs import Addresses
+from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.units.board.announcements import phase_of, presence_of
@@ -24,7 +24,7 @@ from backend.server.units.parameters.deployment import IN_MEMORY, Parameters
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parts import Workings
 from backend.server.units.setup import Left, hosted_of
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, Blobs
 from backend.wire import messages
 from backend.wire import units as say
@@ -41,7 +41,7 @@ class UnitsHost:
     def __init__(
         self,
         task: Task,
-        ledger: Ledger,
+        ledger: VersionHistory,
         blobs: Blobs,
         evaluate: bool,
         scratch: Path,
@@ -54,9 +54,9 @@ class UnitsHost:
     ) -> None:
         self.task, self.ledger = task, ledger
         self._companions: list[Companion] = []
-        self.gate = Gate()
+        self.gate = AdmissionControl()
         self._at = hosted_of(task, ledger, left, scratch / secrets.token_hex(8), observer, limits, parameters)
-        self._addresses = Addresses(task, ledger, lambda address: self.snapshot(address) is not None)
+        self._addresses = TaskBlobs(task, ledger, lambda address: self.snapshot(address) is not None)
         self._workings = Workings(self._at, blobs, evaluate, left, clock, chance)
         self._turns = self._workings.turns
         self._reception, self._course = self._workings.reception, self._workings.course

@@ -16,7 +16,7 @@ from backend.numerics.aggregation.asynchronous import Result
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
-from backend.server.units.state import Event, Hosted, Work
+from backend.server.units.state import Event, LeasedWork, UnitsState
 from backend.server.units.validation.result_validator import Judging, Shown
 from backend.stores.parameters.contract import Receipt
 
@@ -25,7 +25,7 @@ log = structlog.stdlib.get_logger("minga.units")
 OVERFLOW = "The model would hold infinity. Lower the rate of the assimilation, or the clients' learning rate."
 
 
-class Ends(Protocol):
+class UnitJobResults(Protocol):
     """What becomes of jobs; called in the host's turns."""
 
     def judged(self, judge: Judge, verdicts: Mapping[LeaseId, Verdict], now: float) -> Sequence[Effect]:
@@ -41,10 +41,12 @@ class Ends(Protocol):
         ...
 
 
-class Jobs:
+class UnitJobs:
     """Owns the thread in which results are compared. `post` puts an event into the host's inbox."""
 
-    def __init__(self, hosted: Hosted, post: Callable[[Event], Awaitable[None]], ends: Ends) -> None:
+    def __init__(
+        self, hosted: UnitsState, post: Callable[[Event], Awaitable[None]], ends: UnitJobResults
+    ) -> None:
         self._at = hosted
         self._post = post
         self._ends = ends
@@ -86,7 +88,7 @@ class Jobs:
         """Has a result blended into the model."""
         self._at.chores.spawn(self._assimilate(blend, self._at.works[blend.lease]))
 
-    async def _assimilate(self, blend: Assimilate, work: Work) -> None:
+    async def _assimilate(self, blend: Assimilate, work: LeasedWork) -> None:
         began = self._at.clock()
         base = await self._at.snapshots.read(blend.base)
         update, own = work.update, work.own
@@ -108,7 +110,7 @@ class Jobs:
             await self._post(lambda _now: self._ends.failed(blend, reason))
 
 
-def _shown(lease: LeaseId, work: Work) -> Shown:
+def _shown(lease: LeaseId, work: LeasedWork) -> Shown:
     assert work.update is not None  # noqa: S101 - it is kept until the unit is over.
     steps = work.result.steps if work.result is not None else 0
     return Shown(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps)

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
-from backend.server.hosting.mailbox import Turns
+from backend.server.hosting.mailbox import Mailbox
 from backend.server.units.board.announcements import Announcer
 from backend.server.units.dispatcher import Dealer
-from backend.server.units.effect_runner import Performer
+from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import Course
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.evaluation.schedule import Survey
-from backend.server.units.event_handler import Reception
-from backend.server.units.jobs import Jobs
+from backend.server.units.event_handler import UnitEventHandler
+from backend.server.units.jobs import UnitJobs
 from backend.server.units.records import Ended, Recorder
 from backend.server.units.results import Results
 from backend.server.units.setup import Left
-from backend.server.units.state import Event, Hosted
+from backend.server.units.state import Event, UnitsState
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.stores.parameters.contract import Receipt
 
@@ -33,7 +33,7 @@ class Workings:
 
     def __init__(
         self,
-        hosted: Hosted,
+        hosted: UnitsState,
         blobs: Blobs,
         evaluate: bool,
         left: Left,
@@ -41,15 +41,15 @@ class Workings:
         chance: Callable[[], float],
     ) -> None:
         self._at = hosted
-        self.turns: Turns[Event] = Turns(hosted.task.file.name, self._turn, self._next_due)
+        self.turns: Mailbox[Event] = Mailbox(hosted.task.file.name, self._turn, self._next_due)
         post = self._post = self.turns.put
         self.dealer = Dealer(hosted, chance)
         self._results = Results(hosted)
         self.announcer = Announcer(hosted)
         self._recorder = Recorder(hosted, clock)
-        self._jobs = Jobs(hosted, post, self)
-        self.reception = Reception(hosted, self.dealer, self._results)
-        self._performer = Performer(hosted, self.dealer, self._results, self._jobs)
+        self._jobs = UnitJobs(hosted, post, self)
+        self.reception = UnitEventHandler(hosted, self.dealer, self._results)
+        self._performer = UnitEffectRunner(hosted, self.dealer, self._results, self._jobs)
         self.course = Course(hosted, self.dealer, self._record, self._performer.forget_unit, clock)
         self.course.known(hosted.epoch.number, left.measured, left.reason)
         self._survey = Survey(hosted, blobs, self._recorder, self.course, self.announcer, post, evaluate)

@@ -13,8 +13,8 @@ from backend.numerics.vectors import Vector
 from backend.server.observers import observer as happened
 from backend.server.units.checkpoint_codec import content_of
 from backend.server.units.epoch_record import Epoch
-from backend.server.units.state import Hosted
-from backend.server.versions.checkpoints import Point
+from backend.server.units.state import UnitsState
+from backend.server.versions.checkpoints import Checkpoint
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
 # Checkpoints come no more often, and take no more than this part of the time.
@@ -47,7 +47,7 @@ class Ended:
 class Recorder:
     """Writes one thing after the other. `clock` gives the time of day (Unix seconds)."""
 
-    def __init__(self, hosted: Hosted, clock: Callable[[], float]) -> None:
+    def __init__(self, hosted: UnitsState, clock: Callable[[], float]) -> None:
         self._at = hosted
         self._clock = clock
         self._lock = asyncio.Lock()
@@ -86,11 +86,11 @@ class Recorder:
         self._recorded(point)
         return version
 
-    def _point(self, kept: Kept) -> Point:
+    def _point(self, kept: Kept) -> Checkpoint:
         rows = [row for row in self._at.rows if row.number <= kept.number]
-        return Point(self._clock(), kept.epoch, kept.base, kept.weights, kept.memory, kept.content, rows)
+        return Checkpoint(self._clock(), kept.epoch, kept.base, kept.weights, kept.memory, kept.content, rows)
 
-    def _recorded(self, point: Point) -> None:
+    def _recorded(self, point: Checkpoint) -> None:
         """They are written down; a measurement that came meanwhile is not."""
         written = {row.number: row for row in point.assimilations}
         late = [row for row in self._at.rows if row.number in written and row is not written[row.number]]

@@ -8,7 +8,7 @@ from backend.errors import UpdateRefusedError
 from backend.numerics.vectors import Vector
 from backend.protocols.units.effects import ClientId, LeaseId
 from backend.server.observers import observer as happened
-from backend.server.units.state import Hosted
+from backend.server.units.state import UnitsState
 from backend.wire import messages
 from backend.wire import units as say
 
@@ -16,7 +16,7 @@ from backend.wire import units as say
 class Results:
     """Owns the uploads of a task: of one client there may be several, one for each lease."""
 
-    def __init__(self, hosted: Hosted) -> None:
+    def __init__(self, hosted: UnitsState) -> None:
         self._at = hosted
         self._coming: dict[str, say.Result] = {}
 

@@ -17,10 +17,10 @@ from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.deployment import Parameters
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import Snapshots
-from backend.server.units.state import Credited, Hosted
+from backend.server.units.state import Credited, UnitsState
 from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
-from backend.server.versions.checkpoints import Point
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.checkpoints import Checkpoint
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord
 
 OTHER_DATA = "The data were changed while the server was away: the epoch ended with what it had."
@@ -34,14 +34,14 @@ class Left:
     that is over, where it is.
     """
 
-    point: Point | None
+    point: Checkpoint | None
     resumed: Resumed
     credits: dict[str, Credited]
     measured: list[EvaluationRecord]
     reason: str = ""
 
 
-async def left_by(task: Task, ledger: Ledger) -> Left:
+async def left_by(task: Task, ledger: VersionHistory) -> Left:
     """What the records say of a run. Raises StoreError."""
     point = await ledger.kept_point()
     found = _nothing(ledger) if point is None else resumed(point.content)
@@ -59,17 +59,17 @@ async def left_by(task: Task, ledger: Ledger) -> Left:
 
 def hosted_of(
     task: Task,
-    ledger: Ledger,
+    ledger: VersionHistory,
     left: Left,
     scratch: Path,
     observer: Observer,
     limits: TaskLimits,
     parameters: Parameters,
-) -> Hosted:
+) -> UnitsState:
     """All of a host that its parts share, as the records leave it."""
     point, found = left.point, left.resumed
     progress = ledger.progress(stop_rules(task.file.coordination.stop, "server"))
-    return Hosted(
+    return UnitsState(
         task=task,
         units=units_of(task),
         ledger=ledger,
@@ -95,7 +95,7 @@ def _closed(found: Resumed) -> Resumed:
     return replace(found, scheduler=replace(left, open=(), dropped=left.dropped + len(left.open)))
 
 
-def _nothing(ledger: Ledger) -> Resumed:
+def _nothing(ledger: VersionHistory) -> Resumed:
     """Before the first unit of the epoch that follows the last one on record."""
     # Leases of a server that ended before its first checkpoint are nobody's.
     scheduler = Snapshot(

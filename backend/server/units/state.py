@@ -14,9 +14,9 @@ from backend.numerics.vectors import Vector
 from backend.protocols.rounds.stop_rules import Progress
 from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, UnitId
 from backend.protocols.units.scheduler import Scheduler
-from backend.server.hosting.background_tasks import Chores
+from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import Client, Link
-from backend.server.hosting.connected_clients import Audience
+from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.uploads import Uploads
 from backend.server.observers.observer import Event as Happening
@@ -25,7 +25,7 @@ from backend.server.tasks.task import Task
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import Snapshots
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.wire import units as say
 from backend.wire.fields import Frame
@@ -35,7 +35,7 @@ Event: TypeAlias = Callable[[float], Sequence[Effect]]
 
 
 @dataclass
-class Member:
+class UnitMember:
     """A connected client. `slots` is how many units it takes, once it is `ready`.
 
     `told` is the last word on why it has no unit. `results` counts what it sent over this connection, and
@@ -54,7 +54,7 @@ class Member:
 
 
 @dataclass
-class Work:
+class LeasedWork:
     """A lease as it was told. `result` is what came of it, `fault` what is wrong with that.
 
     `update` is its vector while it is needed, also while it is `blending`; `own` are the weights that it
@@ -88,7 +88,7 @@ class Credited:
 
 
 @dataclass
-class Hosted:
+class UnitsState:
     """One task's scheduler and all that stands around it. Changed by the host's loop alone.
 
     `weights`, `memory` and `base` are the newest that parameter servers gave back. `works` are the leases of
@@ -101,7 +101,7 @@ class Hosted:
 
     task: Task
     units: Units
-    ledger: Ledger
+    ledger: VersionHistory
     machine: Scheduler
     servers: ParameterServers
     snapshots: Snapshots
@@ -113,10 +113,10 @@ class Hosted:
     weights: Vector
     memory: Memory
     uploads: Uploads = field(init=False)
-    chores: Chores = field(init=False)
-    audience: Audience = field(default_factory=Audience)
-    members: dict[ClientId, Member] = field(default_factory=dict)
-    works: dict[LeaseId, Work] = field(default_factory=dict)
+    chores: BackgroundTasks = field(init=False)
+    audience: ConnectedClients = field(default_factory=ConnectedClients)
+    members: dict[ClientId, UnitMember] = field(default_factory=dict)
+    works: dict[LeaseId, LeasedWork] = field(default_factory=dict)
     of_unit: dict[UnitId, list[LeaseId]] = field(default_factory=dict)
     last: dict[ClientId, Vector] = field(default_factory=dict)
     credits: dict[ClientId, Credited] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Hosted:
     def __post_init__(self) -> None:
         self._ahead = self.base - self.number
         self.uploads = Uploads(self.limits)
-        self.chores = Chores(self.task.file.name, self.notice)
+        self.chores = BackgroundTasks(self.task.file.name, self.notice)
 
     @property
     def steady(self) -> bool:

@@ -11,11 +11,11 @@ import numpy as np
 from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.vectors import Vector, from_bytes, to_bytes
-from backend.stores.contracts import AssimilationRecord, Checkpoint, Passage, Writing
+from backend.stores.contracts import AssimilationRecord, CheckpointRecord, CheckpointWrite, Writing
 
 
 @dataclass(frozen=True)
-class Point:
+class Checkpoint:
     """Where a task of work units stands, to be kept with the `assimilations` since the last one.
 
     `content` is what its host keeps beside weights [parameters] and memory.
@@ -30,18 +30,18 @@ class Point:
     assimilations: list[AssimilationRecord]
 
 
-async def passage(writing: Writing, point: Point) -> Passage:
+async def passage(writing: Writing, point: Checkpoint) -> CheckpointWrite:
     """A point as it is recorded, its vectors stored. Raises StoreError."""
     weights = await writing.put(await asyncio.to_thread(to_bytes, point.weights))
     slot = point.memory.slot
     slot_at = await writing.put(await asyncio.to_thread(to_bytes, slot)) if len(slot) else None
-    checkpoint = Checkpoint(
+    checkpoint = CheckpointRecord(
         point.at, point.epoch, point.base, weights, slot_at, point.memory.count, point.content
     )
-    return Passage(checkpoint, point.assimilations)
+    return CheckpointWrite(checkpoint, point.assimilations)
 
 
-async def read_point(kept: Checkpoint, read: Callable[[str, str], Awaitable[bytes]]) -> Point:
+async def read_point(kept: CheckpointRecord, read: Callable[[str, str], Awaitable[bytes]]) -> Checkpoint:
     """A point as it was recorded. `read` gives the bytes of an address, and is told what they are."""
     data = await read(kept.weights, "checkpoint")
     slot = no_state()
@@ -49,4 +49,4 @@ async def read_point(kept: Checkpoint, read: Callable[[str, str], Awaitable[byte
         slot = np.frombuffer(await read(kept.slot, "checkpoint's memory"), "<f4").astype(np.float32)
     memory = Memory(slot, kept.count)
     weights = from_bytes(data, len(data) // 4)
-    return Point(kept.at, kept.epoch, kept.base, weights, memory, kept.content, [])
+    return Checkpoint(kept.at, kept.epoch, kept.base, weights, memory, kept.content, [])

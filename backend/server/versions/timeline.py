@@ -7,11 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from backend.server.versions.lineage import Lineage, lineage_of
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
 
-async def rounds_told(ledger: Ledger, after: int, last: int, before: int | None) -> list[dict[str, Any]]:
+async def rounds_told(
+    ledger: VersionHistory, after: int, last: int, before: int | None
+) -> list[dict[str, Any]]:
     """The newest `last` of the rounds after number `after` and before `before`, oldest first.
 
     Each with the version that it made, if it made one, as `made` (docs/reference/http.md).

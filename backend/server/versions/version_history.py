@@ -18,7 +18,7 @@ from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
 from backend.protocols.rounds.stop_rules import Progress, Source, StopRules
 from backend.server.tasks.task import Task
-from backend.server.versions.checkpoints import Point, passage, read_point
+from backend.server.versions.checkpoints import Checkpoint, passage, read_point
 from backend.server.versions.retention import to_let_go
 from backend.stores.contracts import (
     AssimilationRecord,
@@ -33,7 +33,7 @@ from backend.stores.contracts import (
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredVersion:
     """A version with its weights [parameters], the server optimizer's state and the control variate."""
 
     record: VersionRecord
@@ -42,7 +42,7 @@ class Kept:
     control: Vector | None
 
 
-class Ledger:
+class VersionHistory:
     """Owns the current version of one task, in memory and in the stores. Use by its host alone.
 
     `addresses` are those of all versions' blobs that clients fetch. `lost` is how many rounds may have been
@@ -165,7 +165,7 @@ class Ledger:
         contributions: Sequence[Contribution],
         control: Vector | None = None,
         privacy: dict[str, Any] | None = None,
-        point: Point | None = None,
+        point: Checkpoint | None = None,
     ) -> VersionRecord:
         """Records a version of so many `examples`, with its round and contributions, and the `point` from
         which work units go on; from its return on it is the current one."""
@@ -204,7 +204,7 @@ class Ledger:
             self.accepted[one.client] = self.accepted.get(one.client, 0) + one.accepted
         return version
 
-    async def kept(self, number: int) -> Kept:
+    async def kept(self, number: int) -> StoredVersion:
         """An earlier version, to go back to. Raises NotFoundError, GoneError or StoreError."""
         record = next((one for one in self.versions if one.version == number), None)
         if record is None:
@@ -220,13 +220,13 @@ class Ledger:
         if self._task.zero_control is not None:
             at = record.control or self._task.zero_control
             control = from_bytes(await self._read(at, "control variate"), size.trainable)
-        return Kept(record, weights, state, control)
+        return StoredVersion(record, weights, state, control)
 
     async def add_abandoned(
         self,
         round_record: RoundRecord,
         contributions: Sequence[Contribution],
-        point: Point | None = None,
+        point: Checkpoint | None = None,
     ) -> None:
         """Records a round that made no version, and the `point` from which work units go on."""
         result = RoundResult(round_record, list(contributions))
@@ -235,7 +235,7 @@ class Ledger:
         else:
             await self.keep(point, result)
 
-    async def keep(self, point: Point, result: RoundResult | None = None) -> None:
+    async def keep(self, point: Checkpoint, result: RoundResult | None = None) -> None:
         """Keeps where a task of work units stands, instead of where it stood before."""
         with self._blobs.writing() as writing:
             freed = await self._records.pass_on(self._run, await passage(writing, point), result)
@@ -245,7 +245,7 @@ class Ledger:
         with suppress(StoreError):  # It is recorded; what is left lying is swept at the next start.
             await self._blobs.drop(freed)
 
-    async def kept_point(self) -> Point | None:
+    async def kept_point(self) -> Checkpoint | None:
         """Where it stood last; None before any. Raises StoreError."""
         found = await self._records.checkpoint(self._run)
         return None if found is None else await read_point(found, self._read)

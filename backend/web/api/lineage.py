@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from backend.errors import NotReadyError
 from backend.server.accounts.permissions import listed, may
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import identify
 
 
@@ -17,7 +17,7 @@ async def lineage(request: Request, name: str) -> dict[str, Any]:
 
     Those of which the reader may not know are left out; `earlier` is None then, and where there is none.
     """
-    services: Catalogue = request.app.state.services
+    services: TaskRegistry = request.app.state.services
     identity = await identify(request)
     hosts = {host.name: host.task.file.follows for host in services.hosts}
     before = hosts[name]
@@ -30,7 +30,7 @@ async def check_follows(request: Request, before: object) -> None:
     """Who calls a task a new version of another has to be one who may change that. Raises NotReadyError."""
     if before is None:
         return
-    services: Catalogue = request.app.state.services
+    services: TaskRegistry = request.app.state.services
     there = any(host.name == before for host in services.hosts)
     if not there or not may(await identify(request), "edit", services.place(str(before))):
         raise NotReadyError(

@@ -17,7 +17,7 @@ from backend.errors import ForbiddenError, MingaError, NotFoundError
 from backend.protocols.tasks.task_life import Life, Order
 from backend.server.accounts.permissions import may
 from backend.server.dashboards.dashboard import Board
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import require
 from backend.web.pages.pages import page_route, render
 from backend.web.requests.body import read_json
@@ -217,8 +217,8 @@ async def _board(request: Request) -> Board:
     return _catalogue(request).board(name)
 
 
-def _catalogue(request: Request) -> Catalogue:
-    catalogue: Catalogue = request.app.state.services
+def _catalogue(request: Request) -> TaskRegistry:
+    catalogue: TaskRegistry = request.app.state.services
     return catalogue
 
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.units.board.scores import result_told
 from backend.web.api.blobs import blob
 from backend.web.api.deposits import deposit
@@ -125,8 +125,8 @@ async def healthz(_request: Request) -> Response:
     return PlainTextResponse("ok")
 
 
-def _catalogue(request: Request) -> Catalogue:
-    catalogue: Catalogue = request.app.state.services
+def _catalogue(request: Request) -> TaskRegistry:
+    catalogue: TaskRegistry = request.app.state.services
     return catalogue
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.stores.access import AccountRecord
 from backend.web.auth.cookies import drop_cookie
 from backend.web.auth.identity import require
@@ -79,7 +79,7 @@ async def _remove(request: Request, account: AccountRecord) -> None:
     body = await read_json(request, Named)
     if body.name != account.name:
         raise BadRequestError("To remove an account, send its name, spelled as it is.")
-    catalogue: Catalogue = request.app.state.services
+    catalogue: TaskRegistry = request.app.state.services
     tasks = {host.name for host in catalogue.hosts} | set(catalogue.problems)
     await access_of(request).leaving.remove(account, tasks)
     for draft in desk(request).drafts.of(account.id):

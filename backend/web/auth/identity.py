@@ -11,7 +11,7 @@ from backend.errors import SignInError
 from backend.server.accounts.accounts import Access
 from backend.server.accounts.permissions import ANYBODY, Action, Identity, listed, refusal
 from backend.server.accounts.tokens import PREFIX
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.cookies import read_cookie
 
 _KEPT = "minga.identity"
@@ -24,7 +24,7 @@ async def require(connection: HTTPConnection, action: Action, task: str | None =
     of which the sender may not know.
     """
     identity = await identify(connection)
-    catalogue: Catalogue = connection.app.state.services
+    catalogue: TaskRegistry = connection.app.state.services
     error = refusal(identity, action, None if task is None else catalogue.place(task))
     if error is not None:
         raise error
@@ -55,7 +55,7 @@ def signed_in(connection: HTTPConnection) -> bool:
 async def summaries_for(connection: HTTPConnection) -> list[dict[str, Any]]:
     """Summaries of the tasks that a list shows to whoever asks (docs/reference/http.md)."""
     identity = await identify(connection)
-    catalogue: Catalogue = connection.app.state.services
+    catalogue: TaskRegistry = connection.app.state.services
     return [one for one in catalogue.summaries() if listed(identity, catalogue.place(one["name"]))]
 
 

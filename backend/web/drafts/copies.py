@@ -19,7 +19,7 @@ from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.drafts.transfer.copies import copy_draft, copy_task
 from backend.server.drafts.transfer.export_zip import packed
 from backend.server.drafts.transfer.import_zip import bring_toml
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import require
 from backend.web.drafts.draft_requests import FRESH, desk, draft_of, owned, told
 from backend.web.requests.body import read_body, read_json, read_pieces
@@ -95,7 +95,7 @@ async def renew(request: Request) -> Response:
     identity = await require(request, "create")
     asked = await read_json(request, Copy)
     await desk(request).measure(identity.account or "")
-    catalogue: Catalogue = request.app.state.services
+    catalogue: TaskRegistry = request.app.state.services
     made = await copy_task(desk(request).drafts, catalogue.folder(name), identity.account or "", asked.name)
     return await _begun(request, made, asked.onward)
 
@@ -122,7 +122,7 @@ async def _side(request: Request, said: str) -> Side:
         draft: Draft = await owned(request, name)
         return side_of_draft(draft)
     if kind == "task":
-        catalogue: Catalogue = request.app.state.services
+        catalogue: TaskRegistry = request.app.state.services
         await require(request, "inspect", name)
         return await asyncio.to_thread(side_of_task, catalogue.folder(name))
     raise BadRequestError("Say what is compared: `before` and `after`, each `draft:ID` or `task:NAME`.")

@@ -15,7 +15,7 @@ from backend.formats.task_file.types import Line, Name
 from backend.server.drafts.record import JobKind
 from backend.server.drafts.review.checklist import LOOKED, SHOWN
 from backend.server.drafts.task_tables import MAX_BYTES
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.api.lineage import check_follows
 from backend.web.auth.identity import require
 from backend.web.drafts import estimates, uploads
@@ -125,7 +125,7 @@ async def start(request: Request) -> Response:
     draft = await draft_of(request)
     asked = await read_json(request, Start)
     await require(request, "view", asked.task)
-    catalogue: Catalogue = request.app.state.services
+    catalogue: TaskRegistry = request.app.state.services
     await desk(request).start_with(draft, catalogue.folder(asked.task))
     return told(await desk(request).told(draft))
 

@@ -11,7 +11,7 @@ from backend.server.accounts.permissions import Identity, may
 from backend.server.drafts.review.review import VISIBILITY
 from backend.server.drafts.review.wizard_steps import STEPS
 from backend.server.drafts.transfer.url_data import origin_left
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
 from backend.web.auth.identity import require, summaries_for
@@ -88,5 +88,5 @@ def _fresh(page: Response) -> Response:
 
 def _changeable(request: Request, identity: Identity) -> list[str]:
     """Names of the tasks of which new versions can be made."""
-    services: Catalogue = request.app.state.services
+    services: TaskRegistry = request.app.state.services
     return sorted(host.name for host in services.hosts if may(identity, "edit", services.place(host.name)))

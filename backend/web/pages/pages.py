@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.server.estimates.devices import DEVICES
 from backend.server.estimates.traffic import round_bytes
-from backend.server.hosting.task_registry import Catalogue
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.ethics_statement import publication
 from backend.server.tasks.gallery import Search, by_need, topics
@@ -204,8 +204,8 @@ def _task_context(request: Request, name: str) -> dict[str, Any]:
     }
 
 
-def _services(request: Request) -> Catalogue:
-    services: Catalogue = request.app.state.services
+def _services(request: Request) -> TaskRegistry:
+    services: TaskRegistry = request.app.state.services
     return services
 
 

@@ -16,7 +16,7 @@ from backend.errors import MingaError
 from backend.web.transport.client_address import UNKNOWN, read_address
 from backend.web.transport.connection_limiter import Doors, Visit
 from backend.web.transport.error_responses import refusal
-from backend.web.transport.socket_receiver import Receiver, ReceivingProtocol
+from backend.web.transport.socket_receiver import ReceivingProtocol, SocketReceiver
 from backend.web.transport.websocket_protocol import Sockets
 from backend.web.transport.zero_copy import with_files
 
@@ -141,7 +141,7 @@ class Http(HttpToolsProtocol):
         super().handle_websocket_upgrade()
         socket = self.transport.get_protocol()
         if isinstance(socket, Sockets) and not (socket.deaf or self.transport.is_closing()):
-            receiver = Receiver(socket, self.config.ws_max_size)
+            receiver = SocketReceiver(socket, self.config.ws_max_size)
             # How a transport reads is settled when it begins to.
             self.transport.pause_reading()
             self.transport.set_protocol(ReceivingProtocol(receiver, socket))

@@ -75,7 +75,7 @@ def unmask(payload: memoryview, mask: bytes) -> None:
         payload[at] ^= mask[at & 3]
 
 
-class Receiver:
+class SocketReceiver:
     """Cuts one connection's bytes into frames. Owns the buffer of the frame that is being received."""
 
     def __init__(self, parser: Parser, most: int) -> None:
@@ -178,7 +178,7 @@ class Watching(Parser, Protocol):
 class ReceivingProtocol(asyncio.BufferedProtocol):
     """Puts a Receiver before an asyncio protocol that was made for small messages."""
 
-    def __init__(self, receiver: Receiver, behind: Watching) -> None:
+    def __init__(self, receiver: SocketReceiver, behind: Watching) -> None:
         self._receiver = receiver
         self._behind = behind
 

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket
 
 from backend.errors import FrameError, IdleError, MingaError, NotFoundError
 from backend.server.mesh.host import MeshHost
-from backend.server.rounds.host import TaskHost
+from backend.server.rounds.host import RoundsHost
 from backend.server.units.host import UnitsHost
 from backend.web.auth.identity import require
 from backend.web.transport.authorized_sockets import connections_of
@@ -65,7 +65,7 @@ async def _converse(websocket: WebSocket, link: SocketLink) -> None:
             await _converse_of_rounds(websocket, host, link)
 
 
-async def _converse_of_rounds(websocket: WebSocket, host: TaskHost, link: SocketLink) -> None:
+async def _converse_of_rounds(websocket: WebSocket, host: RoundsHost, link: SocketLink) -> None:
     hello = await _first(websocket, "hello", decode_client)
     if hello is None:
         return
@@ -124,7 +124,7 @@ def _taken_of_units(host: UnitsHost, client: str, link: SocketLink, frame: memor
     return isinstance(message, Chunk) and host.take(client, link, message)
 
 
-def _taken(host: TaskHost, client: str, link: SocketLink, frame: memoryview) -> bool:
+def _taken(host: RoundsHost, client: str, link: SocketLink, frame: memoryview) -> bool:
     """Whether a large frame was an update's next chunk, stored at once; others take their turn."""
     try:
         message = decode_client(frame)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
-from backend.web.transport.socket_receiver import LARGE_BYTES, Receiver
+from backend.web.transport.socket_receiver import LARGE_BYTES, SocketReceiver
 from tests.support.web.frame_streams import MOST, Collecting, receive
 
 SIZES = st.one_of(
@@ -41,7 +41,7 @@ def test_frames_in_any_pieces_come_out_whole_and_in_order(
 ) -> None:
     stream = b"".join(Frame(opcode, data, fin).serialize(mask=True) for opcode, fin, data in frames)
     collecting = Collecting()
-    receive(Receiver(collecting, MOST), stream, cuts)
+    receive(SocketReceiver(collecting, MOST), stream, cuts)
     assert collecting.heard == frames
     large = [one for one in frames if one[0] is Opcode.BINARY and one[1] and len(one[2]) >= LARGE_BYTES]
     assert collecting.direct == len(large)
@@ -50,7 +50,7 @@ def test_frames_in_any_pieces_come_out_whole_and_in_order(
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=10))
 def test_garbage_is_judged_by_the_parser_behind(stream: bytes, cuts: list[int]) -> None:
     collecting, alone = Collecting(), Collecting()
-    receive(Receiver(collecting, MOST), stream, cuts)
+    receive(SocketReceiver(collecting, MOST), stream, cuts)
     alone.data_received(stream)
     # What the parser behind waits for may begin with a head that is not complete yet.
     assert collecting.heard == alone.heard
@@ -61,6 +61,6 @@ def test_garbage_is_judged_by_the_parser_behind(stream: bytes, cuts: list[int]) 
 def test_a_large_frame_without_a_mask_or_beyond_the_limit_fails_the_connection() -> None:
     for size, mask in ((LARGE_BYTES, False), (MOST + 1, True)):
         collecting = Collecting()
-        receive(Receiver(collecting, MOST), Frame(Opcode.BINARY, bytes(size)).serialize(mask=mask), [])
+        receive(SocketReceiver(collecting, MOST), Frame(Opcode.BINARY, bytes(size)).serialize(mask=mask), [])
         assert collecting.connection.parser_exc is not None
         assert collecting.direct == 0

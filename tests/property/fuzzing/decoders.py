@@ -17,7 +17,7 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
 from backend.server.hosting.limits import USUAL
 from backend.server.hosting.uploads import WINDOW_BYTES, Uploads
-from backend.web.transport.socket_receiver import Receiver
+from backend.web.transport.socket_receiver import SocketReceiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names
 from backend.wire.mesh_codec import decode_peer, decode_to_peer, decode_to_server, encode_mesh
@@ -230,7 +230,7 @@ def _reads_stream(data: bytes) -> None:
     random = Random(data[0] if data else 0)
     cuts = [random.randrange(len(stream) + 1) for _ in range(random.choice([0, 1, 3, 20]))]
     received, alone = Collecting(), Collecting()
-    receive(Receiver(received, MOST), stream, cuts)
+    receive(SocketReceiver(received, MOST), stream, cuts)
     alone.data_received(stream)
     assert received.heard == alone.heard
     fault = alone.connection.parser_exc

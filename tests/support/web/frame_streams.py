@@ -8,7 +8,7 @@ from itertools import pairwise
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from backend.web.transport.socket_receiver import LARGE_BYTES, Receiver
+from backend.web.transport.socket_receiver import LARGE_BYTES, SocketReceiver
 
 MOST = 4 * LARGE_BYTES
 
@@ -36,7 +36,7 @@ class Collecting:
         self.heard.append((Opcode.BINARY, True, bytes(message)))
 
 
-def receive(receiver: Receiver, stream: bytes, cuts: Iterable[int]) -> None:
+def receive(receiver: SocketReceiver, stream: bytes, cuts: Iterable[int]) -> None:
     """Writes the stream into the receiver's buffers, in pieces that end at the cuts."""
     ends = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
     for start, end in pairwise(ends):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from backend.server.hosting.client_link import Presence
-from backend.server.units.state import Hosted, Member
+from backend.server.units.state import UnitMember, UnitsState
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages
 from backend.wire import units as say
@@ -19,7 +19,7 @@ BOARD_BYTES_PER_SECOND = 1 << 20
 class Announcer:
     """Tells the board to all, at most once in BOARD_SECONDS; a newcomer is told by itself."""
 
-    def __init__(self, hosted: Hosted) -> None:
+    def __init__(self, hosted: UnitsState) -> None:
         self._at = hosted
         self._told: say.Board | None = None
         self._due: float | None = None
@@ -77,7 +77,7 @@ class Announcer:
         )
 
 
-def phase_of(at: Hosted) -> say.UnitPhase:
+def phase_of(at: UnitsState) -> say.UnitPhase:
     """What happens now, in one word."""
     if at.finished:
         return "finished"
@@ -86,7 +86,7 @@ def phase_of(at: Hosted) -> say.UnitPhase:
     return "training" if any(one.slots for one in at.members.values()) else "waiting"
 
 
-def presence_of(member: Member, busy: bool) -> Presence:
+def presence_of(member: UnitMember, busy: bool) -> Presence:
     """A client as the task's owner sees it; `busy` while it has units."""
     client = member.client
     status: messages.Status = "training" if busy else "ready"

@@ -10,7 +10,7 @@ from backend.server.units.board.announcements import Announcer
 from backend.server.units.epoch_controller import Course
 from backend.server.units.evaluation.measurement import Asked, Found, Measuring
 from backend.server.units.records import Kept, Recorder
-from backend.server.units.state import Event, Hosted
+from backend.server.units.state import Event, UnitsState
 from backend.stores.contracts import Blobs, VersionRecord
 
 
@@ -19,7 +19,7 @@ class Survey:
 
     def __init__(
         self,
-        hosted: Hosted,
+        hosted: UnitsState,
         blobs: Blobs,
         recorder: Recorder,
         course: Course,

@@ -19,7 +19,7 @@ from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.formats.task_file.alerts import Alerts
 from backend.server.alerting import messenger as sending
-from backend.server.alerting.mail import Mailbox
+from backend.server.alerting.mail import OutgoingMail
 from backend.server.alerting.messenger import AT_ONCE, Messenger, Outside
 from backend.server.alerting.webhook import check_webhook, origin_of
 from tests.support.tiny import write_task
@@ -129,7 +129,7 @@ async def test_owners_get_an_e_mail(file: TaskFile) -> None:
     server = await asyncio.get_running_loop().create_server(lambda: SMTP(post), "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        box = Mailbox("127.0.0.1", port, "minga@example.org", security="none")
+        box = OutgoingMail("127.0.0.1", port, "minga@example.org", security="none")
         told = with_alerts(file, 'email = ["ann@example.org", "bob@example.org"]')
         messenger = Messenger(told, Outside(mailbox=box))
         messenger.send("too-few", TEXT)

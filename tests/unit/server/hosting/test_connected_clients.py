@@ -14,7 +14,7 @@ from backend.server.hosting.connected_clients import (
     SOME,
     STATE_BYTES_PER_SECOND,
     STATE_SECONDS,
-    Audience,
+    ConnectedClients,
 )
 from backend.wire.client_id import client_id
 from backend.wire.codec import decode_server
@@ -35,8 +35,8 @@ class Recorder:
         raise AssertionError(error)
 
 
-def audience_of(count: int) -> tuple[Audience, list[Recorder]]:
-    audience, links = Audience(), [Recorder() for _ in range(count)]
+def audience_of(count: int) -> tuple[ConnectedClients, list[Recorder]]:
+    audience, links = ConnectedClients(), [Recorder() for _ in range(count)]
     for number, link in enumerate(links):
         audience.add(Client(f"{number:016x}", "browser", "wasm", link))
     return audience, links

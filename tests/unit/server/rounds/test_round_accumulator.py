@@ -9,7 +9,7 @@ from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.numerics.masking.encoding import Decoded
 from backend.numerics.scaffold import ControlChanges
 from backend.server.rounds.masked_sum import MaskedSum
-from backend.server.rounds.round_accumulator import Tally
+from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.wire.messages import Masking, Offer
 
 PRECISION = MetricSpec("precision")
@@ -17,8 +17,8 @@ RMSE = MetricSpec("rmse", "root")
 AUC = MetricSpec("auc", "auc", 3)
 
 
-def tally(*offers: Offer) -> Tally:
-    made = Tally(WeightedMean(1))
+def tally(*offers: Offer) -> RoundAccumulator:
+    made = RoundAccumulator(WeightedMean(1))
     made.accepted = {f"{number}": offer for number, offer in enumerate(offers)}
     return made
 
@@ -93,13 +93,13 @@ def test_a_refusal_after_the_round_was_recorded_is_the_next_rounds() -> None:
     record = made.record("version", "", 1.0, 2.0, {})
     made.refuse("x", "stale-round")
     assert (record.refused, record.refusals) == (2, {"not-finite": 1, "stale-round": 1})
-    following = Tally(WeightedMean(1), refused=made.later)
+    following = RoundAccumulator(WeightedMean(1), refused=made.later)
     assert following.record("abandoned", "", 1.0, 2.0, {}).refusals == {"stale-round": 1}
     assert [(one.client, one.refused) for one in following.contributions({}, counted=False)] == [("x", 1)]
 
 
 def test_control_variates_change_by_the_update_and_its_steps_whatever_the_examples() -> None:
-    made = Tally(WeightedMean(3), changes=ControlChanges(np.zeros(2, np.float32), 0.5))
+    made = RoundAccumulator(WeightedMean(3), changes=ControlChanges(np.zeros(2, np.float32), 0.5))
     for examples, steps in ((1, 4), (99, 1)):
         one = Offer(round=1, version=0, examples=examples, steps=steps, loss=0.0, sums=[], size=12)
         made.add(np.array([-1.0, 2.0, 5.0], np.float32), one)

@@ -12,7 +12,7 @@ from backend.errors import NotFiniteError, StoreError
 from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.protocols.rounds.stop_rules import StopRules
 from backend.server.tasks.task import Task, load_task
-from backend.server.versions.version_history import Ledger
+from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord, RoundResult
 from backend.stores.embedded import Stores, open_stores
 from tests.support.store_contracts.records import ANN, ROUND
@@ -34,14 +34,14 @@ async def task(tmp_path: Path, stores: Stores) -> Task:
     return await load_task(folder / "task.toml", [], frozenset(OPS), stores.blobs)
 
 
-async def open_ledger(task: Task, stores: Stores) -> Ledger:
+async def open_ledger(task: Task, stores: Stores) -> VersionHistory:
     run = await stores.records.open_run("tiny", task.bundle.address)
-    ledger = Ledger(task, stores.records, stores.blobs, run)
+    ledger = VersionHistory(task, stores.records, stores.blobs, run)
     await ledger.open(100.0)
     return ledger
 
 
-async def advance(ledger: Ledger, by: float) -> None:
+async def advance(ledger: VersionHistory, by: float) -> None:
     mean = WeightedMean(SIZE)
     mean.add(np.full(SIZE, by, np.float32), 20)
     weights, state = ledger.next_version(mean.mean())
