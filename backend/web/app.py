@@ -15,7 +15,7 @@ from starlette.routing import Mount
 from backend.protocols.token_bucket import Rate
 from backend.server.accounts.accounts import access_to
 from backend.server.accounts.sign_in_attempts import Attempts
-from backend.server.drafts.draft_service import TASKS, Desk
+from backend.server.drafts.draft_service import TASKS, DraftService
 from backend.server.exports.exporter import Exporter
 from backend.server.exports.task_exports import Results
 from backend.server.hosting.task_deletion import Deletions
@@ -71,7 +71,7 @@ def build_app(settings: Settings) -> Starlette:
         deletions = app.state.deletions = Deletions(
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
-        desk = app.state.desk = Desk(
+        desk = app.state.desk = DraftService(
             settings.data_dir, settings.limits, catalogue, access.roles, stores.lives, time.time
         )
         looking = asyncio.create_task(app.state.connections.run())

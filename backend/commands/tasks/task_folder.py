@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from backend.errors import MingaError, RefusedFileError, TaskFileError
 from backend.formats.task_file.reading.diagnostics import problems
-from backend.server.drafts.record import Draft, FileKind, Stored
+from backend.server.drafts.record import Draft, FileKind, StoredFile
 from backend.server.drafts.review.checklist import checklist
 from backend.server.drafts.task_tables import fixed
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head
@@ -128,16 +128,16 @@ def _files(folder: Folder, draft: Draft) -> Iterator[Told]:
             yield Told(f"{kind}-file", "failed", str(error))
 
 
-def _stored(kind: FileKind, path: Path) -> Stored:
+def _stored(kind: FileKind, path: Path) -> StoredFile:
     """Raises RefusedFileError."""
     if path.is_dir():
         if kind == "model":
             raise RefusedFileError(f"{path} is a folder; zip it, and name the zip file with --model.")
-        return Stored(f"{path.name}.zip", ".zip", 1, "", 0.0)
+        return StoredFile(f"{path.name}.zip", ".zip", 1, "", 0.0)
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     check_head(kind, path.name, head)
-    return Stored(path.name, path.suffix.lower(), path.stat().st_size, "", 0.0)
+    return StoredFile(path.name, path.suffix.lower(), path.stat().st_size, "", 0.0)
 
 
 def _text_of(folder: Folder) -> list[Told]:

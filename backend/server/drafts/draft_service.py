@@ -16,7 +16,7 @@ from backend.server.drafts.disk_usage import HostedTasks
 from backend.server.drafts.draft_store import DAY_SECONDS, Drafts
 from backend.server.drafts.dry_runs.browser_dry_runs import Report, judged, with_report
 from backend.server.drafts.dry_runs.dry_run_files import served, trial_of
-from backend.server.drafts.jobs.job_queue import Workshop
+from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.launch import begin_life, launch
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.record import Draft, FileKind
@@ -27,7 +27,7 @@ from backend.server.drafts.review.wizard_steps import StepName, first_left, stan
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import Bringing
-from backend.server.drafts.transfer.uploads import PIECE_BYTES, Uploads
+from backend.server.drafts.transfer.uploads import PIECE_BYTES, DraftUploads
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.device_support import browsers, payload, takers
 from backend.server.tasks.model_inspection import Inspection
@@ -38,7 +38,7 @@ DRAFTS, TASKS = "drafts", "tasks"
 _TOLD = ("id", "created", "changed", "onward", "task", "readme", "files", "uploads", "jobs")
 
 
-class Desk:
+class DraftService:
     """Owns drafts, uploads and the workshop of a server, from `start` to `stop`.
 
     Drafts lie in `data_dir`/drafts, launched tasks in `data_dir`/tasks. `clock` gives Unix seconds.
@@ -54,9 +54,9 @@ class Desk:
         clock: Callable[[], float],
     ) -> None:
         self.drafts = Drafts(data_dir / DRAFTS, limits, clock)
-        self.uploads = Uploads(self.drafts)
+        self.uploads = DraftUploads(self.drafts)
         self.bringing = Bringing(self.drafts)
-        self.workshop = Workshop(self.drafts)
+        self.workshop = DraftJobQueue(self.drafts)
         self.protection = Protection()
         self._hosted = HostedTasks(catalogue, roles, data_dir / TASKS)
         self._tasks, self._catalogue, self._roles, self._lives = data_dir / TASKS, catalogue, roles, lives
@@ -89,7 +89,7 @@ class Desk:
         return self.drafts.taken(owner)
 
     async def append(self, draft: Draft, kind: FileKind, offset: int, parts: AsyncIterator[bytes]) -> int:
-        """The next piece of a file; with the last one goes on what waits for it. As `Uploads.append`."""
+        """The next piece of a file; with the last one goes on what waits for it. As `DraftUploads.append`."""
         here = await self.uploads.append(draft, kind, offset, parts)
         if kind not in draft.uploads:
             await self.workshop.advance(draft)

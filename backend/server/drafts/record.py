@@ -26,7 +26,7 @@ LIVE: tuple[JobState, ...] = ("waiting", "running")
 BrowserBackend = Literal["webgpu", "webgl", "wasm", "cpu"]
 
 
-class Upload(Struct):
+class DraftUpload(Struct):
     """A file on its way in: `bytes` are to come, `sha256` is what its owner says of them, if anything.
 
     How many are here says the length of the file that takes them.
@@ -38,7 +38,7 @@ class Upload(Struct):
     sha256: str | None = None
 
 
-class Stored(Struct):
+class StoredFile(Struct):
     """A file that is here whole. `suffix` says its kind, `name` is its owner's."""
 
     name: str
@@ -48,21 +48,21 @@ class Stored(Struct):
     stored: float
 
 
-class Line(Struct):
+class JobLine(Struct):
     """What a job said, and when (Unix seconds)."""
 
     at: float
     text: str
 
 
-class Job(Struct):
+class DraftJob(Struct):
     """Work on a draft. `of` is a hash of what it works on: a result counts as long as that is the same."""
 
     state: JobState
     of: str
     asked: float
     ended: float | None = None
-    log: list[Line] = field(default_factory=list)
+    log: list[JobLine] = field(default_factory=list)
     restarts: int = 0
     result: dict[str, Any] | None = None
 
@@ -72,7 +72,7 @@ class Job(Struct):
         return self.state in LIVE
 
 
-class Tried(Struct):
+class BrowserDryRun(Struct):
     """What came of the dry run in a browser: of a step with a backend, or of reading the data.
 
     `of` is the fingerprint of the rehearsal whose step it was, `agent` the browser in words; `none`: no
@@ -103,10 +103,10 @@ class Draft(Struct):
     task: dict[str, Any]
     readme: str = ""
     onward: bool = False
-    uploads: dict[FileKind, Upload] = field(default_factory=dict)
-    files: dict[FileKind, Stored] = field(default_factory=dict)
-    jobs: dict[JobKind, Job] = field(default_factory=dict)
-    tried: list[Tried] = field(default_factory=list)
+    uploads: dict[FileKind, DraftUpload] = field(default_factory=dict)
+    files: dict[FileKind, StoredFile] = field(default_factory=dict)
+    jobs: dict[JobKind, DraftJob] = field(default_factory=dict)
+    tried: list[BrowserDryRun] = field(default_factory=list)
 
 
 def read_draft(folder: Path) -> Draft:

@@ -18,7 +18,7 @@ _CENTRAL_ONLY = ("adaptive", "tree")
 
 
 @dataclass(frozen=True)
-class Change:
+class PlanChange:
     """A key such as `coordination.quorum` that another choice needs to be otherwise; None: not there."""
 
     key: str
@@ -35,7 +35,7 @@ class Option:
     key: str
     chosen: bool
     task: Tables
-    changes: list[Change]
+    changes: list[PlanChange]
     refused: str | None
     patch: Tables
 
@@ -94,14 +94,16 @@ def _option(
     return Option(part, key, chosen, made, _changes(tables, made), refused, _patch(tables, made))
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PlanChange]:
     """Keys of the rounds, and the bound on updates, that differ: not those that the choice itself is."""
     found = []
     for name in ("coordination", "security"):
         old, new = _flat(_table(before, name), name), _flat(_table(after, name), name)
         keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
         found += [
-            Change(key, old.get(key), new.get(key)) for key in keys if not key.startswith("security.aggreg")
+            PlanChange(key, old.get(key), new.get(key))
+            for key in keys
+            if not key.startswith("security.aggreg")
         ]
     return found
 

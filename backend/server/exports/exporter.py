@@ -13,7 +13,7 @@ from threading import Event
 
 from backend.errors import BundleError, BusyError, CancelledError, GoneError, MingaError
 from backend.server.exports.export_formats import Format
-from backend.server.exports.file_cache import Cellar, Made
+from backend.server.exports.file_cache import CachedFile, FileCache
 from backend.server.exports.weight_files import WRITERS, Layout
 from backend.server.sandbox.conversion import ConversionLimits, converter_folder
 from backend.server.sandbox.limited_process import Work, run_limited
@@ -49,9 +49,9 @@ class Exporter:
     """Owns the files that were made, and the one process that makes them. `stop` ends that."""
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
-        self._cellar = Cellar(folder, most_bytes)
+        self._cellar = FileCache(folder, most_bytes)
         self._turn = asyncio.Semaphore(1)
-        self._jobs: dict[str, asyncio.Task[Made]] = {}
+        self._jobs: dict[str, asyncio.Task[CachedFile]] = {}
         self._failed: OrderedDict[str, tuple[float, MingaError]] = OrderedDict()
         self._stopped = Event()
 
@@ -64,11 +64,11 @@ class Exporter:
         self._stopped.set()
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
 
-    def made(self, source: Source, wanted: Format) -> Made | None:
+    def made(self, source: Source, wanted: Format) -> CachedFile | None:
         """The file, if it was made before."""
         return self._cellar.find(source.key(wanted))
 
-    async def get(self, source: Source, wanted: Format, seconds: float) -> Made | None:
+    async def get(self, source: Source, wanted: Format, seconds: float) -> CachedFile | None:
         """The file; None if it takes longer than so many seconds: ask again.
 
         Raises BundleError with the reason why this model cannot be had so, BusyError, SettingsError where the
@@ -92,7 +92,7 @@ class Exporter:
         self._jobs[key] = job
         job.add_done_callback(lambda done: self._ended(key, done))
 
-    def _ended(self, key: str, job: asyncio.Task[Made]) -> None:
+    def _ended(self, key: str, job: asyncio.Task[CachedFile]) -> None:
         self._jobs.pop(key, None)
         error = None if job.cancelled() else job.exception()
         if isinstance(error, BundleError):
@@ -108,11 +108,11 @@ class Exporter:
             raise error
         del self._failed[key]
 
-    async def _make(self, key: str, source: Source, wanted: Format) -> Made:
+    async def _make(self, key: str, source: Source, wanted: Format) -> CachedFile:
         async with self._turn:
             return await asyncio.to_thread(self._make_now, key, source, wanted)
 
-    def _make_now(self, key: str, source: Source, wanted: Format) -> Made:
+    def _make_now(self, key: str, source: Source, wanted: Format) -> CachedFile:
         if self._stopped.is_set():
             raise CancelledError("The server ends.")
         if not source.values.is_file():

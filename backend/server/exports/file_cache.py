@@ -19,7 +19,7 @@ _ASIDE = "making-"
 
 
 @dataclass(frozen=True)
-class Made:
+class CachedFile:
     """A file, its hash and its length."""
 
     path: Path
@@ -27,7 +27,7 @@ class Made:
     bytes: int
 
 
-class Cellar:
+class FileCache:
     """Owns `folder`: `<key>/<sha256>` for each file. What was wanted last is kept longest.
 
     All methods may block, and raise StoreError where the disk fails.
@@ -44,12 +44,12 @@ class Cellar:
             for left in self._folder.glob(f"{_ASIDE}*"):
                 shutil.rmtree(left, ignore_errors=True)
 
-    def find(self, key: str) -> Made | None:
+    def find(self, key: str) -> CachedFile | None:
         """The file of `key`, which is wanted just now; None if there is none."""
         for path in self._place(key).glob("*"):
             with translated(f"{path} cannot be read"):
                 _touch(path.parent)
-                return Made(path, path.name, path.stat().st_size)
+                return CachedFile(path, path.name, path.stat().st_size)
         return None
 
     @contextmanager
@@ -61,7 +61,7 @@ class Cellar:
         ):
             yield Path(folder)
 
-    def take(self, key: str, file: Path) -> Made:
+    def take(self, key: str, file: Path) -> CachedFile:
         """Moves a file that was made aside to its place, and deletes old ones where there are too many."""
         sha256, place = file_sha256(file), self._place(key)
         with translated(f"Nothing can be written into {self._folder}"):
@@ -71,7 +71,7 @@ class Cellar:
             shutil.rmtree(place, ignore_errors=True)
             whole.rename(place)
             _touch(place)
-            made = Made(place / sha256, sha256, (place / sha256).stat().st_size)
+            made = CachedFile(place / sha256, sha256, (place / sha256).stat().st_size)
             self._let_go(keep=place)
         return made
 

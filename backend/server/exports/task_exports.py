@@ -11,7 +11,7 @@ from typing import Any
 from backend.errors import BundleError, GoneError, NotFoundError, OrderError, SettingsError
 from backend.server.exports.export_formats import FORMATS, Format, format_of
 from backend.server.exports.exporter import Exporter, Source
-from backend.server.exports.file_cache import Made
+from backend.server.exports.file_cache import CachedFile
 from backend.server.exports.model_card import Facts, model_card
 from backend.server.exports.training_figures import (
     assimilations_csv,
@@ -53,7 +53,7 @@ class VersionFile:
 
     name: str
     format: Format
-    made: Made | None
+    made: CachedFile | None
 
 
 @dataclass(frozen=True)

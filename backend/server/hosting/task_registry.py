@@ -32,7 +32,7 @@ from backend.server.mesh.ice_servers import NO_ICE, Ice
 from backend.server.mesh.overview import picture
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.tasks.model_inspection import Inspection, inspect
-from backend.server.tasks.playground import Trial
+from backend.server.tasks.playground import Playground
 from backend.server.tasks.task import find_launched, find_tasks
 from backend.server.tasks.task_data import elsewhere
 from backend.server.units.host import UnitsHost
@@ -52,7 +52,7 @@ class TaskDetail:
     summary: dict[str, Any]
     readme_html: str
     licence: dict[str, str | None]
-    trial: Trial | None
+    trial: Playground | None
     file: TaskFile
 
 

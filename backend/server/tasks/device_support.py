@@ -31,7 +31,7 @@ _BROWSERS = {
 }
 
 
-class Taker(Struct, frozen=True):
+class DeviceSupport(Struct, frozen=True):
     """A class of devices: whether any of its backends can train the model, and a sentence on how."""
 
     device: str
@@ -39,7 +39,7 @@ class Taker(Struct, frozen=True):
     text: str
 
 
-def takers(inspection: Inspection) -> list[Taker]:
+def takers(inspection: Inspection) -> list[DeviceSupport]:
     """A line for each class of devices, in the order of `devices.DEVICES`."""
     return [_taker(inspection, device) for device in DEVICES]
 
@@ -78,16 +78,16 @@ def payload(traffic: Traffic) -> str:
     )
 
 
-def _taker(inspection: Inspection, device: Device) -> Taker:
+def _taker(inspection: Inspection, device: Device) -> DeviceSupport:
     times = [one for one in inspection.step_times if one.device == device.name]
     able = [one for one in times if one.range_ms is not None]
     if not able:
-        return Taker(
+        return DeviceSupport(
             device.name, False, f"{_WHO[device.name]} cannot take part. {_reason(inspection, times)}"
         )
     peak = (inspection.manifest.step.sliced or inspection.manifest.step).memory.peak
     waste = max(place.waste for place in PLACES if place.device is device)
-    return Taker(
+    return DeviceSupport(
         device.name,
         True,
         f"{_WHO[device.name]} can take part: a step takes {_times(able)}, and about {size(waste * peak)} "

@@ -42,7 +42,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Playground:
     """What a page needs to let people try the model.
 
     `chances`: the first output is how likely each of `labels` is, as logits or not; of two labels and one
@@ -58,7 +58,7 @@ class Trial:
     length: int
 
 
-def trial_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Trial | None:
+def trial_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Playground | None:
     """How the model is tried; None where nobody could show it anything by hand. Raises TaskFileError."""
     chosen = file.trial
     kind = _kind(file, data, manifest)
@@ -74,7 +74,7 @@ def trial_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Trial |
             f"{file.name}: [try] names are titles of a table's columns; this task has no table."
         )
     chances = "crossentropy" in (manifest.outputs[0].loss or "")
-    return Trial(
+    return Playground(
         kind=kind,
         labels=[] if kind == "prompt" else _labels(file, data, manifest, chances),
         chances=chances,

@@ -19,7 +19,7 @@ from backend.protocols.rounds.plan import Plan
 from backend.protocols.rounds.stop_rules import LOSS, Source, StopRules, Watched
 from backend.server.tasks.bundle_store import Bundle, store_bundle
 from backend.server.tasks.markdown import rendered
-from backend.server.tasks.playground import Trial, trial_of
+from backend.server.tasks.playground import Playground, trial_of
 from backend.server.tasks.shard_store import Shards
 from backend.server.tasks.task_data import load_data
 from backend.server.tasks.task_validation import check_suits
@@ -57,7 +57,7 @@ class Task:
         return self.file.training.batch_size or self.bundle.manifest.batch_size
 
     @property
-    def trial(self) -> Trial | None:
+    def trial(self) -> Playground | None:
         """How people try the model."""
         return trial_of(self.file, self.shards.preprocess, self.bundle.manifest)
 

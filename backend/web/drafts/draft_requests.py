@@ -8,16 +8,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend.errors import NotFoundError
-from backend.server.drafts.draft_service import Desk
+from backend.server.drafts.draft_service import DraftService
 from backend.server.drafts.record import Draft
 from backend.web.auth.identity import require
 
 FRESH = {"Cache-Control": "no-store"}
 
 
-def desk(request: Request) -> Desk:
+def desk(request: Request) -> DraftService:
     """What does all the work."""
-    found: Desk = request.app.state.desk
+    found: DraftService = request.app.state.desk
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.server.drafts.record import Job, Line, Tried, read_draft, write_draft
+from backend.server.drafts.record import BrowserDryRun, DraftJob, JobLine, read_draft, write_draft
 from backend.server.drafts.review.checklist import MADE, fingerprint
 from tests.support.web.drafter import ABOUT, Drafter
 from tests.support.web.server_process import Server
@@ -21,9 +21,11 @@ def make_ready(server: Server, data: Path, drafter: Drafter, name: str) -> str:
     draft = read_draft(folder)
     draft.task |= ABOUT
     of = fingerprint(draft, "rehearse")
-    draft.jobs["rehearse"] = Job("done", of, 0.0, 0.0, [Line(0.0, "Keras and the converted model agree.")])
+    draft.jobs["rehearse"] = DraftJob(
+        "done", of, 0.0, 0.0, [JobLine(0.0, "Keras and the converted model agree.")]
+    )
     (folder / MADE["rehearse"]).mkdir()
-    draft.tried = [Tried(of, 0.0, "Firefox on Linux", "wasm", "agrees", "The same step.")]
+    draft.tried = [BrowserDryRun(of, 0.0, "Firefox on Linux", "wasm", "agrees", "The same step.")]
     write_draft(folder, draft)
     server.start()
     return draft.id

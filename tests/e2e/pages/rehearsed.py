@@ -10,7 +10,15 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from backend.server.drafts.record import Draft, Job, Line, Stored, Tried, read_draft, write_draft
+from backend.server.drafts.record import (
+    BrowserDryRun,
+    Draft,
+    DraftJob,
+    JobLine,
+    StoredFile,
+    read_draft,
+    write_draft,
+)
 from backend.server.drafts.review.checklist import MADE, fingerprint
 from backend.server.sandbox.dry_run import STEP, Rehearsed, rehearse
 
@@ -30,10 +38,12 @@ class Rehearsal:
         shutil.copytree(self.folder, draft / MADE["rehearse"])
         (draft / MADE["look"]).mkdir()
         record = read_draft(draft)
-        record.files["model"] = Stored("digits.keras", ".keras", 5, "a" * 64, 0.0)
-        record.files["data"] = Stored("digits.npz", ".npz", 5, "b" * 64, 0.0)
+        record.files["model"] = StoredFile("digits.keras", ".keras", 5, "a" * 64, 0.0)
+        record.files["data"] = StoredFile("digits.npz", ".npz", 5, "b" * 64, 0.0)
         for kind in ("convert", "look", "cut", "rehearse"):
-            record.jobs[kind] = Job("done", fingerprint(record, kind), 0.0, 0.0, [Line(0.0, "It is done.")])
+            record.jobs[kind] = DraftJob(
+                "done", fingerprint(record, kind), 0.0, 0.0, [JobLine(0.0, "It is done.")]
+            )
         _found(record, self.found)
         write_draft(draft, record)
 
@@ -56,7 +66,9 @@ def falsify(draft: Path) -> None:
 def tried_before(draft: Path) -> None:
     """A browser agreed with a rehearsal of what has been changed since."""
     record = read_draft(draft)
-    record.tried = [Tried("0" * 32, 0.0, "Firefox on Android", "wasm", "agrees", "It agreed.", step_ms=1.0)]
+    record.tried = [
+        BrowserDryRun("0" * 32, 0.0, "Firefox on Android", "wasm", "agrees", "It agreed.", step_ms=1.0)
+    ]
     write_draft(draft, record)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from backend.server.drafts.record import BrowserBackend, Tried
+from backend.server.drafts.record import BrowserBackend, BrowserDryRun
 
 # Relative L2 distance up to which a browser's step is the server's. Of the 86 models of
 # docs/reference/models.md no loss or gradient is further off than a tenth of it, on any backend.
@@ -37,7 +37,7 @@ class Stepped(_Report, frozen=True, tag="stepped"):
     step_ms: Amount
 
 
-class Failed(_Report, frozen=True, tag="failed"):
+class BackendFailed(_Report, frozen=True, tag="failed"):
     """A backend that is there could not take it; `reason` is a sentence."""
 
     backend: BrowserBackend
@@ -61,10 +61,10 @@ class NoBrowser(_Report, frozen=True, tag="no-browser"):
     """Nobody takes the step in a browser: only Python peers are known to be able to take part."""
 
 
-Report = Stepped | Failed | Absent | DataRead | NoBrowser
+Report = Stepped | BackendFailed | Absent | DataRead | NoBrowser
 
 
-def judged(report: Report, loss: float, agent: str, at: float) -> Tried:
+def judged(report: Report, loss: float, agent: str, at: float) -> BrowserDryRun:
     """What a report means, where the server's own step had that `loss`."""
     match report:
         case Stepped(of, backend, theirs, gradient_error, step_ms):
@@ -72,28 +72,28 @@ def judged(report: Report, loss: float, agent: str, at: float) -> Tried:
             agrees = max(loss_error, gradient_error) <= AGREE
             text = _stepped(backend, agrees, theirs, loss, gradient_error)
             verdict: Literal["agrees", "differs"] = "agrees" if agrees else "differs"
-            return Tried(of, at, agent, backend, verdict, text, loss_error, gradient_error, step_ms)
-        case Failed(of, backend, reason):
-            return Tried(of, at, agent, backend, "failed", _clean(reason))
+            return BrowserDryRun(of, at, agent, backend, verdict, text, loss_error, gradient_error, step_ms)
+        case BackendFailed(of, backend, reason):
+            return BrowserDryRun(of, at, agent, backend, "failed", _clean(reason))
         case Absent(of, backend):
-            return Tried(of, at, agent, backend, "absent", f"{agent} has no {_NAMES[backend]} here.")
+            return BrowserDryRun(of, at, agent, backend, "absent", f"{agent} has no {_NAMES[backend]} here.")
         case DataRead(of, examples, None):
             text = f"The first shard was fetched and read: {examples:,} examples, as the server reads them."
-            return Tried(of, at, agent, "data", "agrees", text)
+            return BrowserDryRun(of, at, agent, "data", "agrees", text)
         case DataRead(of, _, problem):
-            return Tried(of, at, agent, "data", "failed", _clean(problem or ""))
+            return BrowserDryRun(of, at, agent, "data", "failed", _clean(problem or ""))
         case NoBrowser(of):
             text = "No browser took the step: only Python peers are known to be able to take part."
-            return Tried(of, at, agent, "none", "absent", text)
+            return BrowserDryRun(of, at, agent, "none", "absent", text)
 
 
-def with_report(tried: list[Tried], new: Tried) -> list[Tried]:
+def with_report(tried: list[BrowserDryRun], new: BrowserDryRun) -> list[BrowserDryRun]:
     """`tried` with `new` instead of what the same browser said of the same before; the newest are kept."""
     others = [one for one in tried if (one.agent, one.what) != (new.agent, new.what)]
     return [*others, new][-_KEPT:]
 
 
-def standing_of(tried: list[Tried], of: str) -> tuple[Literal["done", "todo", "failed"], str]:
+def standing_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "todo", "failed"], str]:
     """State and sentence of the checklist's line about browsers, for the rehearsal with that fingerprint."""
     now = [one for one in tried if one.of == of]
     steps = [one for one in now if one.what in _NAMES]
@@ -135,14 +135,14 @@ def _small(value: float) -> str:
     return format(Decimal(f"{value:.1g}"), "f")
 
 
-def _listed(some: list[Tried]) -> str:
+def _listed(some: list[BrowserDryRun]) -> str:
     agents: dict[str, list[str]] = {}
     for one in some:
         agents.setdefault(one.agent, []).append(_NAMES[one.what])
     return "; ".join(f"{', '.join(names)} in {agent}" for agent, names in agents.items())
 
 
-def _but(steps: list[Tried]) -> str:
+def _but(steps: list[BrowserDryRun]) -> str:
     wrong = [one for one in steps if one.verdict in ("differs", "failed")]
     return f" Not so: {_listed(wrong)}." if wrong else ""
 

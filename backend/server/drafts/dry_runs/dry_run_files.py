@@ -19,7 +19,7 @@ from backend.server.sandbox.dry_run import STEP, Rehearsed
 MANIFEST, WEIGHTS = "bundle.json", "weights.bin"
 
 
-class Trial(Struct, frozen=True):
+class DryRunFiles(Struct, frozen=True):
     """What a browser takes the server's step with: addresses (SHA-256) of files, and what the server found.
 
     `of` is the fingerprint of the rehearsal; `shard` is the first one of the training data, None where
@@ -36,7 +36,7 @@ class Trial(Struct, frozen=True):
     step_ms: float
 
 
-def trial_of(draft: Draft, folder: Path) -> Trial:
+def trial_of(draft: Draft, folder: Path) -> DryRunFiles:
     """What is to be tried. Raises NotReadyError before the rehearsal is done."""
     if not holds(draft, "rehearse", folder):
         raise NotReadyError("Take the step on the server first: the dry run (`rehearse`).")
@@ -45,7 +45,7 @@ def trial_of(draft: Draft, folder: Path) -> Trial:
     content = (bundle / MANIFEST).read_bytes()
     weights = parse_manifest(content).files[WEIGHTS].sha256
     index = _index(draft, folder)
-    return Trial(
+    return DryRunFiles(
         fingerprint(draft, "rehearse"),
         hashlib.sha256(content).hexdigest(),
         weights,
@@ -65,7 +65,7 @@ def served(draft: Draft, folder: Path, sha256: str) -> Path:
     raise NotFoundError("This draft has no such file any more: the model or the data were changed. Reload.")
 
 
-def _files(draft: Draft, folder: Path, trial: Trial) -> Iterator[tuple[str, Path]]:
+def _files(draft: Draft, folder: Path, trial: DryRunFiles) -> Iterator[tuple[str, Path]]:
     bundle, shards = folder / MADE["convert"], folder / MADE["cut"]
     yield trial.bundle, bundle / MANIFEST
     yield trial.step, folder / MADE["rehearse"] / STEP

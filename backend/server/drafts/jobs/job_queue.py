@@ -16,7 +16,7 @@ from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedE
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.jobs.job_runner import perform
-from backend.server.drafts.record import ONWARD, Draft, Job, JobKind, Line
+from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
 from backend.server.drafts.review.checklist import fingerprint, holds
 from backend.server.drafts.transfer.url_data import address_left, url_completed
 
@@ -31,7 +31,7 @@ _NEEDS: dict[JobKind, str] = {
 }
 
 
-class Workshop:
+class DraftJobQueue:
     """Owns the queue of jobs, from `start` to `stop`.
 
     One is done at a time: a conversion takes much memory.
@@ -69,13 +69,13 @@ class Workshop:
         if self._running is not None:
             await self._running
 
-    async def ask(self, draft: Draft, kind: JobKind) -> Job:
+    async def ask(self, draft: Draft, kind: JobKind) -> DraftJob:
         """Puts a job into the queue. Raises NotWantedError where it waits or runs, or lacks what it needs."""
         if (before := draft.jobs.get(kind)) is not None and before.live:
             raise NotWantedError("This is being done already; wait for it, or cancel it.")
         if not self._ready(draft, kind):
             raise NotWantedError(_NEEDS[kind])
-        job = draft.jobs[kind] = Job("waiting", fingerprint(draft, kind), self._drafts.clock())
+        job = draft.jobs[kind] = DraftJob("waiting", fingerprint(draft, kind), self._drafts.clock())
         waiting = len(self._queue) + (self._current is not None)
         if waiting:
             self._say(job, f"Waits for {waiting} other {'job' if waiting == 1 else 'jobs'} on this server.")
@@ -121,7 +121,7 @@ class Workshop:
         while self._current is not None and self._current[0] is draft:
             await self._news.wait()
 
-    async def watch(self, draft: Draft, kind: JobKind, after: int, seconds: float) -> Job:
+    async def watch(self, draft: Draft, kind: JobKind, after: int, seconds: float) -> DraftJob:
         """The job, as soon as its log is longer than `after` lines or it is over; at most after `seconds`.
 
         Raises NotFoundError.
@@ -190,7 +190,7 @@ class Workshop:
         except MingaError as error:
             log.error("a draft does not go on", draft=draft.id, reason=str(error))
 
-    async def _do(self, draft: Draft, kind: JobKind, job: Job) -> None:
+    async def _do(self, draft: Draft, kind: JobKind, job: DraftJob) -> None:
         loop = asyncio.get_running_loop()
 
         def tell(text: str) -> None:
@@ -217,10 +217,10 @@ class Workshop:
             _take_in(draft, kind, job)
             await self._end(draft, job, "done", message)
 
-    def _say(self, job: Job, text: str) -> None:
-        job.log.append(Line(self._drafts.clock(), text))
+    def _say(self, job: DraftJob, text: str) -> None:
+        job.log.append(JobLine(self._drafts.clock(), text))
 
-    def _hear(self, job: Job, text: str) -> None:
+    def _hear(self, job: DraftJob, text: str) -> None:
         self._say(job, text)
         self._spread()
 
@@ -229,14 +229,14 @@ class Workshop:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    async def _end(self, draft: Draft, job: Job, state: Any, text: str) -> None:
+    async def _end(self, draft: Draft, job: DraftJob, state: Any, text: str) -> None:
         job.state, job.ended = state, self._drafts.clock()
         self._say(job, text)
         await self._drafts.save(draft, touched=False)
         self._spread()
 
 
-def _take_in(draft: Draft, kind: JobKind, job: Job) -> None:
+def _take_in(draft: Draft, kind: JobKind, job: DraftJob) -> None:
     """Writes into the task file what a job proposes, where its owner has not said it."""
     if kind == "look":
         draft.task = task_tables.proposed(draft.task, msgspec.convert(job.result, Findings))

@@ -30,7 +30,7 @@ VOLUNTEERS = 10
 
 
 @dataclass(frozen=True)
-class Made:
+class DraftProducts:
     """What was made of a draft: a converted model, and shards where they are cut."""
 
     manifest: Manifest
@@ -46,7 +46,7 @@ class Made:
         return inspect(self.manifest, wire)
 
 
-def made_of(draft: Draft, folder: Path) -> Made | None:
+def made_of(draft: Draft, folder: Path) -> DraftProducts | None:
     """None as long as the model is not converted."""
     if not holds(draft, "convert", folder):
         return None
@@ -54,7 +54,7 @@ def made_of(draft: Draft, folder: Path) -> Made | None:
     index = None
     if holds(draft, "cut", folder):
         index = msgspec.json.decode((folder / MADE["cut"] / INDEX).read_bytes(), type=ShardIndex)
-    return Made(parse_manifest(content), len(content), index)
+    return DraftProducts(parse_manifest(content), len(content), index)
 
 
 def outlook(
@@ -99,7 +99,7 @@ def outlook(
     }
 
 
-def _supply(draft: Draft, file: TaskFile, made: Made, brought: int | None) -> Supply | None:
+def _supply(draft: Draft, file: TaskFile, made: DraftProducts, brought: int | None) -> Supply | None:
     """What there is to train on; None where nothing is known yet."""
     if file.data.own is not None:
         return own_supply(file, brought)

@@ -26,7 +26,7 @@ class Side:
     files: Mapping[str, str]
 
 
-class Change(Struct):
+class Difference(Struct):
     """One difference; `before` or `after` is None where the key is on the other side alone."""
 
     key: str
@@ -35,7 +35,7 @@ class Change(Struct):
     text: str
 
 
-def differences(before: Side, after: Side) -> list[Change]:
+def differences(before: Side, after: Side) -> list[Difference]:
     """All of them, in the order of the keys."""
     found = [*_tables(before.task, after.task), *_files(before.files, after.files)]
     if before.readme != after.readme:
@@ -43,12 +43,12 @@ def differences(before: Side, after: Side) -> list[Change]:
     return found[:MOST_CHANGES]
 
 
-def _tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def _tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
     first, second = dict(_flat(before)), dict(_flat(after))
     for key in sorted(first.keys() | second.keys()):
         one, other = first.get(key), second.get(key)
         if one != other or type(one) is not type(other):
-            yield Change(key, one, other, _sentence(key, one, other))
+            yield Difference(key, one, other, _sentence(key, one, other))
 
 
 def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -78,7 +78,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _files(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
+def _files(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Difference]:
     for kind in sorted(before.keys() | after.keys()):
         one, other = before.get(kind), after.get(kind)
         if one == other:
@@ -87,16 +87,16 @@ def _files(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Chan
             text = f"Only the {'second' if one is None else 'first'} has a {kind} file."
         else:
             text = f"The {kind} is another file."
-        yield Change(f"{kind} file", one, other, text)
+        yield Difference(f"{kind} file", one, other, text)
 
 
-def _texts(before: str, after: str) -> Change:
+def _texts(before: str, after: str) -> Difference:
     if before.count("\n") + after.count("\n") > _MOST_LINES:
-        return Change("README.md", before, after, "The description differs.")
+        return Difference("README.md", before, after, "The description differs.")
     lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
     added, gone = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     text = f"The description differs: {added} {_lines(added)} added, {gone} left out."
-    return Change("README.md", before, after, text)
+    return Difference("README.md", before, after, text)
 
 
 def _lines(count: int) -> str:

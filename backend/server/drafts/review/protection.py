@@ -18,7 +18,7 @@ from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import Privacy
 from backend.server.disclosure.rounds import Guarantee, disclose, fewest_updates
 from backend.server.drafts.record import Draft
-from backend.server.drafts.review.cost_preview import Made, made_of
+from backend.server.drafts.review.cost_preview import DraftProducts, made_of
 from backend.server.drafts.task_tables import fixed, parsed
 from backend.server.estimates.protection_choices import Tables, options
 from backend.server.privacy.accountant import ask_accountant
@@ -82,7 +82,7 @@ class Protection:
         raise TaskFileError(str(kept))
 
     async def _enough(
-        self, file: TaskFile, privacy: Privacy, made: Made | None, epsilon: float
+        self, file: TaskFile, privacy: Privacy, made: DraftProducts | None, epsilon: float
     ) -> float | None:
         """The noise multiplier that keeps a client of all rounds at or below `epsilon`; None where none is
         found. Raises TaskFileError."""
@@ -143,7 +143,7 @@ def _said(file: TaskFile, account: Account | None, converted: bool) -> dict[str,
     }
 
 
-def _options(tables: Mapping[str, Any], made: Made | None) -> Any:
+def _options(tables: Mapping[str, Any], made: DraftProducts | None) -> Any:
     def check(changed: Tables) -> TaskFile:
         return _checked(changed, made)
 
@@ -161,7 +161,7 @@ def _options(tables: Mapping[str, Any], made: Made | None) -> Any:
     return options(tables, check, mend)
 
 
-def _checked(tables: Mapping[str, Any], made: Made | None) -> TaskFile:
+def _checked(tables: Mapping[str, Any], made: DraftProducts | None) -> TaskFile:
     """The task file, sound and, as far as there is a model, one that suits it. Raises TaskFileError."""
     file = parsed(tables)
     if made is not None:
@@ -169,7 +169,7 @@ def _checked(tables: Mapping[str, Any], made: Made | None) -> TaskFile:
     return file
 
 
-def suits(file: TaskFile, made: Made) -> None:
+def suits(file: TaskFile, made: DraftProducts) -> None:
     """Raises TaskFileError where the task file does not suit the model."""
     index = made.shards
     held = bool(index.holdout) if index is not None else file.data.holdout > 0.0

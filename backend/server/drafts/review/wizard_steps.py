@@ -41,7 +41,7 @@ _STEP_OF: dict[str, StepName] = {
 _WEIGHT = ("failed", "running", "todo")
 
 
-class Step(Struct):
+class WizardStep(Struct):
     """A step and how it stands; `free` where nothing has to be done: its defaults hold."""
 
     name: StepName
@@ -53,9 +53,9 @@ def step_of(key: str) -> StepName:
     return _STEP_OF.get(key, "review")
 
 
-def steps(items: Sequence[Item]) -> list[Step]:
+def steps(items: Sequence[Item]) -> list[WizardStep]:
     """All steps in their order. The review is done when everything is."""
-    return [Step(name, _state(name, items)) for name in STEPS]
+    return [WizardStep(name, _state(name, items)) for name in STEPS]
 
 
 def first_left(items: Sequence[Item]) -> StepName:

@@ -12,7 +12,7 @@ from backend.errors import NotWantedError
 from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
-from backend.server.drafts.record import RECORD, Draft, Job, JobKind, Line, Stored
+from backend.server.drafts.record import RECORD, Draft, DraftJob, JobKind, JobLine, StoredFile
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.review.comparison import read_text
 from backend.stores.error_translation import translated
@@ -71,9 +71,9 @@ async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draf
     return made
 
 
-def _done(draft: Draft, kind: JobKind, before: str, now: float) -> Job:
-    line = Line(now, f"Taken over from '{before}'.")
-    return Job("done", fingerprint(draft, kind), now, now, [line])
+def _done(draft: Draft, kind: JobKind, before: str, now: float) -> DraftJob:
+    line = JobLine(now, f"Taken over from '{before}'.")
+    return DraftJob("done", fingerprint(draft, kind), now, now, [line])
 
 
 def _copy_all(source: Path, target: Path) -> None:
@@ -89,14 +89,14 @@ def _own(name: str) -> bool:
     return name == RECORD or name.endswith(".part")
 
 
-def _model(folder: Path, now: float) -> dict[Any, Stored]:
+def _model(folder: Path, now: float) -> dict[Any, StoredFile]:
     """The model's file of a bundle as one that was brought, so that it can be converted anew."""
     source = folder / TASK / task_tables.MODEL
     if not source.is_file():
         return {}
     target = folder / f"model{KERAS}"
     shutil.copyfile(source, target)
-    return {"model": Stored(source.name, KERAS, target.stat().st_size, file_sha256(target), now)}
+    return {"model": StoredFile(source.name, KERAS, target.stat().st_size, file_sha256(target), now)}
 
 
 def _size(folders: list[Path]) -> int:

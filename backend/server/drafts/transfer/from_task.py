@@ -11,7 +11,7 @@ from backend.errors import NotFoundError
 from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts, settle
-from backend.server.drafts.record import Draft, Stored
+from backend.server.drafts.record import Draft, StoredFile
 from backend.stores.error_translation import translated
 
 _SUFFIX = ".keras"
@@ -41,11 +41,11 @@ async def take_model(drafts: Drafts, draft: Draft, folder: Path) -> None:
         await asyncio.to_thread(settle, drafts.folder(draft), draft)
 
 
-def _copy(source: Path, folder: Path, name: str, now: float) -> Stored:
+def _copy(source: Path, folder: Path, name: str, now: float) -> StoredFile:
     target, aside = folder / f"model{_SUFFIX}", folder / ".model"
     shutil.copyfile(source, aside)
     aside.replace(target)
-    return Stored(f"{name}{_SUFFIX}", _SUFFIX, target.stat().st_size, file_sha256(target), now)
+    return StoredFile(f"{name}{_SUFFIX}", _SUFFIX, target.stat().st_size, file_sha256(target), now)
 
 
 def _with_model(task: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:

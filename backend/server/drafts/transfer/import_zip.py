@@ -12,7 +12,7 @@ from backend.errors import NotWantedError, RefusedFileError, TooLongError
 from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import MIB, Drafts
-from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, Stored
+from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, StoredFile
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, suffix_of
 from backend.server.sandbox.data_inspection import unpack_into
 from backend.stores.error_translation import translated
@@ -99,13 +99,13 @@ async def _take(drafts: Drafts, draft: Draft, parts: list[Path]) -> None:
     await asyncio.to_thread(shutil.rmtree, folder / _PARTS)
 
 
-def _keep(folder: Path, kind: FileKind, path: Path, now: float) -> Stored:
+def _keep(folder: Path, kind: FileKind, path: Path, now: float) -> StoredFile:
     suffix = suffix_of(kind, path.name)
     with path.open("rb") as file:
         check_head(kind, path.name, file.read(HEAD_BYTES))
     path.replace(folder / f"{kind}{suffix}")
     kept = folder / f"{kind}{suffix}"
-    return Stored(path.name, suffix, kept.stat().st_size, file_sha256(kept), now)
+    return StoredFile(path.name, suffix, kept.stat().st_size, file_sha256(kept), now)
 
 
 def _read(path: Path) -> bytes:

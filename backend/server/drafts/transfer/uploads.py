@@ -13,7 +13,7 @@ from typing import BinaryIO
 from backend.errors import BadRequestError, NotFoundError, NotWantedError, RefusedFileError
 from backend.formats.file_hash import file_sha256
 from backend.server.drafts.draft_store import MIB, Drafts, settle
-from backend.server.drafts.record import Draft, FileKind, Stored, Upload
+from backend.server.drafts.record import Draft, DraftUpload, FileKind, StoredFile
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, clean_name, suffix_of
 from backend.stores.error_translation import translated
 
@@ -22,14 +22,16 @@ PIECE_BYTES = 1 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-class Uploads:
+class DraftUploads:
     """Takes files into drafts. The length of a file's part is the offset, which survives a killed server."""
 
     def __init__(self, drafts: Drafts) -> None:
         self._drafts = drafts
         self._busy: set[tuple[str, FileKind]] = set()
 
-    async def begin(self, draft: Draft, kind: FileKind, name: str, size: int, sha256: str | None) -> Upload:
+    async def begin(
+        self, draft: Draft, kind: FileKind, name: str, size: int, sha256: str | None
+    ) -> DraftUpload:
         """A file of `size` bytes is to come; one that was begun before is forgotten.
 
         Raises RefusedFileError, OverQuotaError or BadRequestError with what to do.
@@ -53,7 +55,7 @@ class Uploads:
             self._drafts.check_room(draft.owner, size - replaced)
             with translated("The upload cannot be begun"):
                 self._drafts.part(draft, kind).write_bytes(b"")
-            upload = draft.uploads[kind] = Upload(name, size, self._drafts.clock(), sha256)
+            upload = draft.uploads[kind] = DraftUpload(name, size, self._drafts.clock(), sha256)
             await self._drafts.save(draft)
         return upload
 
@@ -127,7 +129,7 @@ class Uploads:
         with self._alone(draft, kind):
             await self._forget(draft, kind)
 
-    async def _keep(self, draft: Draft, kind: FileKind, upload: Upload, path: Path) -> None:
+    async def _keep(self, draft: Draft, kind: FileKind, upload: DraftUpload, path: Path) -> None:
         found = await asyncio.to_thread(file_sha256, path)
         if upload.sha256 not in (None, found):
             raise RefusedFileError(
@@ -135,7 +137,7 @@ class Uploads:
                 f"{found[:12]}, not with {(upload.sha256 or '')[:12]}. Send it again."
             )
         suffix = suffix_of(kind, upload.name)
-        draft.files[kind] = Stored(upload.name, suffix, upload.bytes, found, self._drafts.clock())
+        draft.files[kind] = StoredFile(upload.name, suffix, upload.bytes, found, self._drafts.clock())
         del draft.uploads[kind]
         # The record first: at the next start the bytes of a part get the name that it says.
         await self._drafts.save(draft)
@@ -166,14 +168,14 @@ async def _nothing() -> AsyncIterator[bytes]:
         yield part
 
 
-def _begun(draft: Draft, kind: FileKind) -> Upload:
+def _begun(draft: Draft, kind: FileKind) -> DraftUpload:
     upload = draft.uploads.get(kind)
     if upload is None:
         raise NotFoundError(f"No {kind} is on its way into this draft; begin an upload first.")
     return upload
 
 
-def _check_beginning(kind: FileKind, upload: Upload, path: Path) -> None:
+def _check_beginning(kind: FileKind, upload: DraftUpload, path: Path) -> None:
     """Refuses early what does not begin as its name says: nobody waits for the rest of it."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)

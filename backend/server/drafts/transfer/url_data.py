@@ -12,7 +12,7 @@ from typing import Any
 
 from backend.formats.shard_index import PREPROCESS
 from backend.formats.task_file.url_data import check_address, origin_of
-from backend.server.drafts.record import Draft, Stored
+from backend.server.drafts.record import Draft, StoredFile
 
 # Until the data are cut: a task file with these is sound, and the checklist does not let it out.
 _UNKNOWN = {"train": 1, "held_out": 0}
@@ -29,7 +29,7 @@ def fixed_url(url: Mapping[str, Any], shards: str) -> dict[str, Any]:
 
 
 def url_completed(
-    tables: Mapping[str, Any], stored: Stored | None, counts: Mapping[str, int]
+    tables: Mapping[str, Any], stored: StoredFile | None, counts: Mapping[str, int]
 ) -> dict[str, Any]:
     """`tables` with what cutting the file `stored` found out for clients that fetch it."""
     data = tables.get("data", {})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from backend.datasets.inspection.findings import Findings
 from backend.errors import TaskFileError
-from backend.server.drafts.record import Draft, Job, Stored, Tried
+from backend.server.drafts.record import BrowserDryRun, Draft, DraftJob, StoredFile
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds, missing
 from backend.server.drafts.task_tables import begin, fixed, from_toml, parsed, proposed
 from backend.server.drafts.toml import to_toml
@@ -106,13 +106,15 @@ def drafted(folder: Path) -> Draft:
     """A draft whose every job is done."""
     task = begin("cats", "Cats") | ABOUT
     draft = Draft("0" * 16, "ana", 0.0, 0.0, task)
-    draft.files = {"model": Stored("m.keras", ".keras", 5, "a" * 64, 0.0)}
-    draft.files["data"] = Stored("d.zip", ".zip", 5, "b" * 64, 0.0)
+    draft.files = {"model": StoredFile("m.keras", ".keras", 5, "a" * 64, 0.0)}
+    draft.files["data"] = StoredFile("d.zip", ".zip", 5, "b" * 64, 0.0)
     for name in ("task/bundle", "task/shards", "looked", "rehearsed"):
         (folder / name).mkdir(parents=True)
     for kind in ("look", "convert", "cut", "rehearse"):
-        draft.jobs[kind] = Job("done", fingerprint(draft, kind), 0.0)
-    draft.tried = [Tried(fingerprint(draft, "rehearse"), 0.0, "Chrome", "wasm", "agrees", "It agrees.")]
+        draft.jobs[kind] = DraftJob("done", fingerprint(draft, kind), 0.0)
+    draft.tried = [
+        BrowserDryRun(fingerprint(draft, "rehearse"), 0.0, "Chrome", "wasm", "agrees", "It agrees.")
+    ]
     return draft
 
 
@@ -129,7 +131,7 @@ def test_a_change_makes_what_depends_on_it_due_again(tmp_path: Path) -> None:
     draft.task["model"] = {**draft.task["model"], "batch_size": 8}
     left = [item.key for item in missing(checklist(draft, tmp_path, None))]
     assert left == ["convert", "cut", "rehearse", "browser"]
-    draft.files["data"] = Stored("e.zip", ".zip", 5, "c" * 64, 0.0)
+    draft.files["data"] = StoredFile("e.zip", ".zip", 5, "c" * 64, 0.0)
     texts = {item.key: item.text for item in missing(checklist(draft, tmp_path, None))}
     assert "look" in texts
     assert "was changed" in texts["look"]

@@ -13,7 +13,7 @@ import pytest
 from backend.errors import TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import parse_task
-from backend.server.tasks.playground import Trial, trial_of
+from backend.server.tasks.playground import Playground, trial_of
 from backend.server.tasks.task_data import own_data
 from tests.support import tiny
 
@@ -44,7 +44,7 @@ def manifest_of(task: str) -> Manifest:
     return msgspec.convert(tables, Manifest)
 
 
-def tried(task: str, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Trial | None:
+def tried(task: str, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Playground | None:
     tables = tomllib.loads((ROOT / task / "task.toml").read_text("utf-8"))
     change(tables)
     file = parse_task(tables, task)

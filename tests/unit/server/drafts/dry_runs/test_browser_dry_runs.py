@@ -7,8 +7,8 @@ import pytest
 
 from backend.server.drafts.dry_runs.browser_dry_runs import (
     Absent,
+    BackendFailed,
     DataRead,
-    Failed,
     NoBrowser,
     Report,
     Stepped,
@@ -16,14 +16,14 @@ from backend.server.drafts.dry_runs.browser_dry_runs import (
     standing_of,
     with_report,
 )
-from backend.server.drafts.record import Tried
+from backend.server.drafts.record import BrowserDryRun
 
 OF, BEFORE = "a" * 32, "b" * 32
 CHROME = "Chrome on Linux"
 
 
-def tried(*reports: Report, agent: str = CHROME) -> list[Tried]:
-    found: list[Tried] = []
+def tried(*reports: Report, agent: str = CHROME) -> list[BrowserDryRun]:
+    found: list[BrowserDryRun] = []
     for report in reports:
         found = with_report(found, judged(report, 2.3, agent, 1.0))
     return found
@@ -59,7 +59,7 @@ def test_a_loss_of_nearly_nothing_has_no_digits_to_agree_in() -> None:
 
 
 def test_one_backend_that_agrees_is_enough_and_the_others_are_told() -> None:
-    state, text = standing_of(tried(Failed(OF, "webgl", "It was lost."), stepped()), OF)
+    state, text = standing_of(tried(BackendFailed(OF, "webgl", "It was lost."), stepped()), OF)
     assert state == "done"
     assert text == (
         "The server's step is also that of WebAssembly in Chrome on Linux. Not so: WebGL in Chrome on Linux."
@@ -75,7 +75,7 @@ def test_a_wrong_step_alone_keeps_from_a_launch() -> None:
 def test_where_no_browser_can_the_launch_is_for_peers() -> None:
     absent = [Absent(OF, backend) for backend in ("webgpu", "webgl", "wasm")]
     assert standing_of(tried(*absent), OF)[0] == "todo"
-    state, text = standing_of(tried(*absent, Failed(OF, "cpu", "It took too long.")), OF)
+    state, text = standing_of(tried(*absent, BackendFailed(OF, "cpu", "It took too long.")), OF)
     assert (state, "only Python peers" in text) == ("done", True)
     assert standing_of(tried(NoBrowser(OF)), OF) == (state, text)
 
@@ -122,5 +122,5 @@ def test_a_report_of_other_types_is_refused(body: dict[str, object]) -> None:
 
 
 def test_what_a_page_says_stays_on_one_line() -> None:
-    report = Failed(OF, "cpu", "It failed\n\x1b[31mbadly\x00.")
+    report = BackendFailed(OF, "cpu", "It failed\n\x1b[31mbadly\x00.")
     assert judged(report, 1.0, CHROME, 1.0).text == "It failed  [31mbadly ."

@@ -13,9 +13,9 @@ import pytest
 from backend.errors import NotFoundError, NotWantedError, TaskFileError
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.input_loading import set_loading
-from backend.server.drafts.jobs.job_queue import Workshop
+from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.limits import DraftLimits
-from backend.server.drafts.record import Draft, Job, Stored
+from backend.server.drafts.record import Draft, DraftJob, StoredFile
 from backend.server.drafts.task_tables import begin
 from tests.support.waiting import PATIENCE
 
@@ -23,10 +23,10 @@ TABLE = "a,b,class\n" + "".join(f"{n},{n * n},{'xy'[n % 2]}\n" for n in range(20
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[tuple[Drafts, Workshop]]:
+async def opened(folder: Path) -> AsyncIterator[tuple[Drafts, DraftJobQueue]]:
     drafts = Drafts(folder / "drafts", DraftLimits(min_free_mib=1), lambda: 1.0)
     await drafts.start()
-    workshop = Workshop(drafts)
+    workshop = DraftJobQueue(drafts)
     await workshop.start()
     try:
         yield drafts, workshop
@@ -36,13 +36,13 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Drafts, Workshop]]:
 
 async def with_data(drafts: Drafts, content: str = TABLE) -> Draft:
     draft = await drafts.create("ana", begin("cats", "Cats"), "")
-    draft.files["data"] = Stored("d.csv", ".csv", len(content), "a" * 64, 1.0)
+    draft.files["data"] = StoredFile("d.csv", ".csv", len(content), "a" * 64, 1.0)
     drafts.file(draft, "data").write_text(content)
     await drafts.save(draft)
     return draft
 
 
-async def ended(workshop: Workshop, draft: Draft) -> Job:
+async def ended(workshop: DraftJobQueue, draft: Draft) -> DraftJob:
     async with asyncio.timeout(PATIENCE):
         job = draft.jobs["look"]
         while job.live:
@@ -116,7 +116,7 @@ async def test_a_draft_that_goes_on_by_itself_is_looked_at_once_its_data_are_her
         assert draft.jobs["look"] is first
         # Other data are looked at anew; without a model nothing else can be done.
         stored = draft.files["data"]
-        draft.files["data"] = Stored(stored.name, stored.suffix, stored.bytes, "b" * 64, 2.0)
+        draft.files["data"] = StoredFile(stored.name, stored.suffix, stored.bytes, "b" * 64, 2.0)
         await workshop.advance(draft)
         assert draft.jobs["look"] is not first
         assert (await ended(workshop, draft)).state == "done"

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from backend.server.drafts.record import Draft, Job
+from backend.server.drafts.record import Draft, DraftJob
 from backend.server.drafts.review.checklist import MADE, checklist, fingerprint
 from backend.server.drafts.review.cost_preview import made_of, outlook
 from backend.server.drafts.review.protection import Protection
@@ -17,7 +17,7 @@ OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}
 
 
 def done(draft: Draft, kind: Any, result: dict[str, Any] | None = None) -> None:
-    draft.jobs[kind] = Job("done", fingerprint(draft, kind), 1.0, 2.0, [], 0, result)
+    draft.jobs[kind] = DraftJob("done", fingerprint(draft, kind), 1.0, 2.0, [], 0, result)
 
 
 def converted(folder: Path, stateless: bool = False) -> Draft:

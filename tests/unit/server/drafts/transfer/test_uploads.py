@@ -22,7 +22,7 @@ from backend.errors import (
 from backend.server.drafts.draft_store import DAY_SECONDS, Drafts
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.record import Draft, FileKind
-from backend.server.drafts.transfer.uploads import Uploads
+from backend.server.drafts.transfer.uploads import DraftUploads
 
 LIMITS = DraftLimits(
     max_drafts=3,
@@ -72,7 +72,7 @@ def keras_file(size: int = 3000) -> bytes:
 
 async def test_a_file_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
-    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
     await uploads.begin(draft, "model", "m.keras", len(content), hashlib.sha256(content).hexdigest())
     with pytest.raises(BadRequestError):
         await uploads.append(draft, "model", 0, broken(content[:700], content[700:1000]))
@@ -86,13 +86,13 @@ async def test_a_file_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> N
 async def test_a_killed_server_goes_on_with_every_byte_that_it_had(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
     draft = await drafts.create("ana", {"name": "cats"}, "About cats.")
-    await Uploads(drafts).begin(draft, "model", "m.keras", len(content), None)
-    await Uploads(drafts).append(draft, "model", 0, pieces(content[:1234]))
+    await DraftUploads(drafts).begin(draft, "model", "m.keras", len(content), None)
+    await DraftUploads(drafts).append(draft, "model", 0, pieces(content[:1234]))
     again = await opened(tmp_path)
     same = again.get(draft.id)
     assert (same.task, same.readme, same.owner) == ({"name": "cats"}, "About cats.", "ana")
-    assert Uploads(again).offset(same, "model") == 1234
-    await Uploads(again).append(same, "model", 1234, pieces(content[1234:]))
+    assert DraftUploads(again).offset(same, "model") == 1234
+    await DraftUploads(again).append(same, "model", 1234, pieces(content[1234:]))
     assert again.file(same, "model").read_bytes() == content
 
 
@@ -103,10 +103,10 @@ async def test_a_server_killed_between_the_last_byte_and_its_record_keeps_the_fi
     whole, changed, part = [await drafts.create("ana", {}, "") for _ in range(3)]
     sha256 = hashlib.sha256(content).hexdigest()
     for draft, said, came in ((whole, sha256, content), (changed, "0" * 64, content), (part, sha256, b"PK")):
-        await Uploads(drafts).begin(draft, "model", "m.keras", len(content), said)
+        await DraftUploads(drafts).begin(draft, "model", "m.keras", len(content), said)
         drafts.part(draft, "model").write_bytes(came)
     again = await opened(tmp_path)
-    uploads = Uploads(again)
+    uploads = DraftUploads(again)
     kept = [await uploads.keep_whole(again.get(draft.id)) for draft in (whole, changed, part)]
     assert kept == [True, False, False]
     assert again.file(again.get(whole.id), "model").read_bytes() == content
@@ -117,7 +117,7 @@ async def test_a_server_killed_between_the_last_byte_and_its_record_keeps_the_fi
 
 async def test_a_file_is_kept_though_its_connection_ended_right_after_its_last_byte(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
-    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
     await uploads.begin(draft, "model", "m.keras", len(content), None)
     assert await uploads.append(draft, "model", 0, broken(content)) == len(content)
     assert drafts.file(draft, "model").read_bytes() == content
@@ -125,7 +125,7 @@ async def test_a_file_is_kept_though_its_connection_ended_right_after_its_last_b
 
 async def test_who_lost_the_last_answer_hears_that_the_file_is_whole(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
-    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
     await uploads.begin(draft, "model", "m.keras", len(content), None)
     await uploads.append(draft, "model", 0, pieces(content))
     assert uploads.offset(draft, "model", hashlib.sha256(content).hexdigest()) == len(content)
@@ -137,8 +137,8 @@ async def test_who_lost_the_last_answer_hears_that_the_file_is_whole(tmp_path: P
 async def test_a_server_killed_before_a_file_had_its_name_gives_it_at_the_next_start(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
     draft = await drafts.create("ana", {}, "")
-    await Uploads(drafts).begin(draft, "model", "m.keras", len(content), None)
-    await Uploads(drafts).append(draft, "model", 0, pieces(content))
+    await DraftUploads(drafts).begin(draft, "model", "m.keras", len(content), None)
+    await DraftUploads(drafts).append(draft, "model", 0, pieces(content))
     drafts.file(draft, "model").rename(drafts.part(draft, "model"))
     again = await opened(tmp_path)
     assert again.file(again.get(draft.id), "model").read_bytes() == content
@@ -170,7 +170,7 @@ async def test_uploads_nobody_went_on_with_and_old_drafts_are_forgotten(tmp_path
     clock.now = 4e9
     drafts = await opened(tmp_path, clock)
     old = await drafts.create("ana", {}, "")
-    await Uploads(drafts).begin(old, "data", "d.csv", 100, None)
+    await DraftUploads(drafts).begin(old, "data", "d.csv", 100, None)
     clock.now += 3 * DAY_SECONDS
     await drafts.forget_old()
     assert not old.uploads
@@ -183,7 +183,7 @@ async def test_uploads_nobody_went_on_with_and_old_drafts_are_forgotten(tmp_path
 
 async def test_two_pieces_at_once_do_not_mix(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
-    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
     await uploads.begin(draft, "model", "m.keras", len(content), None)
 
     async def slow() -> AsyncIterator[bytes]:
@@ -198,7 +198,7 @@ async def test_two_pieces_at_once_do_not_mix(tmp_path: Path) -> None:
 
 async def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     drafts = await opened(tmp_path)
-    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
     for name, content in (("a.csv", b"a,b\n1,2\n"), ("b.txt", b"once upon a time")):
         await uploads.begin(draft, "data", name, len(content), None)
         await uploads.append(draft, "data", 0, pieces(content))
@@ -219,7 +219,7 @@ async def test_owners_see_their_own_drafts_only_and_no_more_than_they_may_have(t
 
 async def test_bytes_to_come_count_for_the_quota(tmp_path: Path) -> None:
     drafts = await opened(tmp_path)
-    uploads, draft = Uploads(drafts), await drafts.create("ana", {}, "")
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
     await uploads.begin(draft, "data", "d.csv", 3 << 20, None)
     with pytest.raises(OverQuotaError, match="4 MiB"):
         await uploads.begin(draft, "model", "m.keras", 2 << 20, None)
@@ -263,7 +263,7 @@ async def test_what_cannot_be_used_is_refused_before_a_byte_of_it_comes(
     drafts = await opened(tmp_path)
     draft = await drafts.create("ana", {}, "")
     with pytest.raises(RefusedFileError, match=sentence):
-        await Uploads(drafts).begin(draft, kind, name, size, None)
+        await DraftUploads(drafts).begin(draft, kind, name, size, None)
     assert [path.name for path in drafts.folder(draft).iterdir()] == ["draft.json"]
 
 
@@ -287,33 +287,33 @@ async def test_what_is_not_what_its_name_says_is_refused_at_its_first_bytes(
     drafts = await opened(tmp_path)
     draft = await drafts.create("ana", {}, "")
     # Announced as longer: nobody waits for the rest.
-    await Uploads(drafts).begin(draft, kind, name, max(len(content), 20), None)
+    await DraftUploads(drafts).begin(draft, kind, name, max(len(content), 20), None)
     with pytest.raises(RefusedFileError, match=sentence):
-        await Uploads(drafts).append(draft, kind, 0, pieces(content.ljust(20, b"\0")))
+        await DraftUploads(drafts).append(draft, kind, 0, pieces(content.ljust(20, b"\0")))
     assert (draft.uploads, draft.files) == ({}, {})
     assert [path.name for path in drafts.folder(draft).iterdir()] == ["draft.json"]
 
 
-async def _too_much(uploads: Uploads, draft: Draft) -> None:
+async def _too_much(uploads: DraftUploads, draft: Draft) -> None:
     await uploads.begin(draft, "data", "d.csv", 8, None)
     await uploads.append(draft, "data", 0, pieces(b"a,b\n1,2", b"and more"))
 
 
-async def _wrong_place(uploads: Uploads, draft: Draft) -> None:
+async def _wrong_place(uploads: DraftUploads, draft: Draft) -> None:
     await uploads.begin(draft, "data", "d.csv", 8, None)
     await uploads.append(draft, "data", 3, pieces(b"1,2"))
 
 
-async def _changed(uploads: Uploads, draft: Draft) -> None:
+async def _changed(uploads: DraftUploads, draft: Draft) -> None:
     await uploads.begin(draft, "data", "d.csv", 8, "0" * 64)
     await uploads.append(draft, "data", 0, pieces(b"a,b\n1,2\n"))
 
 
-async def _no_hash(uploads: Uploads, draft: Draft) -> None:
+async def _no_hash(uploads: DraftUploads, draft: Draft) -> None:
     await uploads.begin(draft, "data", "d.csv", 8, "../../etc/passwd")
 
 
-async def _never_begun(uploads: Uploads, draft: Draft) -> None:
+async def _never_begun(uploads: DraftUploads, draft: Draft) -> None:
     await uploads.append(draft, "data", 0, pieces(b"a,b\n1,2\n"))
 
 
@@ -334,7 +334,7 @@ async def test_a_file_that_does_not_come_as_announced_is_not_kept(
     draft = await drafts.create("ana", {}, "")
     assert callable(act)
     with pytest.raises(kind, match=sentence):
-        await act(Uploads(drafts), draft)
+        await act(DraftUploads(drafts), draft)
     assert draft.files == {}
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from backend.server.drafts.draft_store import Drafts
-from backend.server.drafts.jobs.job_queue import Workshop
-from backend.server.drafts.record import Draft, Job, Stored
+from backend.server.drafts.jobs.job_queue import DraftJobQueue
+from backend.server.drafts.record import Draft, DraftJob, StoredFile
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.task_tables import fixed, parsed
 from backend.server.drafts.transfer.url_data import address_left, fixed_url, forget_shards, url_completed
@@ -30,15 +30,15 @@ async def addressed(drafts: Drafts, folder: Path, content: str = TABLE) -> Draft
     """With a converted model of two numbers, and the address of the data."""
     draft = await with_data(drafts, content)
     digest = hashlib.sha256(content.encode()).hexdigest()
-    draft.files["data"] = Stored("d.csv", ".csv", len(content), digest, 1.0)
+    draft.files["data"] = StoredFile("d.csv", ".csv", len(content), digest, 1.0)
     task = draft.task | {"data": {"source": "url", "holdout": 0.1, "url": {"files": [{"address": ADDRESS}]}}}
     draft.task = fixed(task)
     shutil.copytree(tiny.write_task(folder / "tiny") / "bundle", drafts.folder(draft) / MADE["convert"])
-    draft.jobs["convert"] = Job("done", fingerprint(draft, "convert"), 1.0)
+    draft.jobs["convert"] = DraftJob("done", fingerprint(draft, "convert"), 1.0)
     return draft
 
 
-async def done(workshop: Workshop, draft: Draft, kind: Any) -> Job:
+async def done(workshop: DraftJobQueue, draft: Draft, kind: Any) -> DraftJob:
     job = await workshop.ask(draft, kind)
     async with asyncio.timeout(PATIENCE):
         while job.live:
@@ -109,7 +109,7 @@ def test_owners_say_the_address_and_the_server_the_rest() -> None:
 )
 def test_what_is_left_is_said(url: Any, left: str) -> None:
     draft = Draft("1", "ana", 1.0, 1.0, {"data": {"source": "url", "url": url}})
-    draft.files["data"] = Stored("d.csv", ".csv", 10, "a" * 64, 1.0)
+    draft.files["data"] = StoredFile("d.csv", ".csv", 10, "a" * 64, 1.0)
     placed, text = address_left(draft)
     assert not placed
     assert left in text
@@ -117,4 +117,4 @@ def test_what_is_left_is_said(url: Any, left: str) -> None:
 
 def test_other_sources_are_left_alone() -> None:
     tables = {"data": {"source": "shards"}}
-    assert url_completed(tables, Stored("d.csv", ".csv", 10, "a" * 64, 1.0), {"train": 3}) == tables
+    assert url_completed(tables, StoredFile("d.csv", ".csv", 10, "a" * 64, 1.0), {"train": 3}) == tables
