@@ -19,7 +19,7 @@ from backend.server.alerting.webhook import origin_of
 from backend.server.drafts.limits import DraftLimits
 from backend.server.hosting.limits import TaskLimits
 from backend.server.mesh.ice_servers import NO_ICE, Ice
-from backend.server.units.parameters.deployment import IN_MEMORY, Parameters
+from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.stores.parameters.place import MEMORY, check_address, with_password
 from backend.wire.codec import MAX_CLIENT_FRAME
 
@@ -82,7 +82,7 @@ class Settings:
     limits: Limits = Limits()
     ice: Ice = NO_ICE
     outside: Outside = NOWHERE
-    parameters: Parameters = IN_MEMORY
+    parameters: ParameterDeployment = IN_MEMORY
 
     @property
     def assets(self) -> Path:
@@ -207,7 +207,7 @@ def _mailbox(environment: Mapping[str, str]) -> OutgoingMail:
     )
 
 
-def _parameters(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Parameters:
+def _parameters(flags: Mapping[str, Any], environment: Mapping[str, str]) -> ParameterDeployment:
     address = _first(flags, environment, "parameters") or MEMORY
     try:
         check_address(address)
@@ -216,7 +216,7 @@ def _parameters(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Par
     password = _secret("password", environment.get("MINGA_PARAMETERS_PASSWORD_FILE"))
     if password and address != MEMORY:
         address = with_password(address, password)
-    return Parameters(address, _pool(_first(flags, environment, "parameter_servers")))
+    return ParameterDeployment(address, _pool(_first(flags, environment, "parameter_servers")))
 
 
 def _pool(text: str | None) -> PoolRules:

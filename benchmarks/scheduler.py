@@ -17,7 +17,7 @@ import resource
 import time
 from dataclasses import asdict, dataclass
 
-from backend.protocols.units.effects import Effect, Grant, Judge, WorkUnit
+from backend.protocols.units.effects import Effect, GrantLease, Judge, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
@@ -66,7 +66,7 @@ def measure(units: int, clients: int, seconds: float, least: int = 1) -> Report:
         scheduler.time_passed(now)
         client = f"c{dice.randrange(clients)}"
         for effect in scheduler.ask(client, epoch, dice.random(), now):
-            if isinstance(effect, Grant):
+            if isinstance(effect, GrantLease):
                 leases += 1
                 if dice.random() >= SILENT:
                     assimilated += _returned(scheduler, effect, now)
@@ -90,7 +90,7 @@ def _works(epoch: int, units: int) -> list[WorkUnit]:
     return [WorkUnit(epoch * units + number, number, 100, number) for number in range(units)]
 
 
-def _returned(scheduler: Scheduler, grant: Grant, now: float) -> int:
+def _returned(scheduler: Scheduler, grant: GrantLease, now: float) -> int:
     """The rest of a cycle; how many units it finished."""
     scheduler.heartbeat(grant.client, grant.lease, now)
     return sum(_judged(scheduler, one) for one in scheduler.returned(grant.client, grant.lease, now + 1.0))

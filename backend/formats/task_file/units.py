@@ -90,7 +90,7 @@ AssimilationChoice = VcAsgd | Downpour | Easgd | DcAsgd | FedAsync | FedBuff
 VC_ASGD = VcAsgd()
 
 
-class Trust(Part, frozen=True):
+class TrustTable(Part, frozen=True):
     """How far strangers are believed.
 
     A newcomer's unit is done by `replicas` clients until `checked` results in a row held against others',
@@ -131,7 +131,7 @@ class Units(Part, frozen=True):
     bound: Count = 0
     evaluate_every: Number = 1
     assimilation: AssimilationChoice = VC_ASGD
-    trust: Trust = Trust()
+    trust: TrustTable = TrustTable()
 
     def __post_init__(self) -> None:
         chosen = self.assimilation

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from backend.peer.training.step import Vector
 
 
-class Snapshots:
+class FetchedWeights:
     """Owns the vectors for as long as a lease needs them; `fetch` gets one by its SHA-256."""
 
     def __init__(self, fetch: Callable[[str], Awaitable[Vector]]) -> None:

@@ -15,7 +15,7 @@ from backend.peer.data.shards import Examples
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import Plan, Progress, Result
 from backend.peer.training.training_jobs import Jobs
-from backend.peer.units.snapshots import Snapshots
+from backend.peer.units.snapshots import FetchedWeights
 from backend.wire.units import Unit
 
 
@@ -46,7 +46,7 @@ class Labour:
     def __init__(self, blobs: Blobs, jobs: Jobs) -> None:
         self._blobs = blobs
         self._jobs = jobs
-        self._snapshots = Snapshots(self._weights)
+        self._snapshots = FetchedWeights(self._weights)
         # The lease of the last result, and the weights that it led to.
         self._own: tuple[int, Vector] | None = None
 

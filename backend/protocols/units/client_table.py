@@ -10,14 +10,14 @@ from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.units import trust
 from backend.protocols.units.effects import ClientId, LeaseId
 from backend.protocols.units.lease_pace import REMEMBERED, seconds_for
-from backend.protocols.units.trust import Trust, TrustRules
+from backend.protocols.units.trust import TrustLevel, TrustRules
 
 # Shards of a client that are looked through for a unit; it may have more of them in its cache.
 SHARDS = 8
 
 
 @dataclass(slots=True)
-class Client:
+class TableClient:
     """Somebody who trains; `slots` units at once. `here` is whether it is connected.
 
     `kind` is with what it computes: trust is in a client with that kind, and `elsewhere` what there was with
@@ -27,7 +27,7 @@ class Client:
     """
 
     slots: int
-    trust: Trust
+    trust: TrustLevel
     kind: str = ""
     trusted: bool = False
     here: bool = True
@@ -38,7 +38,7 @@ class Client:
     leases: set[LeaseId] = field(default_factory=set)
     paces: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     shards: OrderedDict[int, None] = field(default_factory=OrderedDict)
-    elsewhere: dict[str, Trust] = field(default_factory=dict)
+    elsewhere: dict[str, TrustLevel] = field(default_factory=dict)
 
     def has_shard(self, shard: int) -> None:
         """It has this shard in its cache now; those that it had longest ago are not looked for."""
@@ -52,21 +52,21 @@ class Client:
         return seconds_for(examples, self.paces, self.pace)
 
 
-class Population:
+class ClientTable:
     """Owns clients: who is here, who of them is reliable or trusted, and how far each is."""
 
     def __init__(self, rules: TrustRules) -> None:
         self._rules = rules
-        self.clients: dict[ClientId, Client] = {}
+        self.clients: dict[ClientId, TableClient] = {}
         self.reliable = self.punctual = 0
         self.trusted: set[ClientId] = set()
         self._clocks: Counter[int] = Counter()
 
-    def came(self, name: ClientId, slots: int, kind: str, pace: float | None, trusted: bool) -> Client:
+    def came(self, name: ClientId, slots: int, kind: str, pace: float | None, trusted: bool) -> TableClient:
         """A client is here, for the first time or again."""
         client = self.clients.get(name)
         if client is None:
-            client = self.clients[name] = Client(slots, trust.newcomer(self._rules), kind, here=False)
+            client = self.clients[name] = TableClient(slots, trust.newcomer(self._rules), kind, here=False)
         self._leave(name, client)
         if client.kind != kind:
             client.elsewhere[client.kind] = client.trust
@@ -89,14 +89,14 @@ class Population:
         if (client := self.clients.get(name)) is not None:
             self._leave(name, client)
 
-    def trusts(self, client: Client, now: Trust) -> None:
+    def trusts(self, client: TableClient, now: TrustLevel) -> None:
         """What is thought of it from now on."""
         before = self.is_reliable(client)
         client.trust = now
         if client.here:
             self.reliable += self.is_reliable(client) - before
 
-    def was_late(self, client: Client, late: bool) -> None:
+    def was_late(self, client: TableClient, late: bool) -> None:
         """Whether its last lease ended in silence, be it that a result came later, or with a result."""
         self.trusts(client, trust.returned(client.trust, not late))
         before = _is_punctual(client)
@@ -104,45 +104,45 @@ class Population:
         if client.here:
             self.punctual += _is_punctual(client) - before
 
-    def is_reliable(self, client: Client) -> bool:
+    def is_reliable(self, client: TableClient) -> bool:
         """Whether the last units of an epoch go to it first."""
         return client.trusted or trust.is_reliable(client.trust, self._rules)
 
-    def may_begin(self, client: Client, bound: int) -> bool:
+    def may_begin(self, client: TableClient, bound: int) -> bool:
         """Whether it may get one unit further: at most `bound` ahead of the slowest who is at work."""
         return may_begin(client.clock + len(client.leases), self._clocks.keys(), bound)
 
-    def took(self, client: Client, lease: LeaseId) -> None:
+    def took(self, client: TableClient, lease: LeaseId) -> None:
         """It is at work on this lease now. Whoever joins goes on from where the slowest is."""
         if not client.leases:
             client.clock = max(client.clock, min(self._clocks, default=0))
             self._clocks[client.clock] += 1
         client.leases.add(lease)
 
-    def ended(self, client: Client, lease: LeaseId) -> None:
+    def ended(self, client: TableClient, lease: LeaseId) -> None:
         """It is not at work on this lease any more."""
         client.leases.discard(lease)
         if not client.leases:
             self._drop_clock(client.clock)
 
-    def advanced(self, client: Client) -> None:
+    def advanced(self, client: TableClient) -> None:
         """It returned a unit."""
         if client.leases:
             self._drop_clock(client.clock)
             self._clocks[client.clock + 1] += 1
         client.clock += 1
 
-    def remember(self, clients: Iterable[tuple[ClientId, Client]]) -> None:
+    def remember(self, clients: Iterable[tuple[ClientId, TableClient]]) -> None:
         """Those that were known before a restart; none of them is here."""
         self.clients.update(clients)
 
-    def _enter(self, name: ClientId, client: Client) -> None:
+    def _enter(self, name: ClientId, client: TableClient) -> None:
         self.reliable += self.is_reliable(client)
         self.punctual += _is_punctual(client)
         if client.trusted and client.slots:
             self.trusted.add(name)
 
-    def _leave(self, name: ClientId, client: Client) -> None:
+    def _leave(self, name: ClientId, client: TableClient) -> None:
         if client.here:
             self.reliable -= self.is_reliable(client)
             self.punctual -= _is_punctual(client)
@@ -155,6 +155,6 @@ class Population:
             del self._clocks[clock]
 
 
-def _is_punctual(client: Client) -> bool:
+def _is_punctual(client: TableClient) -> bool:
     """Whether it takes units, and was not late last."""
     return client.slots > 0 and not client.tardy

@@ -25,7 +25,7 @@ class WorkUnit:
 
 
 @dataclass(frozen=True)
-class Grant:
+class GrantLease:
     """Tell `client` to train on rows `first` to `first + examples` of `shard` from `base` with `seed`.
 
     It reports until `deadline`, and says that it is still at work every `heartbeat` seconds. Where `steps` is
@@ -60,7 +60,7 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class Renewed:
+class LeaseRenewed:
     """The lease holds until `deadline`."""
 
     client: ClientId
@@ -100,14 +100,14 @@ class Assimilate:
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitUnit:
     """A unit was too much for whoever asked: these are its parts, the first with its number."""
 
     parts: tuple[WorkUnit, ...]
 
 
 @dataclass(frozen=True)
-class Credit:
+class CreditClient:
     """`client` trained validly on `examples`; also who came late or was compared."""
 
     client: ClientId
@@ -116,7 +116,7 @@ class Credit:
 
 
 @dataclass(frozen=True)
-class Distrust:
+class DistrustClient:
     """A result of `client` was invalid."""
 
     client: ClientId
@@ -140,7 +140,7 @@ class EpochClosed:
 
 
 @dataclass(frozen=True)
-class Refuse:
+class RefuseResult:
     """What `client` sent does not fit, and changed nothing; `reason` is a sentence for it."""
 
     client: ClientId
@@ -148,16 +148,16 @@ class Refuse:
 
 
 Effect: TypeAlias = (
-    Grant
+    GrantLease
     | Wait
-    | Renewed
+    | LeaseRenewed
     | Abort
     | Judge
     | Assimilate
-    | Split
-    | Credit
-    | Distrust
+    | SplitUnit
+    | CreditClient
+    | DistrustClient
     | GivenUp
     | EpochClosed
-    | Refuse
+    | RefuseResult
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from backend.protocols.units.records import Unit
+from backend.protocols.units.records import UnitRecord
 from backend.protocols.units.states import CLOSED, PENDING, LeaseState, UnitState
 
 _LEASED, _COMPARED = "leased", "compared"
 
 
 @dataclass(frozen=True)
-class Tally:
+class UnitCounts:
     """The units of an epoch: all, those over in one way or other, at work, and with results that wait."""
 
     units: int
@@ -33,7 +33,7 @@ class Tally:
         return self.units - self.over - self.leased - self.compared
 
 
-class Progress:
+class EpochProgress:
     """Counts the units of one epoch by where they are; `left` are not over. Some may be over from before."""
 
     def __init__(self, done: int = 0, failed: int = 0, dropped: int = 0) -> None:
@@ -41,12 +41,12 @@ class Progress:
         self._counts.update({UnitState.DONE: done, UnitState.FAILED: failed, UnitState.DROPPED: dropped})
         self.units, self.left = done + failed + dropped, 0
 
-    def added(self, unit: Unit) -> None:
+    def added(self, unit: UnitRecord) -> None:
         """One unit more."""
         self.units, self.left = self.units + 1, self.left + 1
         self._counts[unit.phase] += 1
 
-    def changed(self, unit: Unit) -> None:
+    def changed(self, unit: UnitRecord) -> None:
         """Something happened to a unit or to its leases."""
         phase = phase_of(unit)
         if phase != unit.phase:
@@ -55,10 +55,10 @@ class Progress:
             unit.phase = phase
             self.left -= unit.state in CLOSED
 
-    def tally(self) -> Tally:
+    def tally(self) -> UnitCounts:
         """How many are where."""
         count = self._counts
-        return Tally(
+        return UnitCounts(
             self.units,
             count[UnitState.DONE],
             count[UnitState.FAILED],
@@ -68,7 +68,7 @@ class Progress:
         )
 
 
-def phase_of(unit: Unit) -> str:
+def phase_of(unit: UnitRecord) -> str:
     """Its state; of an open one `leased` where somebody is at work, `compared` where a result waits."""
     if unit.state is UnitState.JUDGED or (unit.state is UnitState.OPEN and unit.count(PENDING)):
         return _COMPARED

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from backend.protocols.units.client_table import Population
+from backend.protocols.units.client_table import ClientTable
 from backend.protocols.units.effects import ClientId, LeaseId
-from backend.protocols.units.records import Lease, Unit
+from backend.protocols.units.records import Lease, UnitRecord
 from backend.protocols.units.states import LEASES, LeaseEvent, LeaseState, after
 
 
@@ -17,7 +17,7 @@ class Leases:
     `next` is the number of the next one.
     """
 
-    def __init__(self, population: Population) -> None:
+    def __init__(self, population: ClientTable) -> None:
         self._population = population
         self._leases: dict[LeaseId, Lease] = {}
         # Each that is LEASED is in here at a time not after its deadline; others may be, too.
@@ -34,7 +34,7 @@ class Leases:
         return found if found is not None and found.client == client else None
 
     def give(
-        self, client: ClientId, unit: Unit, now: float, seconds: float, most: float, rules: bool
+        self, client: ClientId, unit: UnitRecord, now: float, seconds: float, most: float, rules: bool
     ) -> Lease:
         """A client's turn at a unit, or at the part of it that others did, for so many seconds.
 

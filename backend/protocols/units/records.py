@@ -15,7 +15,7 @@ AWAITED = (LeaseState.LEASED, *PENDING)
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialWork:
     """As far as a client came that had to stop: `steps` of a unit's, with so many `examples`."""
 
     steps: int
@@ -37,13 +37,13 @@ class Lease:
     deadline: float
     latest: float
     rules: bool = False
-    part: Part | None = None
+    part: PartialWork | None = None
     state: LeaseState = LeaseState.LEASED
     came_late: bool = False
 
 
 @dataclass(slots=True)
-class Unit:
+class UnitRecord:
     """A work unit of `epoch`, with all leases that there were of it; all of them begin at `base`.
 
     `quorum` results have to be there before they are judged. Its `valid` one is `proven` where it was found
@@ -64,7 +64,7 @@ class Unit:
     judging: tuple[LeaseId, ...] = ()
     check: bool = False
     reserved: str = ""
-    part: Part | None = None
+    part: PartialWork | None = None
     halvings: int = 0
     phase: str = UnitState.OPEN
 

@@ -9,35 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from backend.protocols.units.client_table import Client, Population
+from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.effects import (
     Abort,
     ClientId,
     Effect,
     LeaseId,
-    Refuse,
-    Renewed,
+    LeaseRenewed,
+    RefuseResult,
     UnitId,
     Wait,
     WorkUnit,
 )
-from backend.protocols.units.epoch_progress import Progress
+from backend.protocols.units.epoch_progress import EpochProgress
 from backend.protocols.units.lease_granter import Granting
 from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import Part, Unit
+from backend.protocols.units.records import PartialWork, UnitRecord
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_snapshot import LEAP, OpenUnit, Snapshot, known, remembered
 from backend.protocols.units.states import CLOSED, LEASES, LeaseEvent, LeaseState, UnitEvent, after
 from backend.protocols.units.transitioner import Judgement
 from backend.protocols.units.unit_selector import Choosing
-from backend.protocols.units.unit_table import Stock
+from backend.protocols.units.unit_table import UnitTable
 
 _OVER = "You have no such work (any more); ask for some."
 _NOT_COMPARABLE = "A part of this unit cannot be compared with what others do of it: they do it whole."
 
 
 class Scheduler:
-    """Owns units, leases and what is known of clients: `Stock`, `Leases` and `Population` keep them.
+    """Owns units, leases and what is known of clients: `UnitTable`, `Leases` and `ClientTable` keep them.
 
     It hears what happened, and sees whether that may be; what follows, decide `Choosing`, `Granting` and
     `Judgement`. Units of the epoch before are kept for those who come late.
@@ -45,8 +45,8 @@ class Scheduler:
 
     def __init__(self, rules: Rules | None = None) -> None:
         self._rules = rules or Rules()
-        self._population = Population(self._rules.trust)
-        self._stock = Stock(self._rules)
+        self._population = ClientTable(self._rules.trust)
+        self._stock = UnitTable(self._rules)
         self._leases = Leases(self._population)
         self._choosing = Choosing(self._rules, self._population, self._stock)
         self._granting = Granting(self._rules, self._stock, self._leases)
@@ -63,7 +63,7 @@ class Scheduler:
         return self._stock.next_unit
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> EpochProgress:
         """How far this epoch is."""
         return self._stock.progress
 
@@ -125,7 +125,7 @@ class Scheduler:
         self._stock.now = max(self._stock.now, now)
         known_as = self._population.clients.get(client)
         if known_as is None:
-            return [Refuse(client, "Say first that you are here.")]
+            return [RefuseResult(client, "Say first that you are here.")]
         found = self._choosing.unit_for(client, known_as, fresh, now)
         if isinstance(found, Wait):
             return [found]
@@ -135,7 +135,7 @@ class Scheduler:
         """A client is still at work: its lease is renewed, or it is told that it can stop."""
         found = self._leases.of(client, lease)
         if found is None:
-            return [Refuse(client, _OVER)]
+            return [RefuseResult(client, _OVER)]
         unit, known_as = self._stock.units[found.unit], self._population.clients[client]
         latest = min(found.latest, now + self._granting.seconds(unit, known_as))
         if found.state is LeaseState.EXPIRED and unit.wanted and latest > now:
@@ -144,25 +144,25 @@ class Scheduler:
             self._stock.changed(unit)
         if found.state is LeaseState.LEASED:
             found.deadline = max(found.deadline, latest)
-            return [Renewed(client, lease, found.deadline)]
+            return [LeaseRenewed(client, lease, found.deadline)]
         # Who is late for a unit that is not done may still be the first to return.
         late = found.state is LeaseState.EXPIRED and unit.state not in CLOSED
         return [] if late else [Abort(client, lease)]
 
     def returned(
-        self, client: ClientId, lease: LeaseId, now: float, part: Part | None = None
+        self, client: ClientId, lease: LeaseId, now: float, part: PartialWork | None = None
     ) -> list[Effect]:
         """A result arrived, in time or late; of `part` of the unit, where the client had to stop."""
         self._stock.now = max(self._stock.now, now)
         found = self._leases.of(client, lease)
         if found is None:
-            return [Refuse(client, _OVER)]
+            return [RefuseResult(client, _OVER)]
         if after(LEASES, found.state, LeaseEvent.RETURN) is None:
-            return [Refuse(client, "This result was here before.")]
+            return [RefuseResult(client, "This result was here before.")]
         unit, known_as = self._stock.units[found.unit], self._population.clients[client]
         did = part or found.part
         if did != unit.part and not self._judgement.take_part(unit, found, did):
-            return [Refuse(client, _NOT_COMPARABLE), *self.released(client, lease)]
+            return [RefuseResult(client, _NOT_COMPARABLE), *self.released(client, lease)]
         found.came_late = found.state is LeaseState.EXPIRED
         self._leases.step(found, LeaseEvent.RETURN)
         known_as.paces.append((now - found.began) / max(1, unit.examples))
@@ -174,9 +174,9 @@ class Scheduler:
         """A client gives its work back: it has to stop, or cannot do it."""
         found = self._leases.of(client, lease)
         if found is None:
-            return [Refuse(client, _OVER)]
+            return [RefuseResult(client, _OVER)]
         if not self._leases.step(found, LeaseEvent.RELEASE):
-            return [Refuse(client, "This work is over.")]
+            return [RefuseResult(client, "This work is over.")]
         return self._judgement.weigh(self._stock.units[found.unit])
 
     def judged(self, unit: UnitId, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
@@ -206,19 +206,19 @@ class Scheduler:
         self._stock.time_passed(now)
         return effects
 
-    def unit(self, unit: UnitId) -> Unit:
+    def unit(self, unit: UnitId) -> UnitRecord:
         """A unit, to look at. Raises KeyError where there is none (any more)."""
         return self._stock.units[unit]
 
-    def units(self) -> Iterable[Unit]:
+    def units(self) -> Iterable[UnitRecord]:
         """All of this epoch, to look at."""
         return self._stock.of_this_epoch()
 
-    def client(self, client: ClientId) -> Client:
+    def client(self, client: ClientId) -> TableClient:
         """Somebody who was here, to look at. Raises KeyError for others."""
         return self._population.clients[client]
 
-    def clients(self) -> Mapping[ClientId, Client]:
+    def clients(self) -> Mapping[ClientId, TableClient]:
         """All who were here, to look at."""
         return self._population.clients
 
@@ -244,8 +244,8 @@ class Scheduler:
         one._stock.resume(
             snapshot.epoch,
             snapshot.next_unit,
-            Progress(snapshot.done, snapshot.failed, snapshot.dropped),
-            (Unit(unit.work, snapshot.epoch, halvings=unit.halvings) for unit in snapshot.open),
+            EpochProgress(snapshot.done, snapshot.failed, snapshot.dropped),
+            (UnitRecord(unit.work, snapshot.epoch, halvings=unit.halvings) for unit in snapshot.open),
         )
         one._leases.next = snapshot.next_lease + LEAP
         one._population.remember((client.name, remembered(client)) for client in snapshot.clients)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
-from backend.protocols.units.client_table import Client
+from backend.protocols.units.client_table import TableClient
 from backend.protocols.units.effects import ClientId, WorkUnit
 from backend.protocols.units.lease_pace import REMEMBERED
-from backend.protocols.units.trust import Trust
+from backend.protocols.units.trust import TrustLevel
 
 # Numbers of leases that were given since the snapshot are not given again: what comes of those is refused.
 LEAP = 1 << 24
@@ -20,10 +20,10 @@ class KnownClient:
 
     name: ClientId
     kind: str
-    trust: Trust
+    trust: TrustLevel
     paces: tuple[float, ...]
     shards: tuple[int, ...]
-    elsewhere: dict[str, Trust]
+    elsewhere: dict[str, TrustLevel]
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Snapshot:
     next_lease: int
 
 
-def known(name: ClientId, client: Client) -> KnownClient:
+def known(name: ClientId, client: TableClient) -> KnownClient:
     """What is kept of a client."""
     return KnownClient(
         name, client.kind, client.trust, tuple(client.paces), tuple(client.shards), dict(client.elsewhere)
     )
 
 
-def remembered(one: KnownClient) -> Client:
+def remembered(one: KnownClient) -> TableClient:
     """The client, which is not here yet."""
-    return Client(
+    return TableClient(
         slots=0,
         trust=one.trust,
         kind=one.kind,

@@ -30,7 +30,7 @@ USUAL = PoolRules()
 
 
 @dataclass(frozen=True)
-class Window:
+class PoolWindow:
     """What happened since the last look: results `done` and not lost, `busy` seconds of all servers together.
 
     `backlog` are the results that wait at its end for a server that is free.
@@ -51,7 +51,7 @@ class Pool:
         self._before: float | None = None
         self._resting = 0
 
-    def looked(self, window: Window) -> int:
+    def looked(self, window: PoolWindow) -> int:
         """How many servers there should be from now on."""
         rules, before = self._rules, self._before
         self._before, self._resting = None, max(0, self._resting - 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.protocols.units import trust
-from backend.protocols.units.client_table import Population
+from backend.protocols.units.client_table import ClientTable
 from backend.protocols.units.effects import (
     Abort,
     Assimilate,
-    Credit,
-    Distrust,
+    CreditClient,
+    DistrustClient,
     Effect,
     EpochClosed,
     GivenUp,
@@ -18,10 +18,10 @@ from backend.protocols.units.effects import (
     LeaseId,
 )
 from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import AWAITED, TRUSTED, Lease, Part, Unit
+from backend.protocols.units.records import AWAITED, TRUSTED, Lease, PartialWork, UnitRecord
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.states import UNITS, LeaseEvent, LeaseState, UnitEvent, UnitState
-from backend.protocols.units.unit_table import Stock
+from backend.protocols.units.unit_table import UnitTable
 
 _EVENTS = {
     Verdict.VALID: LeaseEvent.FIND_VALID,
@@ -33,10 +33,10 @@ _EVENTS = {
 class Judgement:
     """Takes all steps of units, from OPEN until they are over."""
 
-    def __init__(self, rules: Rules, population: Population, stock: Stock, leases: Leases) -> None:
+    def __init__(self, rules: Rules, population: ClientTable, stock: UnitTable, leases: Leases) -> None:
         self._rules, self._population, self._stock, self._leases = rules, population, stock, leases
 
-    def take_part(self, unit: Unit, lease: Lease, part: Part | None) -> bool:
+    def take_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Whether a part counts for the unit: of the first who did at least half, and nobody else is at it.
 
         Others have to stop at the same step to be compared with it, and it is always compared: a client
@@ -52,7 +52,7 @@ class Judgement:
             unit.quorum, unit.check = max(unit.quorum, self._rules.replicas), True
         return True
 
-    def weigh(self, unit: Unit) -> list[Effect]:
+    def weigh(self, unit: UnitRecord) -> list[Effect]:
         """What follows from the leases of a unit after one of them changed."""
         if unit.judging:
             return []
@@ -81,7 +81,7 @@ class Judgement:
         self._stock.changed(unit)
         return []
 
-    def judged(self, unit: Unit, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
+    def judged(self, unit: UnitRecord, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
         """What follows from the comparison of results that was asked for."""
         compared, unit.judging = len(verdicts) + (unit.valid is not None) > 1, ()
         effects: list[Effect] = []
@@ -96,7 +96,7 @@ class Judgement:
             effects += self._settle(unit)
         return effects + self.weigh(unit)
 
-    def close(self, unit: Unit, event: UnitEvent) -> list[Effect]:
+    def close(self, unit: UnitRecord, event: UnitEvent) -> list[Effect]:
         """Nothing more is to be done for a unit; who is at work on it may stop."""
         unit.state = UNITS[unit.state][event]
         at_work = [lease for lease in unit.leases if lease.state is LeaseState.LEASED]
@@ -110,27 +110,27 @@ class Judgement:
             effects.append(EpochClosed(unit.epoch, tally.done, tally.failed))
         return effects
 
-    def _call_peer(self, unit: Unit) -> None:
+    def _call_peer(self, unit: UnitRecord) -> None:
         """A trusted peer does it next, where there is one that did not have it."""
         unit.check = False
         if any(not unit.had(peer) for peer in self._population.trusted):
             unit.quorum = max(unit.quorum, len(unit.pending) + 1)
             self._stock.reserve(unit, TRUSTED)
 
-    def _consequence(self, unit: Unit, lease: Lease, compared: bool) -> list[Effect]:
+    def _consequence(self, unit: UnitRecord, lease: Lease, compared: bool) -> list[Effect]:
         client = self._population.clients[lease.client]
         match lease.state:
             case LeaseState.VALID:
                 now = trust.held(client.trust, self._rules.trust, compared)
                 self._population.trusts(client, now)
-                return [Credit(lease.client, lease.id, unit.examples)]
+                return [CreditClient(lease.client, lease.id, unit.examples)]
             case LeaseState.INVALID:
                 self._population.trusts(client, trust.faulted(client.trust))
-                return [Distrust(lease.client, lease.id)]
+                return [DistrustClient(lease.client, lease.id)]
             case _:
                 return []
 
-    def _settle(self, unit: Unit) -> list[Effect]:
+    def _settle(self, unit: UnitRecord) -> list[Effect]:
         """A unit whose results were judged for the first time is done, or takes one more."""
         held = [lease for lease in unit.leases if lease.state is LeaseState.VALID]
         if held and unit.base is not None:

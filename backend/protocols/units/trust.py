@@ -34,7 +34,7 @@ class TrustRules:
 
 
 # A Struct, for it is replaced three times a result, and dataclasses take 25 times as long for that.
-class Trust(Struct, frozen=True):
+class TrustLevel(Struct, frozen=True):
     """One client with one backend: `held` compared results in a row, `on_time` returns in a row.
 
     `quota` leases are allowed a day, `today` were given on the day `day`.
@@ -47,12 +47,12 @@ class Trust(Struct, frozen=True):
     today: int = 0
 
 
-def newcomer(rules: TrustRules) -> Trust:
+def newcomer(rules: TrustRules) -> TrustLevel:
     """Somebody of whom nothing is known."""
-    return Trust(rules.quota)
+    return TrustLevel(rules.quota)
 
 
-def must_replicate(trust: Trust, rules: TrustRules, chance: float) -> bool:
+def must_replicate(trust: TrustLevel, rules: TrustRules, chance: float) -> bool:
     """Whether somebody else is to do the same; `chance` is drawn from [0, 1).
 
     Always below `proven`, then one in `held`.
@@ -65,43 +65,43 @@ def must_check(rules: TrustRules, chance: float) -> bool:
     return chance >= 1.0 - rules.spot_checks
 
 
-def is_reliable(trust: Trust, rules: TrustRules) -> bool:
+def is_reliable(trust: TrustLevel, rules: TrustRules) -> bool:
     """Whether its results held and came in time: for the last units of an epoch, on which all wait."""
     return min(trust.held, trust.on_time) >= rules.proven
 
 
-def may_lease(trust: Trust, now: float) -> bool:
+def may_lease(trust: TrustLevel, now: float) -> bool:
     """Whether its quota of the day is not used up."""
     return trust.day != _day(now) or trust.today < trust.quota
 
 
-def leased(trust: Trust, now: float) -> Trust:
+def leased(trust: TrustLevel, now: float) -> TrustLevel:
     """After one lease more."""
     day = _day(now)
     return replace(trust, day=day, today=trust.today + 1 if trust.day == day else 1)
 
 
-def returned(trust: Trust, in_time: bool) -> Trust:
+def returned(trust: TrustLevel, in_time: bool) -> TrustLevel:
     """After a result arrived, or did not in time."""
     return replace(trust, on_time=trust.on_time + 1 if in_time else 0)
 
 
-def held(trust: Trust, rules: TrustRules, compared: bool) -> Trust:
+def held(trust: TrustLevel, rules: TrustRules, compared: bool) -> TrustLevel:
     """After a result was valid; it proves something only where it was `compared` with another's."""
     return replace(trust, held=trust.held + compared, quota=min(rules.quota, 2 * trust.quota))
 
 
-def faulted(trust: Trust) -> Trust:
+def faulted(trust: TrustLevel) -> TrustLevel:
     """After a result was invalid: trusted no more, and half the leases a day, but one."""
     return replace(trust, held=0, quota=max(1, trust.quota // 2))
 
 
-def carried(before: Trust, known: Trust) -> Trust:
+def carried(before: TrustLevel, known: TrustLevel) -> TrustLevel:
     """Trust `known` of a client with another kind; the quota is the client's, whatever it computes with."""
     return replace(known, quota=min(before.quota, known.quota), day=before.day, today=before.today)
 
 
-def left_today(trust: Trust, now: float) -> int:
+def left_today(trust: TrustLevel, now: float) -> int:
     """How many leases it may still have today."""
     return max(0, trust.quota - (trust.today if trust.day == _day(now) else 0))
 

@@ -14,7 +14,7 @@ LOOKED_AT = 64
 
 
 @dataclass
-class Waiting:
+class UnitQueue:
     """Open units in their order, those that were begun before the others, and by their shards.
 
     Those begun stand in queues, by whom they are reserved for; that of everybody has no name. Everybody may

@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 
 from backend.protocols.units import trust
-from backend.protocols.units.client_table import Client, Population
+from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.effects import ClientId, UnitId, Wait
-from backend.protocols.units.records import AWAITED, TRUSTED, Unit
+from backend.protocols.units.records import AWAITED, TRUSTED, UnitRecord
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.states import LeaseState
 from backend.protocols.units.unit_sizes import suits
-from backend.protocols.units.unit_table import Stock
+from backend.protocols.units.unit_table import UnitTable
 
 
 class Choosing:
     """Looks through the stock, and changes nothing of it."""
 
-    def __init__(self, rules: Rules, population: Population, stock: Stock) -> None:
+    def __init__(self, rules: Rules, population: ClientTable, stock: UnitTable) -> None:
         self._rules, self._population, self._stock = rules, population, stock
 
-    def unit_for(self, name: ClientId, client: Client, fresh: bool, now: float) -> Unit | Wait:
+    def unit_for(self, name: ClientId, client: TableClient, fresh: bool, now: float) -> UnitRecord | Wait:
         """What a client is to do next; without `fresh` none that nobody began."""
         if (wait := self._must_wait(name, client, now)) is not None:
             return wait
@@ -30,7 +30,7 @@ class Choosing:
         again = self._kept_until(name, client) if client.tardy else None
         return Wait(name, "nothing" if again is None else "reliable", again)
 
-    def _must_wait(self, name: ClientId, client: Client, now: float) -> Wait | None:
+    def _must_wait(self, name: ClientId, client: TableClient, now: float) -> Wait | None:
         left, units = self._stock.progress.left, self._stock.progress.units
         if not left:
             return Wait(name, "over")
@@ -48,7 +48,7 @@ class Choosing:
         again = client.held_back + self._rules.pace.least
         return Wait(name, "reliable", again) if now < again else None
 
-    def _best(self, name: ClientId, client: Client, fresh: bool) -> UnitId | None:
+    def _best(self, name: ClientId, client: TableClient, fresh: bool) -> UnitId | None:
         rules, stock = self._rules.sizes, self._stock
         units, waiting = stock.units, stock.waiting
         may = {"", TRUSTED if client.trusted else "", client.kind}
@@ -73,7 +73,7 @@ class Choosing:
         found = waiting.best(held, queues, suiting)
         return waiting.best(held, queues, allowed) if found is None and each else found
 
-    def _kept(self, unit: Unit) -> float:
+    def _kept(self, unit: UnitRecord) -> float:
         """Until when a unit that somebody began is kept from who was late last (BOINC: retries)."""
         if not self._population.punctual:
             return -math.inf
@@ -81,7 +81,7 @@ class Choosing:
         awaited = (one.began for one in unit.leases if one.state in AWAITED)
         return max((*late, *awaited), default=-math.inf) + self._rules.pace.least
 
-    def _kept_until(self, name: ClientId, client: Client) -> float | None:
+    def _kept_until(self, name: ClientId, client: TableClient) -> float | None:
         """When the first is to be had that is kept from this client; None where there is none."""
         units = (self._stock.units[one] for one in self._stock.waiting.begun("", client.kind))
         times = (self._kept(unit) for unit in units if not unit.had(name))

@@ -6,13 +6,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from backend.protocols.units.effects import UnitId, WorkUnit
-from backend.protocols.units.epoch_progress import Progress
-from backend.protocols.units.records import TRUSTED, Unit
+from backend.protocols.units.epoch_progress import EpochProgress
+from backend.protocols.units.records import TRUSTED, UnitRecord
 from backend.protocols.units.rules import Rules
-from backend.protocols.units.unit_queue import Waiting
+from backend.protocols.units.unit_queue import UnitQueue
 
 
-class Stock:
+class UnitTable:
     """Owns units: those of `epoch`, and those of the one before for who comes late.
 
     `waiting` are those that want leases, `progress` counts this epoch's, and no unit had the number
@@ -24,54 +24,56 @@ class Stock:
         # Until when units are reserved: all for one time, so that they stand in order.
         self._reserved: OrderedDict[UnitId, float] = OrderedDict()
         self._for_peers: set[UnitId] = set()
-        self.units: dict[UnitId, Unit] = {}
-        self.waiting = Waiting()
-        self.progress = Progress()
+        self.units: dict[UnitId, UnitRecord] = {}
+        self.waiting = UnitQueue()
+        self.progress = EpochProgress()
         self.epoch, self.next_unit, self.now = 0, 0, 0.0
 
-    def of_this_epoch(self) -> Iterator[Unit]:
+    def of_this_epoch(self) -> Iterator[UnitRecord]:
         """All of this epoch."""
         return (unit for unit in self.units.values() if unit.epoch == self.epoch)
 
-    def of_next_epoch(self, works: Iterable[WorkUnit]) -> list[Unit]:
+    def of_next_epoch(self, works: Iterable[WorkUnit]) -> list[UnitRecord]:
         """What the epoch after this one has, to `begin` it.
 
         Raises ValueError where it is nothing, or where one has a number that another has or had.
         """
-        units = [Unit(work, self.epoch + 1) for work in works]
+        units = [UnitRecord(work, self.epoch + 1) for work in works]
         numbers = {one.work.unit for one in units}
         if not units or len(numbers) < len(units) or min(numbers) < self.next_unit:
             raise ValueError("an epoch has units, and each of them a number of its own")
         return units
 
-    def forget(self) -> list[Unit]:
+    def forget(self) -> list[UnitRecord]:
         """Units before this epoch, which are kept no more: what comes of them now is too late."""
         gone = [unit for unit in self.units.values() if unit.epoch < self.epoch]
         for unit in gone:
             del self.units[unit.work.unit]
         return gone
 
-    def begin(self, units: Iterable[Unit]) -> None:
+    def begin(self, units: Iterable[UnitRecord]) -> None:
         """The next epoch has these."""
         self.epoch += 1
-        self.progress = Progress()
+        self.progress = EpochProgress()
         for unit in units:
             self.add(unit)
 
-    def resume(self, epoch: int, next_unit: int, progress: Progress, units: Iterable[Unit]) -> None:
+    def resume(
+        self, epoch: int, next_unit: int, progress: EpochProgress, units: Iterable[UnitRecord]
+    ) -> None:
         """Goes on in an epoch of which these units are still to be done."""
         self.epoch, self.next_unit, self.progress = epoch, next_unit, progress
         for unit in units:
             self.add(unit)
 
-    def add(self, unit: Unit) -> None:
+    def add(self, unit: UnitRecord) -> None:
         """One unit more of this epoch."""
         self.units[unit.work.unit] = unit
         self.next_unit = max(self.next_unit, unit.work.unit + 1)
         self.progress.added(unit)
         self.changed(unit)
 
-    def changed(self, unit: Unit) -> None:
+    def changed(self, unit: UnitRecord) -> None:
         """Something happened to a unit or to its leases: it may want one now, or none any more."""
         work = unit.work
         if unit.wanted and len(unit.leases) < self._most_leases:
@@ -81,7 +83,7 @@ class Stock:
         if unit.epoch == self.epoch:
             self.progress.changed(unit)
 
-    def reserve(self, unit: Unit, whom: str) -> None:
+    def reserve(self, unit: UnitRecord, whom: str) -> None:
         """Its next lease is for `whom` alone for a while; for everybody where that is empty.
 
         It counts once the unit is said to have `changed`.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile, Units
-from backend.formats.task_file.units import Downpour, Trust
+from backend.formats.task_file.units import Downpour, TrustTable
 from backend.protocols.units.unit_sizes import SizeRules
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.round_costs import (
@@ -103,7 +103,7 @@ def batch_of(file: TaskFile, manifest: Manifest) -> int:
     return file.training.batch_size or manifest.batch_size
 
 
-def leases_of_unit(trust: Trust, units: int, volunteers: int) -> float:
+def leases_of_unit(trust: TrustTable, units: int, volunteers: int) -> float:
     """How many clients do each of `units`, in the mean, where `volunteers` share them and nobody vanishes.
 
     Newcomers compare among themselves until `checked` results of each held. After that a client is compared

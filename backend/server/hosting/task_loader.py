@@ -26,7 +26,7 @@ from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task, load_task, overrides_of
 from backend.server.units.host import UnitsHost
-from backend.server.units.parameters.deployment import Parameters
+from backend.server.units.parameters.deployment import ParameterDeployment
 from backend.server.units.setup import left_by
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.embedded import Stores
@@ -68,7 +68,7 @@ class HostFactory:
     hooks: bool
     ice: Ice
     outside: Outside
-    parameters: Parameters
+    parameters: ParameterDeployment
 
     async def open(self, path: Path) -> Hosting:
         """What hosts the task in the file at `path`. Raises MingaError when it is not sound."""

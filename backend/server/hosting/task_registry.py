@@ -36,7 +36,7 @@ from backend.server.tasks.playground import Playground
 from backend.server.tasks.task import find_launched, find_tasks
 from backend.server.tasks.task_data import elsewhere
 from backend.server.units.host import UnitsHost
-from backend.server.units.parameters.deployment import IN_MEMORY, Parameters
+from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import rounds_told, versions_told
 from backend.stores.contracts import EvaluationRecord
@@ -68,7 +68,7 @@ class TaskRegistry:
         hooks: bool = False,
         ice: Ice = NO_ICE,
         outside: Outside = NOWHERE,
-        parameters: Parameters = IN_MEMORY,
+        parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
         self._stores = stores
         self._observer = observer

@@ -13,7 +13,7 @@ from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.mesh.event_handler import MeshEventHandler
-from backend.server.mesh.records import Notes, Recorder
+from backend.server.mesh.records import MeshRecorder, Notes
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
@@ -32,7 +32,7 @@ class MeshEffectRunner:
     machine: Convener
     reception: MeshEventHandler
     audience: ConnectedClients
-    recorder: Recorder
+    recorder: MeshRecorder
     chores: BackgroundTasks
     notice: Callable[[happened.Event], None]
     made: Callable[[VersionRecord], Awaitable[None]]

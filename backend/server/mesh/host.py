@@ -23,7 +23,7 @@ from backend.server.mesh.effect_runner import MeshEffectRunner
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, Ice
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
-from backend.server.mesh.records import Recorder
+from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import Post
 from backend.server.mesh.setup import convener_of
 from backend.server.mesh.welcome import Greeter
@@ -74,7 +74,7 @@ class MeshHost:
         self.gate = AdmissionControl()
         self.machine = convener_of(task, ledger, opening)
         self._orders = OwnerCommands(self.machine, self._turns)
-        self._recorder = Recorder(
+        self._recorder = MeshRecorder(
             task, ledger, blobs, self._chores, self._notice, self._evaluated, clock, evaluate
         )
         greeter = Greeter(task, ledger, ice, clock)

@@ -74,7 +74,7 @@ class Notes:
         ]
 
 
-class Recorder:
+class MeshRecorder:
     """Records for the host of one mesh. `clock` gives the time of day (Unix seconds) for the records;
     `evaluated` is told what the server's evaluator found, once it is recorded."""
 

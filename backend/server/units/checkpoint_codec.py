@@ -38,7 +38,7 @@ class KeptEpoch(Struct, frozen=True):
     codes: dict[str, int]
 
 
-class Content(Struct, frozen=True):
+class CheckpointContent(Struct, frozen=True):
     """`means` are what epochs were measured to be, as the stop rules saw them; `number` is the last
     assimilation's. `data` says which shards the units are of."""
 
@@ -79,7 +79,7 @@ def content_of(hosted: UnitsState, unblended: Collection[UnitId], now: float) ->
     )
     scheduler = hosted.machine.snapshot(unblended)
     data = data_of(hosted.task)
-    return msgspec.msgpack.encode(Content(scheduler, kept, hosted.number, hosted.means, data))
+    return msgspec.msgpack.encode(CheckpointContent(scheduler, kept, hosted.number, hosted.means, data))
 
 
 def given_without(
@@ -98,7 +98,7 @@ def given_without(
 def resumed(content: bytes) -> Resumed:
     """What was kept. Raises StoreError."""
     try:
-        found = msgspec.msgpack.decode(content, type=Content)
+        found = msgspec.msgpack.decode(content, type=CheckpointContent)
     except msgspec.DecodeError as error:
         raise StoreError(
             f"The checkpoint of a task of work units is damaged: {error}. Restore the data folder."

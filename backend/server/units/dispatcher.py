@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, Wait
+from backend.protocols.units.effects import ClientId, Effect, GrantLease, LeaseId, Wait
 from backend.server.observers import observer as happened
 from backend.server.units.state import LeasedWork, UnitsState
 from backend.server.units.work_generator import past_steps, start_of
@@ -18,7 +18,7 @@ ASKED = 64
 Cause = Literal["nothing", "quota", "reliable", "bound", "over", "paused"]
 
 
-class Dealer:
+class Dispatcher:
     """Owns the queue of those who want units. `chance` draws from [0, 1).
 
     Newcomers, and those of whom something changed, are asked for in any case; those who wait when there is
@@ -81,7 +81,7 @@ class Dealer:
         perform([one for one in effects if not isinstance(one, Wait)])
         for wait in (one for one in effects if isinstance(one, Wait)):
             self._waits(wait)
-        return any(isinstance(one, Grant) for one in effects)
+        return any(isinstance(one, GrantLease) for one in effects)
 
     def _may_begin(self) -> bool:
         """Whether a unit that nobody began may be given: while the model warms up, one after the other."""
@@ -140,7 +140,7 @@ class Dealer:
         work = self._at.works.get(lease)
         return work if work is not None and work.grant.client == client else None
 
-    def granted(self, grant: Grant, now: float) -> None:
+    def granted(self, grant: GrantLease, now: float) -> None:
         """A client gets a unit: it is told of once the weights that it begins at lie ready."""
         at, client = self._at, self._at.members[grant.client]
         start, elasticity = start_of(at.units, client.results, client.own)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from backend.protocols.units import effects as do
-from backend.protocols.units.records import Unit
+from backend.protocols.units.records import UnitRecord
 from backend.protocols.units.rules import Verdict
 from backend.protocols.units.states import LeaseState, UnitState
 from backend.server.observers import observer as happened
-from backend.server.units.dispatcher import Dealer
+from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.jobs import UnitJobs
-from backend.server.units.results import Results
+from backend.server.units.results import ResultUploads
 from backend.server.units.state import UnitsState
 from backend.wire import units as say
 
@@ -28,8 +28,8 @@ class UnitEffectRunner:
     """Performs effects: at once, or by starting a job."""
 
     at: UnitsState
-    dealer: Dealer
-    results: Results
+    dealer: Dispatcher
+    results: ResultUploads
     jobs: UnitJobs
 
     def perform(self, effects: Iterable[do.Effect], now: float) -> None:
@@ -42,9 +42,9 @@ class UnitEffectRunner:
             self.at.blending.add(blend.unit)
         for effect in found:
             match effect:
-                case do.Grant():
+                case do.GrantLease():
                     self.dealer.granted(effect, now)
-                case do.Renewed():
+                case do.LeaseRenewed():
                     seconds = max(0.0, effect.deadline - now)
                     self.at.audience.tell(effect.client, say.Renewed(lease=effect.lease, seconds=seconds))
                 case do.Abort():
@@ -53,16 +53,16 @@ class UnitEffectRunner:
                     self._judge(effect, now)
                 case do.Assimilate():
                     self.jobs.assimilate(effect)
-                case do.Credit():
+                case do.CreditClient():
                     self._credit(effect, effect.lease in blended)
-                case do.Distrust():
+                case do.DistrustClient():
                     self._distrust(effect)
                 case do.GivenUp():
                     self.forget_unit(effect.unit)
                 case do.EpochClosed():
                     # Results of it may still wait to be blended.
                     self.at.closed = True
-                case do.Wait() | do.Refuse() | do.Split():
+                case do.Wait() | do.RefuseResult() | do.SplitUnit():
                     pass  # Told, where it is for somebody, by who asked.
 
     def _abort(self, abort: do.Abort) -> None:
@@ -79,7 +79,7 @@ class UnitEffectRunner:
         else:
             self.jobs.judge(judge)
 
-    def _credit(self, credit: do.Credit, blended: bool) -> None:
+    def _credit(self, credit: do.CreditClient, blended: bool) -> None:
         work = self.at.works[credit.lease]
         frame = say.Counted(lease=credit.lease, examples=credit.examples, blended=blended)
         work.outcome = frame
@@ -92,7 +92,7 @@ class UnitEffectRunner:
             self.dealer.wants(credit.client)
             self.tidy(work.grant.unit)
 
-    def _distrust(self, distrust: do.Distrust) -> None:
+    def _distrust(self, distrust: do.DistrustClient) -> None:
         work = self.at.works[distrust.lease]
         code, reason = (work.fault.code, str(work.fault)) if work.fault else ("invalid", INVALID)
         self.results.reject(distrust.client, distrust.lease, code, reason)
@@ -132,7 +132,7 @@ class UnitEffectRunner:
             if work.outcome is not None and not (needed and lease == known.valid) and not work.blending:
                 work.update = work.own = None
 
-    def _unit(self, unit: do.UnitId) -> Unit | None:
+    def _unit(self, unit: do.UnitId) -> UnitRecord | None:
         try:
             return self.at.machine.unit(unit)
         except KeyError:

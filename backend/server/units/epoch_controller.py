@@ -10,10 +10,10 @@ from backend.protocols.units.effects import Assimilate, Effect, UnitId
 from backend.protocols.units.states import CLOSED
 from backend.server.observers import observer as happened
 from backend.server.units.checkpoint_codec import content_of
-from backend.server.units.dispatcher import Dealer
+from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_record import Epoch
-from backend.server.units.evaluation.measurement import Found
-from backend.server.units.records import Ended, Kept
+from backend.server.units.evaluation.measurement import EvaluationResult
+from backend.server.units.records import Ended, EpochSnapshot
 from backend.server.units.state import Credited, LeasedWork, UnitsState
 from backend.server.units.work_generator import works_of
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
@@ -33,7 +33,7 @@ class _Measured:
     version: int | None = None
 
 
-class Course:
+class EpochController:
     """Begins an epoch when the one before closed, until the task is over.
 
     `record` has an epoch that closed written down; its version comes back by `recorded`. `forget` lets go of
@@ -43,7 +43,7 @@ class Course:
     def __init__(
         self,
         hosted: UnitsState,
-        dealer: Dealer,
+        dealer: Dispatcher,
         record: Callable[[Ended], None],
         forget: Callable[[UnitId], None],
         clock: Callable[[], float],
@@ -190,7 +190,7 @@ class Course:
         if epoch.given:
             # As it stands now: what is blended into the next epoch from here on is not in the version.
             content = content_of(at, (), now)
-            kept = Kept(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
+            kept = EpochSnapshot(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
             self._record(Ended(epoch, reason, now, kept))
         elif over:
             effects += self._over(over)
@@ -241,7 +241,7 @@ class Course:
         """A measurement of an epoch was asked for."""
         self._measured.setdefault(epoch, _Measured()).asked += 1
 
-    def found(self, found: Found) -> None:
+    def found(self, found: EvaluationResult) -> None:
         """What came of one."""
         epoch = self._measured.get(found.asked.epoch)
         if epoch is None:

@@ -9,13 +9,13 @@ from itertools import chain
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.protocols.rounds.cohort_member import too_much
-from backend.protocols.units.effects import Effect, Judge, LeaseId, Refuse
-from backend.protocols.units.records import Part
+from backend.protocols.units.effects import Effect, Judge, LeaseId, RefuseResult
+from backend.protocols.units.records import PartialWork
 from backend.protocols.units.states import UnitState
 from backend.server.hosting.client_link import Client, Link
 from backend.server.observers import observer as happened
-from backend.server.units.dispatcher import Dealer
-from backend.server.units.results import Results
+from backend.server.units.dispatcher import Dispatcher
+from backend.server.units.results import ResultUploads
 from backend.server.units.state import LeasedWork, UnitMember, UnitsState
 from backend.server.units.work_generator import asked_of, examples_after, seconds_a_row
 from backend.wire import messages
@@ -31,8 +31,8 @@ class UnitEventHandler:
     """Turns each event into calls of the scheduler. Every method returns the effects to be performed."""
 
     at: UnitsState
-    dealer: Dealer
-    results: Results
+    dealer: Dispatcher
+    results: ResultUploads
 
     # Who is here.
 
@@ -136,7 +136,7 @@ class UnitEventHandler:
 
     def _beat(self, client: str, beat: say.Beat, now: float) -> Sequence[Effect]:
         effects = self.at.machine.heartbeat(client, beat.lease, now)
-        if any(isinstance(effect, Refuse) for effect in effects):
+        if any(isinstance(effect, RefuseResult) for effect in effects):
             self.at.audience.tell(client, say.Drop(lease=beat.lease, reason=OVER))
             return []
         self.dealer.wants(client)
@@ -147,7 +147,7 @@ class UnitEventHandler:
         if work is None or work.result is not None:
             return []
         effects = self.at.machine.released(client, lease)
-        if any(isinstance(effect, Refuse) for effect in effects):
+        if any(isinstance(effect, RefuseResult) for effect in effects):
             return []
         work.over = True
         self.results.drop_upload(client, lease)
@@ -224,7 +224,7 @@ class UnitEventHandler:
         except UpdateRefusedError as error:
             fault = fault or error
         effects = self.at.machine.returned(client, lease, now, self._part(work, result))
-        if refused := next((one for one in effects if isinstance(one, Refuse)), None):
+        if refused := next((one for one in effects if isinstance(one, RefuseResult)), None):
             work.over = True
             self.results.reject(client, lease, "over", refused.reason)
             self.dealer.ended(lease)
@@ -244,12 +244,12 @@ class UnitEventHandler:
             self.results.reject(client, lease, "over", OVER)
         return effects
 
-    def _part(self, work: LeasedWork, result: say.Result) -> Part | None:
+    def _part(self, work: LeasedWork, result: say.Result) -> PartialWork | None:
         """As far as the client came, where it had to stop before the end of the unit."""
         grant = work.grant
         if result.steps == asked_of(self.at.task, grant).steps:
             return None
-        return Part(result.steps, examples_after(self.at.task, grant, result.steps))
+        return PartialWork(result.steps, examples_after(self.at.task, grant, result.steps))
 
     def _current(self, client: str, link: Link) -> UnitMember | None:
         member = self.at.members.get(client)

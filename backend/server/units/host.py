@@ -20,10 +20,10 @@ from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.units.board.announcements import phase_of, presence_of
-from backend.server.units.parameters.deployment import IN_MEMORY, Parameters
+from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parts import Workings
-from backend.server.units.setup import Left, hosted_of
+from backend.server.units.setup import RestoredState, hosted_of
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, Blobs
 from backend.wire import messages
@@ -45,12 +45,12 @@ class UnitsHost:
         blobs: Blobs,
         evaluate: bool,
         scratch: Path,
-        left: Left,
+        left: RestoredState,
         clock: Callable[[], float] = time.time,
         observer: Observer = SILENCE,
         limits: TaskLimits = USUAL,
         chance: Callable[[], float] = random.random,
-        parameters: Parameters = IN_MEMORY,
+        parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
         self.task, self.ledger = task, ledger
         self._companions: list[Companion] = []

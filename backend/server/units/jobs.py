@@ -17,7 +17,7 @@ from backend.numerics.aggregation.update_checks import all_finite
 from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
 from backend.server.units.state import Event, LeasedWork, UnitsState
-from backend.server.units.validation.result_validator import Judging, Shown
+from backend.server.units.validation.result_validator import ComparedResult, ResultValidator
 from backend.stores.parameters.contract import Receipt
 
 log = structlog.stdlib.get_logger("minga.units")
@@ -50,7 +50,7 @@ class UnitJobs:
         self._at = hosted
         self._post = post
         self._ends = ends
-        self._judging = Judging(hosted.units.trust.tolerance)
+        self._judging = ResultValidator(hosted.units.trust.tolerance)
         self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
 
     def stop(self) -> None:
@@ -72,7 +72,11 @@ class UnitJobs:
         self._at.chores.spawn(self._judge(judge, wrong, shown, valid))
 
     async def _judge(
-        self, judge: Judge, wrong: dict[LeaseId, Verdict], shown: Sequence[Shown], valid: Shown | None
+        self,
+        judge: Judge,
+        wrong: dict[LeaseId, Verdict],
+        shown: Sequence[ComparedResult],
+        valid: ComparedResult | None,
     ) -> None:
         found: Mapping[LeaseId, Verdict] = {}
         if len(shown) == 1 and len(judge.leases) > 1 and valid is None:
@@ -110,7 +114,7 @@ class UnitJobs:
             await self._post(lambda _now: self._ends.failed(blend, reason))
 
 
-def _shown(lease: LeaseId, work: LeasedWork) -> Shown:
+def _shown(lease: LeaseId, work: LeasedWork) -> ComparedResult:
     assert work.update is not None  # noqa: S101 - it is kept until the unit is over.
     steps = work.result.steps if work.result is not None else 0
-    return Shown(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps)
+    return ComparedResult(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps)

@@ -9,16 +9,16 @@ from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.units.board.announcements import Announcer
-from backend.server.units.dispatcher import Dealer
+from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.effect_runner import UnitEffectRunner
-from backend.server.units.epoch_controller import Course
+from backend.server.units.epoch_controller import EpochController
 from backend.server.units.epoch_record import Epoch
-from backend.server.units.evaluation.schedule import Survey
+from backend.server.units.evaluation.schedule import EvaluationSchedule
 from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.jobs import UnitJobs
-from backend.server.units.records import Ended, Recorder
-from backend.server.units.results import Results
-from backend.server.units.setup import Left
+from backend.server.units.records import Ended, UnitRecorder
+from backend.server.units.results import ResultUploads
+from backend.server.units.setup import RestoredState
 from backend.server.units.state import Event, UnitsState
 from backend.stores.contracts import Blobs, VersionRecord
 from backend.stores.parameters.contract import Receipt
@@ -36,23 +36,25 @@ class Workings:
         hosted: UnitsState,
         blobs: Blobs,
         evaluate: bool,
-        left: Left,
+        left: RestoredState,
         clock: Callable[[], float],
         chance: Callable[[], float],
     ) -> None:
         self._at = hosted
         self.turns: Mailbox[Event] = Mailbox(hosted.task.file.name, self._turn, self._next_due)
         post = self._post = self.turns.put
-        self.dealer = Dealer(hosted, chance)
-        self._results = Results(hosted)
+        self.dealer = Dispatcher(hosted, chance)
+        self._results = ResultUploads(hosted)
         self.announcer = Announcer(hosted)
-        self._recorder = Recorder(hosted, clock)
+        self._recorder = UnitRecorder(hosted, clock)
         self._jobs = UnitJobs(hosted, post, self)
         self.reception = UnitEventHandler(hosted, self.dealer, self._results)
         self._performer = UnitEffectRunner(hosted, self.dealer, self._results, self._jobs)
-        self.course = Course(hosted, self.dealer, self._record, self._performer.forget_unit, clock)
+        self.course = EpochController(hosted, self.dealer, self._record, self._performer.forget_unit, clock)
         self.course.known(hosted.epoch.number, left.measured, left.reason)
-        self._survey = Survey(hosted, blobs, self._recorder, self.course, self.announcer, post, evaluate)
+        self._survey = EvaluationSchedule(
+            hosted, blobs, self._recorder, self.course, self.announcer, post, evaluate
+        )
 
     async def run(self) -> None:
         """Takes turns until cancelled, then ends what is left."""

@@ -23,7 +23,7 @@ STEADY_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Kept:
+class EpochSnapshot:
     """How it stood at one moment: after `base` results, of which the last is the `number`th, in `epoch`."""
 
     base: int
@@ -41,10 +41,10 @@ class Ended:
     epoch: Epoch
     reason: str
     now: float
-    kept: Kept
+    kept: EpochSnapshot
 
 
-class Recorder:
+class UnitRecorder:
     """Writes one thing after the other. `clock` gives the time of day (Unix seconds)."""
 
     def __init__(self, hosted: UnitsState, clock: Callable[[], float]) -> None:
@@ -86,7 +86,7 @@ class Recorder:
         self._recorded(point)
         return version
 
-    def _point(self, kept: Kept) -> Checkpoint:
+    def _point(self, kept: EpochSnapshot) -> Checkpoint:
         rows = [row for row in self._at.rows if row.number <= kept.number]
         return Checkpoint(self._clock(), kept.epoch, kept.base, kept.weights, kept.memory, kept.content, rows)
 
@@ -112,7 +112,7 @@ class Recorder:
                 if not at.recording:
                     at.changed.clear()
                     content = content_of(at, at.blending, began)
-                    kept = Kept(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
+                    kept = EpochSnapshot(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
                     await at.chores.stored(lambda kept=kept: self._keep(kept))  # type: ignore[misc]
             await asyncio.sleep(max(CHECKPOINT_SECONDS, (at.clock() - began) / SHARE))
 
@@ -122,7 +122,7 @@ class Recorder:
         while not self._at.steady and self._at.clock() < until:  # noqa: ASYNC110 - it is seldom and short.
             await asyncio.sleep(0.01)
 
-    async def _keep(self, kept: Kept) -> None:
+    async def _keep(self, kept: EpochSnapshot) -> None:
         point = self._point(kept)
         await self._at.ledger.keep(point)
         self._recorded(point)

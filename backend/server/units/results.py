@@ -13,7 +13,7 @@ from backend.wire import messages
 from backend.wire import units as say
 
 
-class Results:
+class ResultUploads:
     """Owns the uploads of a task: of one client there may be several, one for each lease."""
 
     def __init__(self, hosted: UnitsState) -> None:

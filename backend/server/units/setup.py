@@ -14,9 +14,9 @@ from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task, stop_rules
 from backend.server.units.checkpoint_codec import Resumed, resumed
 from backend.server.units.epoch_record import Epoch
-from backend.server.units.parameters.deployment import Parameters
+from backend.server.units.parameters.deployment import ParameterDeployment
 from backend.server.units.parameters.server_pool import ParameterServers
-from backend.server.units.parameters.snapshots import Snapshots
+from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.units.state import Credited, UnitsState
 from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
 from backend.server.versions.checkpoints import Checkpoint
@@ -27,7 +27,7 @@ OTHER_DATA = "The data were changed while the server was away: the epoch ended w
 
 
 @dataclass(frozen=True)
-class Left:
+class RestoredState:
     """What servers before this one left: where the run stands, and what its clients were credited.
 
     `point` is None before any checkpoint. `measured` are measurements of the open epoch, `reason` says why
@@ -41,7 +41,7 @@ class Left:
     reason: str = ""
 
 
-async def left_by(task: Task, ledger: VersionHistory) -> Left:
+async def left_by(task: Task, ledger: VersionHistory) -> RestoredState:
     """What the records say of a run. Raises StoreError."""
     point = await ledger.kept_point()
     found = _nothing(ledger) if point is None else resumed(point.content)
@@ -54,17 +54,17 @@ async def left_by(task: Task, ledger: VersionHistory) -> Left:
         for one in await ledger.assimilations()
         if one.epoch == found.epoch.number and one.epoch > ledger.round and one.loss is not None
     ]
-    return Left(point, found, credits, measured, reason)
+    return RestoredState(point, found, credits, measured, reason)
 
 
 def hosted_of(
     task: Task,
     ledger: VersionHistory,
-    left: Left,
+    left: RestoredState,
     scratch: Path,
     observer: Observer,
     limits: TaskLimits,
-    parameters: Parameters,
+    parameters: ParameterDeployment,
 ) -> UnitsState:
     """All of a host that its parts share, as the records leave it."""
     point, found = left.point, left.resumed
@@ -75,7 +75,7 @@ def hosted_of(
         ledger=ledger,
         machine=Scheduler.restored(rules_of(task), found.scheduler),
         servers=ParameterServers(parameters.place(task.file.name), recipe_of(task), parameters.rules),
-        snapshots=Snapshots(scratch),
+        snapshots=SnapshotStore(scratch),
         observer=observer,
         limits=limits,
         progress=_seen(progress, found.means),

@@ -12,7 +12,7 @@ from backend.formats.task_file import Units
 from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.stop_rules import Progress
-from backend.protocols.units.effects import ClientId, Effect, Grant, LeaseId, UnitId
+from backend.protocols.units.effects import ClientId, Effect, GrantLease, LeaseId, UnitId
 from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import Client, Link
@@ -24,7 +24,7 @@ from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.server_pool import ParameterServers
-from backend.server.units.parameters.snapshots import Snapshots
+from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.wire import units as say
@@ -62,7 +62,7 @@ class LeasedWork:
     once no result can come.
     """
 
-    grant: Grant
+    grant: GrantLease
     epoch: int
     began: float
     kind: str
@@ -104,7 +104,7 @@ class UnitsState:
     ledger: VersionHistory
     machine: Scheduler
     servers: ParameterServers
-    snapshots: Snapshots
+    snapshots: SnapshotStore
     observer: Observer
     limits: TaskLimits
     progress: Progress

@@ -13,7 +13,7 @@ from backend.formats.task_file import Units
 from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
 from backend.numerics.aggregation.asynchronous import ASSIMILATIONS, Assimilate, warm_start
 from backend.protocols.rounds.deadline import Work
-from backend.protocols.units.effects import Grant, UnitId, WorkUnit
+from backend.protocols.units.effects import GrantLease, UnitId, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.trust import TrustRules
@@ -109,7 +109,7 @@ def steps_of(task: Task, examples: int) -> int:
     return task.file.training.steps or task.epochs * math.ceil(examples / task.batch_size)
 
 
-def asked_of(task: Task, grant: Grant) -> Work:
+def asked_of(task: Task, grant: GrantLease) -> Work:
     """Steps of a lease that is done to its end, and the examples in them; each visit counts."""
     steps, rows = grant.steps or steps_of(task, grant.examples), grant.examples
     passes, rest = divmod(steps, math.ceil(rows / task.batch_size))
@@ -124,7 +124,7 @@ def past_steps(task: Task, epoch: int) -> int:
     return (epoch - 1) * sum(steps_of(task, examples) for _, examples in pieces)
 
 
-def examples_after(task: Task, grant: Grant, steps: int) -> int:
+def examples_after(task: Task, grant: GrantLease, steps: int) -> int:
     """How many of a unit's rows were trained on after so many of its steps."""
     whole = steps_of(task, grant.examples)
     if steps >= whole:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from backend.server.units.validation.tolerances import BLAME, Table
+from backend.server.units.validation.tolerances import BLAME, ToleranceTable
 from backend.server.units.validation.tolerances import table as written
 from benchmarks.tolerance import BACKENDS, FEW, LEAST, MARGIN, MOST, NATIVE, Gap, table
 
@@ -22,7 +22,7 @@ def gap(first: str, second: str, distance: float) -> Gap:
 
 def test_pairs_have_their_own_gap_and_one_backend_that_to_the_farthest_other() -> None:
     made = table([gap("a", "b", 0.003), gap("a", "b", 0.004), gap("b", "c", 0.005), gap("a", "c", 1e-7)])
-    read = msgspec.convert(made, Table)
+    read = msgspec.convert(made, ToleranceTable)
     found: dict[Any, float] = {pair.backends: pair.distance for pair in read.pairs}
     assert found == pytest.approx(
         {
@@ -39,14 +39,14 @@ def test_pairs_have_their_own_gap_and_one_backend_that_to_the_farthest_other() -
 
 
 def test_no_table_allows_what_cheats_reach() -> None:
-    read = msgspec.convert(table([gap("a", "b", 0.3)]), Table)
+    read = msgspec.convert(table([gap("a", "b", 0.3)]), ToleranceTable)
     assert [pair.distance for pair in read.pairs] == [MOST] * 3
     assert MOST < BLAME
 
 
 def test_long_plans_have_a_measure_of_their_own() -> None:
     far = Gap("cifar10", 0, FEW + 1, "a", "b", 0.02, 0.0004)
-    read = msgspec.convert(table([gap("a", "b", 0.003), far]), Table)
+    read = msgspec.convert(table([gap("a", "b", 0.003), far]), ToleranceTable)
     assert read.steps == FEW
     assert read.other.distance == pytest.approx(MARGIN * 0.003)
     assert read.longer.distance == pytest.approx(MARGIN * 0.02)

@@ -12,17 +12,17 @@ import msgspec
 
 from backend.protocols.units.effects import (
     Assimilate,
-    Credit,
-    Distrust,
+    CreditClient,
+    DistrustClient,
     Effect,
     EpochClosed,
     GivenUp,
-    Grant,
+    GrantLease,
     Judge,
-    Split,
+    SplitUnit,
     WorkUnit,
 )
-from backend.protocols.units.records import Part
+from backend.protocols.units.records import PartialWork
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_snapshot import Snapshot
@@ -81,7 +81,7 @@ class World:
         self.names = [f"c{n}" for n in range(crowd.clients)]
         self.peers = {f"p{n}" for n in range(crowd.peers)}
         self.cheats = set(self.names[: round(crowd.cheats * crowd.clients)])
-        self.grants: dict[int, Grant] = {}
+        self.grants: dict[int, GrantLease] = {}
         self._done: Counter[str] = Counter()
         self._paces: dict[str, float] = {}
         self._events: list[tuple[float, int, str, str, int]] = []
@@ -141,7 +141,7 @@ class World:
                     self._perform(self.scheduler.returned(client, lease, self.now))
             case "part":
                 done = self.grants[lease].examples // 2 + 1
-                part = Part(steps=1 + done // BATCH, examples=done)
+                part = PartialWork(steps=1 + done // BATCH, examples=done)
                 self._perform(self.scheduler.returned(client, lease, self.now, part))
             case "heartbeat":
                 self._perform(self.scheduler.heartbeat(client, lease, self.now))
@@ -154,7 +154,7 @@ class World:
         seen = self.seen
         for effect in effects:
             match effect:
-                case Grant():
+                case GrantLease():
                     seen.grants += 1
                     seen.holders.setdefault(effect.unit, []).append(effect.client)
                     self._train(effect)
@@ -164,22 +164,22 @@ class World:
                     assert effect.unit not in seen.blended
                     seen.blended[effect.unit] = self.scheduler.unit(effect.unit).work
                     seen.lies_blended += effect.lease in seen.lied
-                case Credit():
+                case CreditClient():
                     seen.credited[effect.lease] += 1
-                case Distrust():
+                case DistrustClient():
                     seen.distrusted[effect.client] += 1
                 case GivenUp():
                     seen.given_up.append(self.scheduler.unit(effect.unit).work)
                 case EpochClosed():
                     seen.closed.append(effect)
-                case Split():
+                case SplitUnit():
                     pieces = sorted((piece.first, piece.examples) for piece in effect.parts)
                     assert all(piece.shard == effect.parts[0].shard for piece in effect.parts)
                     assert sum(examples for _, examples in pieces) > pieces[0][1]
                 case _:
                     pass
 
-    def _train(self, grant: Grant) -> None:
+    def _train(self, grant: GrantLease) -> None:
         """What becomes of it."""
         crowd, name = self.crowd, grant.client
         self.grants[grant.lease] = grant
@@ -201,7 +201,7 @@ class World:
         if grant.lease in self.seen.lied:
             self._count_hazard(grant)
 
-    def _count_hazard(self, grant: Grant) -> None:
+    def _count_hazard(self, grant: GrantLease) -> None:
         trust, rules = self.scheduler.client(grant.client).trust, self.rules.trust
         compared = 1.0 if trust.held < rules.proven else 1.0 / trust.held
         self.seen.hazard += min(1.0, compared + (rules.spot_checks if self.peers else 0.0))

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from backend.formats.task_file.units import Trust
+from backend.formats.task_file.units import TrustTable
 from backend.protocols.units import trust
-from backend.protocols.units.client_table import Client
-from backend.protocols.units.records import Unit
+from backend.protocols.units.client_table import TableClient
+from backend.protocols.units.records import UnitRecord
 from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.client_link import Presence
 
@@ -39,7 +39,7 @@ def picture(
     here: Sequence[Presence],
     base: int,
     epochs: int,
-    rules: Trust,
+    rules: TrustTable,
     now: float,
 ) -> dict[str, Any]:
     """Units, shards, clients and parameter servers. `now` is the machine's time, `base` counts results."""
@@ -65,7 +65,7 @@ def picture(
     }
 
 
-def _shards(units: Sequence[Unit]) -> dict[str, Any]:
+def _shards(units: Sequence[UnitRecord]) -> dict[str, Any]:
     """Cells of `each` shards: how many of their units are in each of PHASES, and otherwise over; leases."""
     count = 1 + max((unit.work.shard for unit in units), default=-1)
     each = max(1, math.ceil(count / MOST_CELLS))
@@ -78,7 +78,7 @@ def _shards(units: Sequence[Unit]) -> dict[str, Any]:
 
 
 def _trust(
-    clients: Mapping[str, Client], here: Sequence[Presence], rules: Trust, now: float
+    clients: Mapping[str, TableClient], here: Sequence[Presence], rules: TrustTable, now: float
 ) -> list[dict[str, Any]]:
     """Those who are here, then those who are trusted most."""
     present = {one.client: one for one in here}
@@ -87,7 +87,9 @@ def _trust(
     return [_row(name, clients[name], present.get(name), rules, now) for name in names]
 
 
-def _row(name: str, client: Client, here: Presence | None, rules: Trust, now: float) -> dict[str, Any]:
+def _row(
+    name: str, client: TableClient, here: Presence | None, rules: TrustTable, now: float
+) -> dict[str, Any]:
     known = client.trust
     return {
         "client": name,

@@ -19,7 +19,7 @@ MOST_WAITING = 16
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluationRequest:
     """Weights to be measured: those after the assimilation `number` of `epoch`, or a recorded `version`.
 
     `base` results are in them. Versions are never left out.
@@ -33,14 +33,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class EvaluationResult:
     """What came of it; None where it could not be measured, or was left out."""
 
-    asked: Asked
+    asked: EvaluationRequest
     evaluation: EvaluationRecord | None
 
 
-class Measuring:
+class UnitEvaluators:
     """Owns the evaluators of a task. Each that was asked for is reported once, in any order."""
 
     def __init__(
@@ -48,12 +48,12 @@ class Measuring:
         bundle: Path,
         shards: Sequence[Path],
         task: str,
-        report: Callable[[Found], Awaitable[None]],
+        report: Callable[[EvaluationResult], Awaitable[None]],
         count: int | None = None,
     ) -> None:
         self._report = report
-        self._waiting: deque[Asked] = deque()
-        self._under_way: dict[int, Asked] = {}
+        self._waiting: deque[EvaluationRequest] = deque()
+        self._under_way: dict[int, EvaluationRequest] = {}
         self._tickets = 0
         wanted = count or min(MOST_EVALUATORS, max(1, (os.cpu_count() or 1) // CORES_EACH))
         self._evaluators = [
@@ -70,7 +70,7 @@ class Measuring:
         """What runs as long as the host does."""
         return [one.run() for one in self._evaluators]
 
-    async def ask(self, asked: Asked) -> None:
+    async def ask(self, asked: EvaluationRequest) -> None:
         """Has weights measured when an evaluator is free. Where too many wait, an older one is left out."""
         self._waiting.append(asked)
         self._next()
@@ -78,7 +78,7 @@ class Measuring:
             left_out = next((one for one in self._waiting if one.version is None), None)
             if left_out is not None:
                 self._waiting.remove(left_out)
-                await self._report(Found(left_out, None))
+                await self._report(EvaluationResult(left_out, None))
 
     async def _measured(self, found: EvaluationRecord) -> None:
         await self._end(found.version, found)
@@ -87,7 +87,7 @@ class Measuring:
         await self._end(ticket, None)
 
     async def _end(self, ticket: int, found: EvaluationRecord | None) -> None:
-        await self._report(Found(self._under_way.pop(ticket), found))
+        await self._report(EvaluationResult(self._under_way.pop(ticket), found))
         self._next()
 
     def _next(self) -> None:

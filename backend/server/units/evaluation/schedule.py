@@ -7,22 +7,22 @@ from dataclasses import replace
 
 from backend.protocols.units.effects import Effect
 from backend.server.units.board.announcements import Announcer
-from backend.server.units.epoch_controller import Course
-from backend.server.units.evaluation.measurement import Asked, Found, Measuring
-from backend.server.units.records import Kept, Recorder
+from backend.server.units.epoch_controller import EpochController
+from backend.server.units.evaluation.measurement import EvaluationRequest, EvaluationResult, UnitEvaluators
+from backend.server.units.records import EpochSnapshot, UnitRecorder
 from backend.server.units.state import Event, UnitsState
 from backend.stores.contracts import Blobs, VersionRecord
 
 
-class Survey:
+class EvaluationSchedule:
     """Owns the measuring of one task, where it is `evaluate`d. `post` puts an event into the host's inbox."""
 
     def __init__(
         self,
         hosted: UnitsState,
         blobs: Blobs,
-        recorder: Recorder,
-        course: Course,
+        recorder: UnitRecorder,
+        course: EpochController,
         announcer: Announcer,
         post: Callable[[Event], Awaitable[None]],
         evaluate: bool,
@@ -35,7 +35,7 @@ class Survey:
         self._post = post
         task, self._measuring = hosted.task, None
         if evaluate and task.shards.holdout:
-            self._measuring = Measuring(
+            self._measuring = UnitEvaluators(
                 task.bundle.folder, task.shards.holdout, task.file.name, self._measured
             )
 
@@ -62,11 +62,13 @@ class Survey:
         if self._measuring is not None:
             self._course.asked(version.round)
 
-    async def version(self, version: VersionRecord, kept: Kept | None = None) -> None:
+    async def version(self, version: VersionRecord, kept: EpochSnapshot | None = None) -> None:
         """Has a version measured, which is what was `kept`."""
         if self._measuring is None:
             return
-        asked = Asked(version.round, await self._blobs.path(version.weights), version=version.version)
+        asked = EvaluationRequest(
+            version.round, await self._blobs.path(version.weights), version=version.version
+        )
         if kept is not None:
             asked = replace(asked, number=kept.number, base=kept.base)
         await self._measuring.ask(asked)
@@ -83,16 +85,16 @@ class Survey:
                 await self.version(version)
         await self.let_go()
 
-    async def _measure(self, measuring: Measuring, epoch: int, number: int, base: int) -> None:
+    async def _measure(self, measuring: UnitEvaluators, epoch: int, number: int, base: int) -> None:
         address = await self._at.chores.stored(lambda: self._at.snapshots.address(base))
         path = self._at.snapshots.path(address)
         if path is not None:
-            await measuring.ask(Asked(epoch, path, number, base))
+            await measuring.ask(EvaluationRequest(epoch, path, number, base))
 
-    async def _measured(self, found: Found) -> None:
+    async def _measured(self, found: EvaluationResult) -> None:
         await self._post(lambda _now: self._found(found))
 
-    def _found(self, found: Found) -> Sequence[Effect]:
+    def _found(self, found: EvaluationResult) -> Sequence[Effect]:
         asked, evaluation = found.asked, found.evaluation
         if asked.number is not None:
             self._at.snapshots.release(("measure", asked.number))

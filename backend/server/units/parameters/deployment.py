@@ -10,7 +10,7 @@ from backend.stores.parameters.place import MEMORY, Place
 
 
 @dataclass(frozen=True)
-class Parameters:
+class ParameterDeployment:
     """`address` is one that check_address takes; it may have a password in it."""
 
     address: str = field(default=MEMORY, repr=False)
@@ -21,4 +21,4 @@ class Parameters:
         return Place(self.address, task, secrets.token_hex(8))
 
 
-IN_MEMORY = Parameters()
+IN_MEMORY = ParameterDeployment()

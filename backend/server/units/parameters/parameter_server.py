@@ -25,7 +25,7 @@ END_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Job:
+class AssimilationJob:
     """A result to be taken in; see ParameterStore.assimilate."""
 
     result: Result
@@ -36,7 +36,7 @@ class Job:
 class ParameterServer(Protocol):
     """Used by one thread at a time; calls block."""
 
-    def do(self, job: Job) -> Receipt:
+    def do(self, job: AssimilationJob) -> Receipt:
         """Assimilates. Raises what the store raises."""
         ...
 
@@ -51,7 +51,7 @@ class ServerHere:
     def __init__(self, store: ParameterStore, recipe: Recipe) -> None:
         self._store, self._recipe = store, recipe()
 
-    def do(self, job: Job) -> Receipt:
+    def do(self, job: AssimilationJob) -> Receipt:
         """See ParameterServer."""
         return self._store.assimilate(self._recipe, job.result, job.base, job.turn)
 
@@ -71,7 +71,7 @@ class ServerApart:
         self._line: Connection | None = None
         self._vectors: SharedVectors | None = None
 
-    def do(self, job: Job) -> Receipt:
+    def do(self, job: AssimilationJob) -> Receipt:
         """See ParameterServer. Raises StoreError where the process died; the next call starts another."""
         result = job.result
         check_fit(result, len(result.weights))

@@ -16,7 +16,7 @@ class _Ready(Generic[T]):
     value: T
 
 
-class InOrder(Generic[T]):
+class ReorderBuffer(Generic[T]):
     """Of work that goes on at one time, each with a `base` at its end, hands out the lowest base first.
 
     Whoever has a lower base than one that ended, was at work when that one ended, or ended before: so it is

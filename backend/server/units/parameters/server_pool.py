@@ -12,15 +12,15 @@ import structlog
 from backend.errors import StoreError
 from backend.numerics.aggregation.asynchronous import Memory, Result
 from backend.numerics.vectors import Vector
-from backend.protocols.units.server_pool import USUAL, Pool, PoolRules, Window
+from backend.protocols.units.server_pool import USUAL, Pool, PoolRules, PoolWindow
 from backend.server.units.parameters.parameter_server import (
-    Job,
+    AssimilationJob,
     ParameterServer,
     Recipe,
     ServerApart,
     ServerHere,
 )
-from backend.server.units.parameters.reorder_buffer import InOrder
+from backend.server.units.parameters.reorder_buffer import ReorderBuffer
 from backend.stores.parameters.contract import (
     ParametersGoneError,
     ParameterStore,
@@ -50,10 +50,10 @@ class ParameterServers:
         self._pool = Pool(self._rules)
         self._store: ParameterStore | None = None
         self._own = ThreadPoolExecutor(1, f"parameters-{place.task}")
-        self._queue: asyncio.Queue[tuple[Job, asyncio.Future[Receipt]]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[AssimilationJob, asyncio.Future[Receipt]]] = asyncio.Queue()
         self._serving: list[_Serving] = []
         self._watch: asyncio.Task[None] | None = None
-        self._order: InOrder[tuple[Receipt, asyncio.Future[Receipt]]] = InOrder()
+        self._order: ReorderBuffer[tuple[Receipt, asyncio.Future[Receipt]]] = ReorderBuffer()
         self._leaving: set[asyncio.Task[None]] = set()
         self._again, self._stopped = asyncio.Lock(), asyncio.Event()
         self._last: Stored | None = None
@@ -91,7 +91,7 @@ class ParameterServers:
         `turn` may be given again later. ValueError where the vectors are of unlike lengths.
         """
         answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((Job(result, base, turn), answer))
+        self._queue.put_nowait((AssimilationJob(result, base, turn), answer))
         return await answer
 
     async def stop(self) -> None:
@@ -133,7 +133,7 @@ class ParameterServers:
                 if not waiting.done():
                     waiting.set_result(receipt)
 
-    async def _persistently(self, serving: _Serving, job: Job) -> Receipt:
+    async def _persistently(self, serving: _Serving, job: AssimilationJob) -> Receipt:
         for pause in PAUSES:
             try:
                 return await self._attempt(serving, job)
@@ -147,7 +147,7 @@ class ParameterServers:
                     raise
         return await self._attempt(serving, job)
 
-    async def _attempt(self, serving: _Serving, job: Job) -> Receipt:
+    async def _attempt(self, serving: _Serving, job: AssimilationJob) -> Receipt:
         try:
             return await serving.do(job)
         except ParametersGoneError:
@@ -200,7 +200,7 @@ class ParameterServers:
             working = (serving.since for serving in self._serving)
             busy = self._busy + sum(now - max(since, self._looked) for since in working if since is not None)
             kept = self._done - (self.lost - lost)
-            self._resize(self._pool.looked(Window(kept, busy, self.backlog)))
+            self._resize(self._pool.looked(PoolWindow(kept, busy, self.backlog)))
             self._busy, self._done, self._looked, lost = 0.0, 0, now, self.lost
 
     def _resize(self, count: int) -> None:
@@ -229,7 +229,7 @@ class _Serving:
         self.leaving = False
         self._task = asyncio.create_task(servers.take_turns(self))
 
-    async def do(self, job: Job) -> Receipt:
+    async def do(self, job: AssimilationJob) -> Receipt:
         """Assimilates in the thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._server.do, job)
 

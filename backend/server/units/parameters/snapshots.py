@@ -23,7 +23,7 @@ class _Snapshot:
     writing: asyncio.Task[str] | None = None
 
 
-class Snapshots:
+class SnapshotStore:
     """Owns a folder of weights, one file for each base that somebody `holds`. All methods are of one loop.
 
     They need not survive a crash: what began at them is begun anew.

@@ -31,7 +31,7 @@ _VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class ComparedResult:
     """A result that is compared: `kind` is with what it was computed, `update` [P] the change of `unit`.
 
     `steps` is how many it took.
@@ -44,7 +44,7 @@ class Shown:
     steps: int = 0
 
 
-class Judging:
+class ResultValidator:
     """Compares results, and knows what is usual of those that stand alone. Its calls may overlap."""
 
     def __init__(self, tolerance: float | None = None) -> None:
@@ -53,7 +53,9 @@ class Judging:
         self._seen: OrderedDict[bytes, UnitId] = OrderedDict()
         self._lock = threading.Lock()
 
-    def verdicts(self, shown: Sequence[Shown], valid: Shown | None = None) -> Mapping[LeaseId, Verdict]:
+    def verdicts(
+        self, shown: Sequence[ComparedResult], valid: ComparedResult | None = None
+    ) -> Mapping[LeaseId, Verdict]:
         """What of these results of one unit holds; `valid` is taken as true, and may be one of them.
 
         One alone is valid, unless something is odd about it: then others have to do the same.
@@ -69,22 +71,22 @@ class Judging:
         self._remember([one for one in shown if found[one.lease] is Verdict.VALID])
         return found
 
-    def _as_good_as(self, one: Shown, valid: Shown) -> Verdict:
+    def _as_good_as(self, one: ComparedResult, valid: ComparedResult) -> Verdict:
         return Verdict.VALID if one.lease == valid.lease else _VERDICTS[self._compare(one, valid)]
 
-    def _by_majority(self, shown: Sequence[Shown]) -> dict[LeaseId, Verdict]:
+    def _by_majority(self, shown: Sequence[ComparedResult]) -> dict[LeaseId, Verdict]:
         pairs = {(i, j): self._compare(shown[i], shown[j]) for i, j in combinations(range(len(shown)), 2)}
         held = majority(len(shown), pairs)
         if held is None:
             return {one.lease: Verdict.UNDECIDED for one in shown}
         return {one.lease: _VERDICTS[how] for one, how in zip(shown, held, strict=True)}
 
-    def _compare(self, first: Shown, second: Shown) -> Agreement:
+    def _compare(self, first: ComparedResult, second: ComparedResult) -> Agreement:
         steps = max(first.steps, second.steps)
         tolerance = tolerance_of(first.kind, second.kind, steps, self._tolerance)
         return agreement(likeness(first.update, second.update), tolerance)
 
-    def _is_odd(self, one: Shown) -> bool:
+    def _is_odd(self, one: ComparedResult) -> bool:
         """Whether it is much longer or shorter than others were."""
         with self._lock:
             known = list(self._lengths)
@@ -93,7 +95,7 @@ class Judging:
         usual, length = statistics.median(known), _length(one.update)
         return not usual / ODD <= length <= usual * ODD
 
-    def _is_copy(self, one: Shown) -> bool:
+    def _is_copy(self, one: ComparedResult) -> bool:
         """Whether the very same numbers came for another unit. Nothing but zeros may do so."""
         if one.unit < 0 or not one.update.any():
             return False
@@ -104,7 +106,7 @@ class Judging:
                 self._seen.popitem(last=False)
         return before != one.unit
 
-    def _remember(self, held: Sequence[Shown]) -> None:
+    def _remember(self, held: Sequence[ComparedResult]) -> None:
         lengths = [_length(one.update) for one in held[:1]]
         with self._lock:
             self._lengths.extend(lengths)

@@ -17,7 +17,7 @@ TABLE = Path(__file__).with_name("tolerances.json")
 BLAME = 0.3
 
 
-class Pair(Struct, frozen=True, forbid_unknown_fields=True):
+class BackendPair(Struct, frozen=True, forbid_unknown_fields=True):
     """What may lie between two backends: the measured distance and 1 - cosine, with the margin on them."""
 
     backends: tuple[str, str]
@@ -25,22 +25,22 @@ class Pair(Struct, frozen=True, forbid_unknown_fields=True):
     turn: float
 
 
-class Table(Struct, frozen=True, forbid_unknown_fields=True):
+class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
     """All pairs that were measured up to so many `steps`, `other` pairs, and what `longer` plans need.
 
     From some length on rounding decides which way a training goes, and honest results are far apart.
     """
 
     steps: int
-    pairs: list[Pair]
-    other: Pair
-    longer: Pair
+    pairs: list[BackendPair]
+    other: BackendPair
+    longer: BackendPair
 
 
 @cache
-def table() -> Table:
+def table() -> ToleranceTable:
     """The measured table."""
-    return json.decode(TABLE.read_bytes(), type=Table)
+    return json.decode(TABLE.read_bytes(), type=ToleranceTable)
 
 
 def tolerance_of(first: str, second: str, steps: int = 0, given: float | None = None) -> Tolerance:

@@ -7,7 +7,7 @@ import pytest
 
 from backend.errors import UnreachableError
 from backend.peer.training.step import Vector
-from backend.peer.units.snapshots import Snapshots
+from backend.peer.units.snapshots import FetchedWeights
 
 ONE, TWO = "a" * 64, "b" * 64
 
@@ -31,7 +31,7 @@ class Source:
 
 async def test_leases_that_name_the_same_weights_share_them() -> None:
     source = Source()
-    snapshots = Snapshots(source.fetch)
+    snapshots = FetchedWeights(source.fetch)
     taking = [asyncio.create_task(snapshots.take(lease, ONE)) for lease in (1, 2, 3)]
     source.open.set()
     first, *others = await asyncio.gather(*taking)
@@ -45,7 +45,7 @@ async def test_leases_that_name_the_same_weights_share_them() -> None:
 async def test_weights_are_forgotten_with_the_last_lease_that_names_them() -> None:
     source = Source()
     source.open.set()
-    snapshots = Snapshots(source.fetch)
+    snapshots = FetchedWeights(source.fetch)
     await snapshots.take(1, ONE)
     await snapshots.take(2, TWO)
     snapshots.release(1)
@@ -57,7 +57,7 @@ async def test_weights_are_forgotten_with_the_last_lease_that_names_them() -> No
 async def test_who_asks_again_after_a_failure_has_them_fetched_again() -> None:
     source = Source(fails=1)
     source.open.set()
-    snapshots = Snapshots(source.fetch)
+    snapshots = FetchedWeights(source.fetch)
     with pytest.raises(UnreachableError):
         await snapshots.take(1, ONE)
     assert (await snapshots.take(1, ONE)).tolist() == [2, 2, 2]
@@ -65,7 +65,7 @@ async def test_who_asks_again_after_a_failure_has_them_fetched_again() -> None:
 
 async def test_a_lease_that_is_forgotten_takes_nothing_from_another() -> None:
     source = Source()
-    snapshots = Snapshots(source.fetch)
+    snapshots = FetchedWeights(source.fetch)
     first = asyncio.create_task(snapshots.take(1, ONE))
     second = asyncio.create_task(snapshots.take(2, ONE))
     await asyncio.sleep(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.protocols.units.effects import Assimilate, Effect, Grant, Judge, WorkUnit
+from backend.protocols.units.effects import Assimilate, Effect, GrantLease, Judge, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
@@ -27,10 +27,10 @@ def works(units: int, first: int = 0) -> list[WorkUnit]:
     return [WorkUnit(first + n, n, 100, 7 * n) for n in range(units)]
 
 
-def lease(one: Scheduler, client: str, now: float = 0.0, base: int = 5, chance: float = 0.99) -> Grant:
+def lease(one: Scheduler, client: str, now: float = 0.0, base: int = 5, chance: float = 0.99) -> GrantLease:
     """What `client` is given."""
     *_, grant = one.ask(client, base, chance, now)
-    assert isinstance(grant, Grant), grant
+    assert isinstance(grant, GrantLease), grant
     return grant
 
 
@@ -39,7 +39,7 @@ def only(effects: list[Effect], kind: type) -> list[Any]:
     return [effect for effect in effects if isinstance(effect, kind)]
 
 
-def done(one: Scheduler, client: str, now: float = 0.0, seconds: float = 1.0) -> Grant:
+def done(one: Scheduler, client: str, now: float = 0.0, seconds: float = 1.0) -> GrantLease:
     """`client` does a unit alone, which counts."""
     grant = lease(one, client, now)
     (judge,) = one.returned(client, grant.lease, now + seconds)

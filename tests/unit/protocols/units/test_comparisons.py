@@ -6,13 +6,21 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.units.effects import Abort, Assimilate, Credit, Distrust, Judge, Refuse, Wait
-from backend.protocols.units.records import Part
+from backend.protocols.units.effects import (
+    Abort,
+    Assimilate,
+    CreditClient,
+    DistrustClient,
+    Judge,
+    RefuseResult,
+    Wait,
+)
+from backend.protocols.units.records import PartialWork
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.trust import TrustRules
 from tests.unit.protocols.units.conversations import INVALID, UNDECIDED, VALID, begun, lease, only, proven
 
-HALF = Part(steps=7, examples=60)
+HALF = PartialWork(steps=7, examples=60)
 
 
 def checked(units: int = 4, **rules: Any) -> Scheduler:
@@ -34,7 +42,7 @@ def test_a_trusted_peer_checks_what_was_returned_and_nobody_else_does() -> None:
         Judge(first.unit, (first.lease, check.lease), valid=check.lease)
     ]
     effects = one.judged(first.unit, {first.lease: VALID, check.lease: VALID})
-    assert [credit.client for credit in only(effects, Credit)] == ["ann", "peer"]
+    assert [credit.client for credit in only(effects, CreditClient)] == ["ann", "peer"]
     assert only(effects, Assimilate) == [Assimilate(first.unit, first.lease, "ann", 5)]
 
 
@@ -45,7 +53,7 @@ def test_a_peer_that_finds_a_cheat_gives_the_result_that_counts() -> None:
     check = lease(one, "peer", 3.0)
     one.returned("peer", check.lease, 4.0)
     effects = one.judged(lie.unit, {lie.lease: INVALID, check.lease: VALID})
-    assert only(effects, Distrust) == [Distrust("ann", lie.lease)]
+    assert only(effects, DistrustClient) == [DistrustClient("ann", lie.lease)]
     assert only(effects, Assimilate) == [Assimilate(lie.unit, check.lease, "peer", 5)]
     assert one.client("ann").trust.held == 0
 
@@ -149,7 +157,7 @@ def test_a_part_is_compared_with_the_same_part() -> None:
     assert (first.steps, second.steps) == (0, 7)
     assert one.returned("bob", second.lease, 2.0) == [Judge(0, (first.lease, second.lease), None)]
     effects = one.judged(0, {first.lease: VALID, second.lease: VALID})
-    assert [credit.examples for credit in only(effects, Credit)] == [60, 60]
+    assert [credit.examples for credit in only(effects, CreditClient)] == [60, 60]
 
 
 def test_a_part_is_always_checked_however_far_its_client_is_trusted() -> None:
@@ -165,22 +173,22 @@ def test_a_part_counts_at_once_where_nobodys_work_is_done_twice() -> None:
     grant = lease(one, "ann")
     assert one.returned("ann", grant.lease, 1.0, HALF) == [Judge(0, (grant.lease,), None)]
     effects = one.judged(0, {grant.lease: VALID})
-    assert only(effects, Credit) == [Credit("ann", grant.lease, 60)]
+    assert only(effects, CreditClient) == [CreditClient("ann", grant.lease, 60)]
 
 
-@pytest.mark.parametrize("part", [Part(3, 40), Part(30, 101)])
-def test_less_than_half_of_a_unit_is_done_anew(part: Part) -> None:
+@pytest.mark.parametrize("part", [PartialWork(3, 40), PartialWork(30, 101)])
+def test_less_than_half_of_a_unit_is_done_anew(part: PartialWork) -> None:
     one = begun(1, "ann", "bob")
     grant = lease(one, "ann")
     (refusal,) = one.returned("ann", grant.lease, 1.0, part)
-    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal, RefuseResult)
     assert lease(one, "bob").steps == 0
 
 
 def test_a_part_does_not_count_beside_others_who_do_it_whole_nor_a_whole_beside_parts() -> None:
     one = begun(1, "ann", "bob", "cat", "dan")
     first, second = lease(one, "ann"), lease(one, "bob")
-    assert isinstance(one.returned("ann", first.lease, 1.0, HALF)[0], Refuse)
+    assert isinstance(one.returned("ann", first.lease, 1.0, HALF)[0], RefuseResult)
     one.time_passed(100.0)
     third = lease(one, "cat", 100.0)
     one.released("cat", third.lease)
@@ -188,7 +196,7 @@ def test_a_part_does_not_count_beside_others_who_do_it_whole_nor_a_whole_beside_
     assert one.returned("dan", fourth.lease, 101.0, HALF) == []
     # Bob was late, and did all of it: honest, but no use.
     (refusal,) = one.returned("bob", second.lease, 102.0)
-    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal, RefuseResult)
     assert one.client("bob").trust.quota == TrustRules().quota
 
 
@@ -225,4 +233,4 @@ def test_who_differs_late_from_what_was_compared_is_wrong() -> None:
         one.returned(grant.client, grant.lease, 101.0)
     one.judged(0, {grant.lease: VALID for grant in grants})
     assert one.returned("eve", lie.lease, 102.0) == [Judge(0, (lie.lease,), valid=grants[0].lease)]
-    assert one.judged(0, {lie.lease: INVALID}) == [Distrust("eve", lie.lease)]
+    assert one.judged(0, {lie.lease: INVALID}) == [DistrustClient("eve", lie.lease)]

@@ -16,7 +16,7 @@ RULES = TrustRules(proven=10, quota=64)
 PACE = PaceRules(usual=600.0, factor=2.0, least=30.0, most=7200.0)
 
 
-def proven(times: int) -> trust.Trust:
+def proven(times: int) -> trust.TrustLevel:
     one = newcomer(RULES)
     for _ in range(times):
         one = trust.held(trust.returned(one, True), RULES, compared=True)
@@ -52,7 +52,7 @@ def test_being_late_costs_reliability_but_no_trust() -> None:
 
 
 def test_a_quota_is_for_a_day() -> None:
-    one = trust.Trust(quota=2)
+    one = trust.TrustLevel(quota=2)
     for _ in range(2):
         assert trust.may_lease(one, 1000.0)
         one = trust.leased(one, 1000.0)

@@ -8,27 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.units.client_table import Population
+from backend.protocols.units.client_table import ClientTable
 from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import TRUSTED, Unit
+from backend.protocols.units.records import TRUSTED, UnitRecord
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.states import LeaseEvent, LeaseState, UnitState
 from backend.protocols.units.trust import TrustRules
-from backend.protocols.units.unit_table import Stock
+from backend.protocols.units.unit_table import UnitTable
 from tests.unit.protocols.units.conversations import PACE, works
 
 RULES = Rules(pace=PACE)
 
 
-def stocked(units: int = 3) -> Stock:
+def stocked(units: int = 3) -> UnitTable:
     """An epoch with units 0, 1, ..."""
-    one = Stock(RULES)
+    one = UnitTable(RULES)
     one.begin(one.of_next_epoch(works(units)))
     return one
 
 
-def leasing(*clients: str) -> tuple[Population, Leases]:
-    population = Population(TrustRules())
+def leasing(*clients: str) -> tuple[ClientTable, Leases]:
+    population = ClientTable(TrustRules())
     for client in clients:
         population.came(client, slots=100, kind="", pace=None, trusted=False)
     return population, Leases(population)
@@ -37,7 +37,7 @@ def leasing(*clients: str) -> tuple[Population, Leases]:
 def test_a_number_is_given_to_one_unit_only() -> None:
     one = stocked()
     assert one.next_unit == 3
-    one.add(Unit(works(1, first=3)[0], one.epoch))
+    one.add(UnitRecord(works(1, first=3)[0], one.epoch))
     for numbers in ([2], [3], [4, 4], []):
         with pytest.raises(ValueError, match="a number of its own"):
             one.of_next_epoch([work for number in numbers for work in works(1, first=number)])
@@ -88,7 +88,7 @@ EVENTS = st.sampled_from([LeaseEvent.RETURN, LeaseEvent.RELEASE, LeaseEvent.ABOR
 def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, LeaseEvent]]) -> None:
     population, leases = leasing("ann", "bob")
     given = [
-        leases.give(client, Unit(work, 1), 0.0, seconds=10.0, most=99.0, rules=False)
+        leases.give(client, UnitRecord(work, 1), 0.0, seconds=10.0, most=99.0, rules=False)
         for work in works(4)
         for client in ("ann", "bob")
     ]
@@ -105,7 +105,7 @@ def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, Le
 def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[int], renewed: int) -> None:
     _, leases = leasing("ann")
     given = [
-        leases.give("ann", Unit(work, 1), 0.0, seconds=seconds, most=99.0, rules=False)
+        leases.give("ann", UnitRecord(work, 1), 0.0, seconds=seconds, most=99.0, rules=False)
         for work, seconds in zip(works(len(times)), times, strict=True)
     ]
     for one in given[:3]:
@@ -120,7 +120,7 @@ def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[
 
 def test_an_expired_lease_that_is_renewed_expires_again() -> None:
     population, leases = leasing("ann")
-    lease = leases.give("ann", Unit(works(1)[0], 1), 0.0, seconds=10.0, most=99.0, rules=False)
+    lease = leases.give("ann", UnitRecord(works(1)[0], 1), 0.0, seconds=10.0, most=99.0, rules=False)
     assert leases.expire(9.0) is None
     assert leases.expire(10.0) is lease
     assert not population.clients["ann"].leases
@@ -132,7 +132,7 @@ def test_an_expired_lease_that_is_renewed_expires_again() -> None:
 
 def test_leases_are_their_clients_alone_until_they_are_forgotten() -> None:
     _, leases = leasing("ann", "bob")
-    unit = Unit(works(1)[0], 1)
+    unit = UnitRecord(works(1)[0], 1)
     lease = leases.give("ann", unit, 0.0, seconds=10.0, most=99.0, rules=False)
     assert (leases.of("ann", lease.id), leases.of("bob", lease.id)) == (lease, None)
     leases.forget(unit.leases)

@@ -9,13 +9,13 @@ import pytest
 from backend.protocols.units.effects import (
     Abort,
     Assimilate,
-    Credit,
-    Distrust,
+    CreditClient,
+    DistrustClient,
     EpochClosed,
     GivenUp,
     Judge,
-    Refuse,
-    Renewed,
+    LeaseRenewed,
+    RefuseResult,
     Wait,
 )
 from backend.protocols.units.rules import Rules
@@ -41,7 +41,7 @@ def test_a_valid_result_is_blended_and_credited_and_the_epoch_closes_with_the_la
     assert (grant.unit, grant.shard, grant.base, grant.seed, grant.deadline) == (0, 0, 5, 0, 103.0)
     assert one.returned("ann", grant.lease, 9.0) == [Judge(0, (grant.lease,), None)]
     assert one.judged(0, {grant.lease: VALID}) == [
-        Credit("ann", grant.lease, 100),
+        CreditClient("ann", grant.lease, 100),
         Assimilate(0, grant.lease, "ann", 5),
         EpochClosed(1, 1, 0),
     ]
@@ -55,7 +55,7 @@ def test_newcomers_are_replicated_from_the_same_base_with_the_same_seed() -> Non
     assert one.returned("ann", first.lease, 1.0) == []
     assert one.returned("bob", second.lease, 2.0) == [Judge(0, (first.lease, second.lease), None)]
     effects = one.judged(0, {first.lease: VALID, second.lease: VALID})
-    assert [effect.client for effect in only(effects, Credit)] == ["ann", "bob"]
+    assert [effect.client for effect in only(effects, CreditClient)] == ["ann", "bob"]
     assert only(effects, Assimilate) == [Assimilate(0, first.lease, "ann", 5)]
 
 
@@ -71,7 +71,7 @@ def test_a_cheat_is_distrusted_and_what_the_other_did_counts() -> None:
     one.returned("ann", first.lease, 1.0)
     one.returned("eve", second.lease, 1.0)
     effects = one.judged(0, {first.lease: VALID, second.lease: INVALID})
-    assert only(effects, Distrust) == [Distrust("eve", second.lease)]
+    assert only(effects, DistrustClient) == [DistrustClient("eve", second.lease)]
     assert only(effects, Assimilate) == [Assimilate(0, first.lease, "ann", 5)]
 
 
@@ -130,7 +130,7 @@ def test_a_heartbeat_renews_a_lease_but_not_for_ever() -> None:
     assert grant.heartbeat == pytest.approx(100 / 3)
     for now in range(50, 1000, 50):
         assert one.heartbeat("ann", grant.lease, float(now)) == [
-            Renewed("ann", grant.lease, min(1000.0, now + 100.0))
+            LeaseRenewed("ann", grant.lease, min(1000.0, now + 100.0))
         ]
         assert one.time_passed(float(now)) == []
     one.time_passed(1000.0)
@@ -143,7 +143,7 @@ def test_who_was_silent_too_long_goes_on_where_nobody_took_its_place() -> None:
     one = begun(1, "ann", "bob", **ALONE)
     grant = lease(one, "ann")
     one.time_passed(100.0)
-    assert one.heartbeat("ann", grant.lease, 120.0) == [Renewed("ann", grant.lease, 220.0)]
+    assert one.heartbeat("ann", grant.lease, 120.0) == [LeaseRenewed("ann", grant.lease, 220.0)]
     assert one.ask("bob", 5, 0.5, 121.0) == [Wait("bob", "nothing")]
     assert one.timer() is not None
     one.time_passed(220.0)
@@ -170,7 +170,7 @@ def test_a_late_result_of_a_unit_that_is_done_is_compared_and_credited_but_not_b
     one.judged(0, {taken.lease: VALID})
     assert one.heartbeat("ann", late.lease, 102.0) == [Abort("ann", late.lease)]
     assert one.returned("ann", late.lease, 150.0) == [Judge(0, (late.lease,), taken.lease)]
-    assert one.judged(0, {late.lease: VALID}) == [Credit("ann", late.lease, 100)]
+    assert one.judged(0, {late.lease: VALID}) == [CreditClient("ann", late.lease, 100)]
 
 
 def test_what_stays_in_doubt_of_a_late_result_is_not_asked_again() -> None:
@@ -191,7 +191,7 @@ def test_released_work_goes_to_somebody_else_from_the_newest_base() -> None:
     one = begun(1, "ann", "bob", **ALONE)
     grant = lease(one, "ann", base=5)
     assert one.released("ann", grant.lease) == []
-    assert isinstance(one.released("ann", grant.lease)[0], Refuse)
+    assert isinstance(one.released("ann", grant.lease)[0], RefuseResult)
     again = lease(one, "bob", base=9)
     assert (again.unit, again.base) == (grant.unit, 9)
 
@@ -314,20 +314,20 @@ def test_a_new_epoch_drops_what_is_open_and_forgets_the_one_before_the_last() ->
     one.begin_epoch(works(1, first=20))
     one.begin_epoch(works(1, first=30))
     assert one.returned("ann", old.lease, 1.0) == [
-        Refuse("ann", "You have no such work (any more); ask for some.")
+        RefuseResult("ann", "You have no such work (any more); ask for some.")
     ]
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     one = begun(2, "ann", "eve", **ALONE)
     grant = lease(one, "ann")
-    assert isinstance(one.ask("nobody", 5, 0.5, 0.0)[0], Refuse)
+    assert isinstance(one.ask("nobody", 5, 0.5, 0.0)[0], RefuseResult)
     for call in (one.heartbeat, one.returned):
-        assert isinstance(call("eve", grant.lease, 1.0)[0], Refuse)
-        assert isinstance(call("ann", 99, 1.0)[0], Refuse)
-    assert isinstance(one.released("eve", grant.lease)[0], Refuse)
+        assert isinstance(call("eve", grant.lease, 1.0)[0], RefuseResult)
+        assert isinstance(call("ann", 99, 1.0)[0], RefuseResult)
+    assert isinstance(one.released("eve", grant.lease)[0], RefuseResult)
     one.returned("ann", grant.lease, 1.0)
-    assert one.returned("ann", grant.lease, 2.0) == [Refuse("ann", "This result was here before.")]
+    assert one.returned("ann", grant.lease, 2.0) == [RefuseResult("ann", "This result was here before.")]
     for unit, verdicts in ((9, {0: VALID}), (grant.unit, {}), (grant.unit, {99: VALID})):
         with pytest.raises(ValueError, match="nobody asked for a comparison"):
             one.judged(unit, verdicts)

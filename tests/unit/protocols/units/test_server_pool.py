@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.units.server_pool import Pool, PoolRules, Window
+from backend.protocols.units.server_pool import Pool, PoolRules, PoolWindow
 
 RULES = PoolRules(least=1, most=4, window=10.0, rest=3)
 
 
 def _counts(pool: Pool, windows: list[tuple[int, float, int]]) -> list[int]:
-    return [pool.looked(Window(*window)) for window in windows]
+    return [pool.looked(PoolWindow(*window)) for window in windows]
 
 
 def test_servers_come_one_by_one_while_results_wait_and_each_brings_more() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.units.effects import EpochClosed, Grant, Refuse, Split, Wait, WorkUnit
+from backend.protocols.units.effects import EpochClosed, GrantLease, RefuseResult, SplitUnit, Wait, WorkUnit
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.unit_sizes import SizeRules, parts
 from tests.unit.protocols.units.conversations import VALID, begun, done, lease, only, proven, works
@@ -45,8 +45,10 @@ def test_a_slow_client_gets_a_part_and_others_the_rest() -> None:
     one.came("slow", 1, pace=0.3)
     one.came("fast", 9, pace=0.001)
     split, grant = one.ask("slow", 5, 0.5, 0.0)
-    assert isinstance(grant, Grant)
-    assert split == Split((WorkUnit(0, 0, 24, 0, 0), WorkUnit(2, 0, 24, 0, 24), WorkUnit(1, 0, 52, 0, 48)))
+    assert isinstance(grant, GrantLease)
+    assert split == SplitUnit(
+        (WorkUnit(0, 0, 24, 0, 0), WorkUnit(2, 0, 24, 0, 24), WorkUnit(1, 0, 52, 0, 48))
+    )
     assert (grant.unit, grant.first, grant.examples, one.left, one.next_unit) == (0, 0, 24, 3, 3)
     others = [done(one, "fast") for _ in range(2)]
     assert sorted((other.first, other.examples) for other in others) == [(24, 24), (48, 52)]
@@ -61,7 +63,7 @@ def test_what_was_measured_counts_more_than_what_a_client_says() -> None:
     one = begun(3, replicas=1, sizes=SIZES)
     one.came("ann", 1, pace=0.0001)
     done(one, "ann", seconds=40.0)
-    assert only(one.ask("ann", 5, 0.5, 50.0), Split)
+    assert only(one.ask("ann", 5, 0.5, 50.0), SplitUnit)
 
 
 def test_a_unit_that_others_began_is_not_halved_and_goes_to_slow_clients_last() -> None:
@@ -117,7 +119,7 @@ def test_an_epoch_goes_on_after_a_restart() -> None:
     assert (again.epoch, again.left, again.next_unit) == (1, one.left, one.next_unit)
     assert again.progress.tally() == replace(one.progress.tally(), leased=0)
     assert again.client("ann").trust == one.client("ann").trust
-    assert isinstance(again.returned("slow", open_lease.lease, 1.0)[0], Refuse)
+    assert isinstance(again.returned("slow", open_lease.lease, 1.0)[0], RefuseResult)
     rows: Counter[int] = Counter()
     for name in ("ann", "bob"):
         again.came(name, 99)

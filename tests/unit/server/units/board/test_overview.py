@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from backend.formats.task_file.units import Trust
-from backend.protocols.units.effects import Grant, WorkUnit
+from backend.formats.task_file.units import TrustTable
+from backend.protocols.units.effects import GrantLease, WorkUnit
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.trust import TrustRules
 from backend.server.hosting.client_link import Presence
 from backend.server.units.board.overview import MOST_CELLS, MOST_ROWS, picture
 
-RULES = Trust(replicas=2, checked=1)
+RULES = TrustTable(replicas=2, checked=1)
 
 
 @dataclass
@@ -37,9 +37,9 @@ def begun(units: int) -> Scheduler:
     return machine
 
 
-def leased(machine: Scheduler, client: str) -> Grant:
+def leased(machine: Scheduler, client: str) -> GrantLease:
     machine.came(client, slots=2, kind="browser webgl")
-    return next(one for one in machine.ask(client, 7, 0.5, now=0.0) if isinstance(one, Grant))
+    return next(one for one in machine.ask(client, 7, 0.5, now=0.0) if isinstance(one, GrantLease))
 
 
 def test_each_unit_is_counted_where_it_stands() -> None:

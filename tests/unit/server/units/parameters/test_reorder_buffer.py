@@ -6,17 +6,17 @@ import random
 
 import pytest
 
-from backend.server.units.parameters.reorder_buffer import InOrder
+from backend.server.units.parameters.reorder_buffer import ReorderBuffer
 
 
 def test_who_is_alone_waits_for_nobody() -> None:
-    order: InOrder[str] = InOrder()
+    order: ReorderBuffer[str] = ReorderBuffer()
     assert order.end(order.begin(), 1, "first") == ["first"]
     assert order.end(order.begin(), 2, "second") == ["second"]
 
 
 def test_a_higher_base_waits_for_those_who_may_have_a_lower_one() -> None:
-    order: InOrder[str] = InOrder()
+    order: ReorderBuffer[str] = ReorderBuffer()
     slow, quick = order.begin(), order.begin()
     assert order.end(quick, 2, "second") == []
     assert order.end(slow, 1, "first") == ["first", "second"]
@@ -24,7 +24,7 @@ def test_a_higher_base_waits_for_those_who_may_have_a_lower_one() -> None:
 
 
 def test_nobody_waits_for_one_that_began_later() -> None:
-    order: InOrder[str] = InOrder()
+    order: ReorderBuffer[str] = ReorderBuffer()
     first, second = order.begin(), order.begin()
     assert order.end(first, 1, "first") == []
     third = order.begin()
@@ -33,7 +33,7 @@ def test_nobody_waits_for_one_that_began_later() -> None:
 
 
 def test_one_that_fails_holds_up_nobody() -> None:
-    order: InOrder[str] = InOrder()
+    order: ReorderBuffer[str] = ReorderBuffer()
     failing, well = order.begin(), order.begin()
     assert order.end(well, 1, "first") == []
     assert order.fail(failing) == ["first"]
@@ -42,7 +42,7 @@ def test_one_that_fails_holds_up_nobody() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_all_come_and_in_order_whatever_ends_when(seed: int) -> None:
     """Each server writes, which gives it its base, some time before it ends."""
-    dice, order = random.Random(seed), InOrder[int]()
+    dice, order = random.Random(seed), ReorderBuffer[int]()
     started: list[int] = []
     written: list[tuple[int, int]] = []
     told: list[int] = []

@@ -7,7 +7,7 @@ import pytest
 
 from backend.numerics.vectors import Vector
 from backend.protocols.units.rules import Verdict
-from backend.server.units.validation.result_validator import FEW, Judging, Shown
+from backend.server.units.validation.result_validator import FEW, ComparedResult, ResultValidator
 from backend.server.units.validation.tolerances import table, tolerance_of
 
 VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
@@ -24,8 +24,8 @@ def near(seed: int, apart: float, by: int = 99) -> Vector:
     return (update(seed) + apart * update(by)).astype(np.float32)
 
 
-def shown(*updates: Vector, kind: str = "browser wasm", unit: int = 7) -> list[Shown]:
-    return [Shown(lease, kind, one, unit) for lease, one in enumerate(updates)]
+def shown(*updates: Vector, kind: str = "browser wasm", unit: int = 7) -> list[ComparedResult]:
+    return [ComparedResult(lease, kind, one, unit) for lease, one in enumerate(updates)]
 
 
 CHEATS = {
@@ -39,7 +39,7 @@ CHEATS = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_cheat_is_outvoted_and_alone_beside_one_undecided(cheat: str) -> None:
-    judging = Judging()
+    judging = ResultValidator()
     lie = CHEATS[cheat]
     assert judging.verdicts(shown(update(1), lie)) == {0: UNDECIDED, 1: UNDECIDED}
     assert judging.verdicts(shown(update(1), lie, near(1, 0.001))) == {0: VALID, 1: INVALID, 2: VALID}
@@ -49,7 +49,7 @@ def test_a_cheat_is_outvoted_and_alone_beside_one_undecided(cheat: str) -> None:
 
 
 def test_honest_results_hold_and_strange_ones_are_blamed_for_nothing() -> None:
-    judging = Judging(tolerance=0.01)
+    judging = ResultValidator(tolerance=0.01)
     assert judging.verdicts(shown(update(1), near(1, 0.005))) == {0: VALID, 1: VALID}
     # It differs more than it should, and less than one that was not worked for.
     assert judging.verdicts(shown(update(1), near(1, 0.03), update(1))) == {0: VALID, 1: UNDECIDED, 2: VALID}
@@ -57,7 +57,7 @@ def test_honest_results_hold_and_strange_ones_are_blamed_for_nothing() -> None:
 
 
 def test_one_alone_holds_unless_it_is_much_longer_or_shorter_than_usual() -> None:
-    judging = Judging()
+    judging = ResultValidator()
     for number in range(FEW):
         assert judging.verdicts(shown(update(number, 1 + number / 10), unit=number)) == {0: VALID}
     assert judging.verdicts(shown(update(50, 30.0), unit=50)) == {0: UNDECIDED}
@@ -69,7 +69,7 @@ def test_one_alone_holds_unless_it_is_much_longer_or_shorter_than_usual() -> Non
 
 
 def test_a_copy_of_what_came_for_another_unit_never_counts_alone() -> None:
-    judging = Judging()
+    judging = ResultValidator()
     assert judging.verdicts(shown(update(1), unit=1)) == {0: VALID}
     assert judging.verdicts(shown(update(1), unit=2)) == {0: UNDECIDED}
     # The same twice, as after a lost answer, and nothing learned twice, are no copies.
@@ -93,8 +93,8 @@ def test_tolerances_are_those_of_the_backends_whichever_comes_first() -> None:
 def test_after_many_steps_honest_results_may_be_farther_apart() -> None:
     apart = 2 * table().other.distance
     few, many = (
-        [Shown(lease, "peer tensorflow-cpu", near(1, apart * lease), 7, steps) for lease in (0, 1)]
+        [ComparedResult(lease, "peer tensorflow-cpu", near(1, apart * lease), 7, steps) for lease in (0, 1)]
         for steps in (table().steps, table().steps + 1)
     )
-    assert Judging().verdicts(few) == {0: UNDECIDED, 1: UNDECIDED}
-    assert Judging().verdicts(many) == {0: VALID, 1: VALID}
+    assert ResultValidator().verdicts(few) == {0: UNDECIDED, 1: UNDECIDED}
+    assert ResultValidator().verdicts(many) == {0: VALID, 1: VALID}
