@@ -28,7 +28,7 @@ from backend.numerics.vectors import Vector
 from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
 from backend.peer.mesh.exchange import Exchange
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh import Group, Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import GroupFrame, OfGroup, PeerFrame
@@ -50,7 +50,7 @@ class NoServer:
 class Peer:
     """Hands on what links say."""
 
-    known: Acquaintances
+    known: TrustStore
     links: Links = field(init=False)
     exchange: Exchange | None = None
     # Of a group whose order others got earlier.
@@ -111,7 +111,7 @@ class Peer:
 async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
     """Talks with the benchmark until it says no more."""
     client, key = secrets.token_hex(8), secrets.token_bytes(32)
-    known = Acquaintances(folder)
+    known = TrustStore(folder)
     known.enter(TASK)
     peer = kind(known)
     peer.links = Links(Own(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, known)

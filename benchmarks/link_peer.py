@@ -31,7 +31,7 @@ from backend.crypto.keys import identity_key
 from backend.peer.links import peer_links
 from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.wire.client_id import client_id
 from backend.wire.codec import MAX_SERVER_FRAME
 from backend.wire.mesh import (
@@ -56,7 +56,7 @@ _WAITING = 2 << 20
 class LinkPeer:
     """The connection to the server, and what is heard over links."""
 
-    def __init__(self, socket: ClientConnection, own: Own, known: Acquaintances, relay_only: bool) -> None:
+    def __init__(self, socket: ClientConnection, own: Own, known: TrustStore, relay_only: bool) -> None:
         self._socket = socket
         self._tasks: set[asyncio.Task[None]] = set()
         self._parcels = asyncio.Semaphore(8)
@@ -168,7 +168,7 @@ async def take_part(options: argparse.Namespace) -> None:
     address = f"{options.url.replace('http', 'ws', 1)}/api/tasks/{options.task}/socket"
     own = Own(task=options.task, client=client_id(token), key=key, ways=tuple(options.ways))
     with tempfile.TemporaryDirectory() as folder:
-        known = Acquaintances(Path(folder))
+        known = TrustStore(Path(folder))
         known.enter(address)
         async with connect(
             address, subprotocols=[Subprotocol(MESH_PROTOCOL)], max_size=MAX_SERVER_FRAME, proxy=None

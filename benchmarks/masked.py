@@ -14,7 +14,7 @@ from time import process_time
 from backend.crypto.context import Terms
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.peer.rounds.masking_secrets import RoundSecrets, Told
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.protocols.secagg import member_events as to
 from backend.protocols.secagg import server_effects as ask
 from backend.protocols.secagg.degrees import Degree
@@ -86,7 +86,7 @@ def _plan(masking: Masking) -> Train:
 class Client:
     """One client, which trains nothing."""
 
-    def __init__(self, name: str, terms: Terms, plan: Train, known: Acquaintances) -> None:
+    def __init__(self, name: str, terms: Terms, plan: Train, known: TrustStore) -> None:
         self.meter = Meter()
         self.name = name
         self.bytes_up = 0
@@ -250,7 +250,7 @@ def play(
     """
     names = [f"{n:016x}" for n in range(count)]
     terms, plan = _terms(masking, parameters), _plan(masking)
-    clients = {name: Client(name, terms, plan, Acquaintances(home)) for name in names}
+    clients = {name: Client(name, terms, plan, TrustStore(home)) for name in names}
     host = Host(masking, terms, names)
     rosters = [told for name in names for frame in clients[name].begin() for told in host.hear(name, frame)]
     shared = [(name, frame) for name, roster in rosters for frame in clients[name].hear(roster)]

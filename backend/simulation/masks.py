@@ -14,7 +14,7 @@ from backend.crypto.keys import KEY_BYTES
 from backend.peer.rounds.masking_host import Masker, Model
 from backend.peer.rounds.masking_secrets import Told
 from backend.peer.session.progress import Value
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.protocols.client.participant import Participant
 from backend.simulation.client_work import Update
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome
@@ -79,7 +79,7 @@ class Masks:
         self._masker = self._born()
 
     def _born(self) -> Masker:
-        known = Acquaintances(NOWHERE)
+        known = TrustStore(NOWHERE)
         return Masker(
             self._identity,
             known,

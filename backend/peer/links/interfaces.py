@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from backend.crypto.sealed_link import TAG_BYTES
-from backend.protocols.mesh.keepalive import Pulse
+from backend.protocols.mesh.keepalive import Keepalive
 from backend.wire.fields import CHUNK_BYTES
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_codec import MAX_PEER_FRAME, encode_mesh
@@ -70,7 +70,7 @@ class Listener(Protocol):
 
 
 class Known(Protocol):
-    """Whose identities are trusted: backend.peer.session.trust_store.Acquaintances is one."""
+    """Whose identities are trusted: backend.peer.session.trust_store.TrustStore is one."""
 
     def is_strange(self, client: str, identity: str) -> bool: ...
     def met(self, identities: dict[str, str]) -> None: ...
@@ -119,7 +119,7 @@ class Link(ABC):
         # Whether this peer began it, and not the other.
         self.began = began
         self.made_at = time.monotonic()
-        self.pulse = Pulse(self.made_at)
+        self.pulse = Keepalive(self.made_at)
 
     def beat(self) -> None:
         """Sends a sign of life."""

@@ -18,7 +18,7 @@ from backend.peer.links.relay import Relays
 from backend.peer.links.signalling import Introducing
 from backend.peer.links.signed_signals import checked_signal, signed_note
 from backend.peer.links.websocket import WebSockets
-from backend.protocols.mesh.link_selection import Begin
+from backend.protocols.mesh.link_selection import TryWay
 from backend.wire.mesh import IceServer, Measure, Neighbour
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way
@@ -344,7 +344,7 @@ class Links:
             maker = self._makers.get(step.way)
             if maker is None:
                 continue
-            if isinstance(step, Begin):
+            if isinstance(step, TryWay):
                 maker.begin(pair.neighbour)
             else:
                 maker.give_up(pair.neighbour.client)

@@ -14,8 +14,8 @@ from backend.errors import GroupError
 from backend.numerics.aggregation.outer_step import outer_step
 from backend.peer.links.links import Links
 from backend.peer.mesh.certificate_collector import Attesting
-from backend.peer.mesh.exchange import Exchange, Outcome
-from backend.peer.mesh.weights import Holdings
+from backend.peer.mesh.exchange import Exchange, GroupOutcome
+from backend.peer.mesh.weights import KeptWeights
 from backend.peer.session.progress import Teller
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import Result
@@ -32,7 +32,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Work:
+class TrainedWork:
     """What a training made, from which weights, and how the way is changed before averaging."""
 
     plan: Train
@@ -70,7 +70,7 @@ class Averager:
         self,
         links: Links,
         key: bytes,
-        holdings: Holdings,
+        holdings: KeptWeights,
         reporter: Teller,
         tell: Callable[[to.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
@@ -88,7 +88,7 @@ class Averager:
         self._attesting: Attesting | None = None
         self._memory: Vector = np.zeros(0, np.float32)
 
-    def average(self, order: Group, work: Work) -> None:
+    def average(self, order: Group, work: TrainedWork) -> None:
         """Takes part in the group; `averaged` or `failed` is told when it ended."""
         self._averaging = self._spawn(self._average(order, work))
 
@@ -134,9 +134,9 @@ class Averager:
     def _attested(self, client: str, frame: Attest) -> None:
         certificate = self._attesting.heard(client, frame) if self._attesting else None
         if certificate:
-            self._tell(to.Certified(certificate))
+            self._tell(to.WeightsCertified(certificate))
 
-    async def _average(self, order: Group, work: Work) -> None:
+    async def _average(self, order: Group, work: TrainedWork) -> None:
         self._forget_over()
         own = self._links.own.client
         way, memory = await asyncio.to_thread(_way, work, self._memory)
@@ -192,9 +192,9 @@ class Averager:
     def _failed(self, order: Group, reason: str) -> None:
         sentence = f"Round {order.round}: no result in this group. {reason}"
         self._reporter.tell("failed", sentence, round=order.round, group=order.group)
-        self._tell(to.Failed(order.round, order.group, reason))
+        self._tell(to.GroupFailed(order.round, order.group, reason))
 
-    def _averaged(self, order: Group, work: Work, outcome: Outcome, weights: str) -> None:
+    def _averaged(self, order: Group, work: TrainedWork, outcome: GroupOutcome, weights: str) -> None:
         survivors = [order.members[place] for place in outcome.survivors]
         identities = {
             client: neighbour.identity
@@ -225,7 +225,7 @@ class Averager:
             seconds=round(outcome.seconds, 3),
         )
         self._tell(
-            to.Averaged(
+            to.GroupAveraged(
                 order.round,
                 order.group,
                 weights,
@@ -246,7 +246,7 @@ class Averager:
                 self._exchanges.pop(key).close()
 
 
-def _way(work: Work, memory: Vector) -> tuple[Vector, Vector]:
+def _way(work: TrainedWork, memory: Vector) -> tuple[Vector, Vector]:
     """What this peer brings to the mean, as a change of the weights (0025, "Outer step")."""
     outer = work.outer
     past = memory if len(memory) == work.trainable else np.zeros(0, np.float32)
@@ -255,7 +255,7 @@ def _way(work: Work, memory: Vector) -> tuple[Vector, Vector]:
     )
 
 
-def _renewed(order: Group, base: Vector, outcome: Outcome) -> tuple[bytes, str]:
+def _renewed(order: Group, base: Vector, outcome: GroupOutcome) -> tuple[bytes, str]:
     """The new weights and their SHA-256. Where changes are averaged all have the same base: the same bits."""
     new = base + outcome.mean if order.subject == "changes" else outcome.mean
     content = np.asarray(new, "<f4").tobytes()

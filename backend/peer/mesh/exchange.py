@@ -15,28 +15,28 @@ from backend.errors import GroupError, NotFiniteError, UpdateRefusedError
 from backend.numerics.precision import Bytes
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.masked_part_buffers import MaskedHolding
-from backend.peer.mesh.part_buffers import Holding
-from backend.peer.mesh.receiver import Arriving
-from backend.peer.mesh.sender import Chunk, Data, Departing, Lines, mean_of, piece_of
+from backend.peer.mesh.part_buffers import PartBuffers
+from backend.peer.mesh.receiver import Receiver
+from backend.peer.mesh.sender import Chunk, Data, Lines, Sender, mean_of, piece_of
 from backend.protocols.mesh.allreduce.events import (
     AddPiece,
     Effect,
     Event,
-    Fail,
-    Finish,
-    Heard,
-    Linked,
-    Lost,
+    FailGroup,
+    FinishGroup,
+    GroupTimePassed,
     MeanCame,
+    MemberHeard,
+    MemberLinked,
+    MemberLost,
     PieceCame,
     Prepared,
     Reduce,
     Reduced,
-    Send,
     SendMean,
     SendPiece,
+    SendToMembers,
     Silent,
-    TimePassed,
     Unfit,
     Without,
 )
@@ -47,7 +47,7 @@ from backend.wire.peering import Attest, Begin, GroupFrame, Mean, PeerFrame, Pie
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GroupOutcome:
     """What a group ended with: the mean [P], who has it (by places), and how much of all weight is in it."""
 
     mean: Vector
@@ -80,17 +80,17 @@ class Exchange:
             self._holding = (
                 MaskedHolding(order, self._place, vector, task, bundle)
                 if order.precision == "masked"
-                else Holding(order, self._place, vector)
+                else PartBuffers(order, self._place, vector)
             )
         except ValueError as error:
             raise GroupError(f"The order of this group cannot be followed: {error}") from error
         self._places = {client: place for place, client in enumerate(order.members)}
         others = [client for client in order.members if client != own]
-        self._arriving = {client: Arriving(len(order.bounds) - 1) for client in others}
-        self._departing = Departing(links, order.members, own)
+        self._arriving = {client: Receiver(len(order.bounds) - 1) for client in others}
+        self._departing = Sender(links, order.members, own)
         self._jobs: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._result: asyncio.Future[Outcome] = self._loop.create_future()
+        self._result: asyncio.Future[GroupOutcome] = self._loop.create_future()
         self._is_closed = False
 
     # What the session calls.
@@ -100,7 +100,7 @@ class Exchange:
         self._do(self._prepare())
         self._set_timer()
 
-    async def result(self) -> Outcome:
+    async def result(self) -> GroupOutcome:
         """Waits for the end. Raises GroupError where this member has no result."""
         return await asyncio.shield(self._result)
 
@@ -114,19 +114,19 @@ class Exchange:
         elif not isinstance(frame, Attest):
             if isinstance(frame, Begin):
                 self._holding.met(self._places[client], frame.key)
-            self._happened(Heard(self._places[client], frame))
+            self._happened(MemberHeard(self._places[client], frame))
 
     def up(self, client: str) -> None:
         """There is a link to `client`, or it is heard of again."""
         if client in self._arriving:
-            self._happened(Linked(self._places[client]))
+            self._happened(MemberLinked(self._places[client]))
 
     def down(self, client: str) -> None:
         """The link to `client` is gone, and all that was on its way."""
         if client in self._arriving:
             self._departing.clear(client)
             self._arriving[client].forget()
-            self._happened(Lost(self._places[client]))
+            self._happened(MemberLost(self._places[client]))
 
     def silent(self, client: str) -> None:
         """For the group's patience nothing came from `client`."""
@@ -164,11 +164,11 @@ class Exchange:
             self._timer = None
         due = self._machine.timer()
         if due is not None:
-            self._timer = self._loop.call_at(due, self._happened, TimePassed())
+            self._timer = self._loop.call_at(due, self._happened, GroupTimePassed())
 
     def _perform(self, effect: Effect) -> None:
         match effect:
-            case Send(places=places, frame=frame):
+            case SendToMembers(places=places, frame=frame):
                 self._say(places, frame)
             case SendPiece(part=part, place=place, contributors=contributors):
                 chunk = piece_of(self._order, part, contributors)
@@ -183,9 +183,9 @@ class Exchange:
                 self._do(self._reduce(effect))
             case Without(place=place):
                 self._departing.clear(self._order.members[place])
-            case Finish():
+            case FinishGroup():
                 self._do(self._finish(effect))
-            case Fail(reason=reason):
+            case FailGroup(reason=reason):
                 self._fail(reason)
 
     def _say(self, places: Iterable[int], frame: PeerFrame) -> None:
@@ -275,7 +275,7 @@ class Exchange:
         self._holding.means.setdefault((todo.part, digest), (todo.contributors, mean))
         self._happened(Reduced(todo.part, todo.contributors, digest))
 
-    async def _finish(self, end: Finish) -> None:
+    async def _finish(self, end: FinishGroup) -> None:
         # A mean that is still being decoded must not be written over the one that counts.
         others = [job for job in self._jobs if job is not asyncio.current_task()]
         if others:
@@ -283,5 +283,5 @@ class Exchange:
         mean = await asyncio.to_thread(self._holding.result, end.parts)
         if not self._result.done():
             seconds = self._loop.time() - self._began
-            self._result.set_result(Outcome(mean, end.survivors, end.fraction, seconds))
+            self._result.set_result(GroupOutcome(mean, end.survivors, end.fraction, seconds))
             self._holding.let_go()

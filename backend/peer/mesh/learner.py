@@ -8,9 +8,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.peer.mesh.averager import Work
+from backend.peer.mesh.averager import TrainedWork
 from backend.peer.mesh.weight_transfer import Sources
-from backend.peer.mesh.weights import Holdings
+from backend.peer.mesh.weights import KeptWeights
 from backend.peer.rounds.update_cache import Kept
 from backend.peer.session import session_jobs
 from backend.peer.session.background_tasks import insist
@@ -29,7 +29,7 @@ WEIGHTS_PAUSE = 1.0
 class Learner:
     """Runs `jobs` for one session. `holdings` takes the weights that it trains from."""
 
-    def __init__(self, jobs: Jobs, sources: Sources, holdings: Holdings, reporter: Reporter) -> None:
+    def __init__(self, jobs: Jobs, sources: Sources, holdings: KeptWeights, reporter: Reporter) -> None:
         self._jobs = jobs
         self._sources = sources
         self._holdings = holdings
@@ -40,7 +40,7 @@ class Learner:
         """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
         return await session_jobs.load(self._jobs, bundle, self._reporter)
 
-    async def train(self, job: Job[Train], entered: Entered) -> Work | None:
+    async def train(self, job: Job[Train], entered: Entered) -> TrainedWork | None:
         """What the plan makes; None if it is void before. Raises PeerError."""
         plan = job.order
         base = await self._weights(job)
@@ -51,7 +51,7 @@ class Learner:
             return None
         tell_partial(self._reporter, plan.round, result.steps, result.planned)
         trainable = self._jobs.manifest.parameters.trainable
-        return Work(plan, result, base, entered.outer, trainable, entered.bundle)
+        return TrainedWork(plan, result, base, entered.outer, trainable, entered.bundle)
 
     async def _weights(self, job: Job[Train]) -> bytes | None:
         """What the plan begins with, asked for until somebody has it or the plan is void."""

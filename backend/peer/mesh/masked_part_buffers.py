@@ -25,13 +25,13 @@ from backend.numerics.masking.masked_parts import (
 )
 from backend.numerics.precision import Bytes
 from backend.numerics.vectors import Vector
-from backend.peer.mesh.part_buffers import Holding
+from backend.peer.mesh.part_buffers import PartBuffers
 from backend.peer.mesh.sender import Data
 from backend.protocols.mesh.allreduce.events import Reduce, SendPiece
 from backend.wire.mesh import Group
 
 
-class MaskedHolding(Holding):
+class MaskedHolding(PartBuffers):
     """As Holding; `task` and `bundle` (SHA-256) are what masks are bound to. Has keys of this group alone."""
 
     def __init__(self, order: Group, place: int, vector: Vector, task: str, bundle: str) -> None:

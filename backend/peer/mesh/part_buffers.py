@@ -19,7 +19,7 @@ from backend.protocols.mesh.allreduce.events import AddPiece, Reduce, SendPiece
 from backend.wire.mesh import Group
 
 
-class Holding:
+class PartBuffers:
     """Bytes of the member at `place`, whose vector is `vector` [P]. Raises ValueError for other bounds.
 
     Pieces are for all to see here; masked_part_buffers.py has those that are not.

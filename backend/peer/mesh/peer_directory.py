@@ -12,7 +12,7 @@ from backend.wire.mesh import Entered, Group, Members, Neighbour, Relay, ServerT
 MOST_LINKS = 32
 
 
-class Company:
+class PeerDirectory:
     """What the server said of the others. Tells the links."""
 
     def __init__(self, links: Links) -> None:

@@ -24,7 +24,7 @@ class _Growing:
 
 
 @dataclass
-class Arriving:
+class Receiver:
     """What comes from one member of a group of `parts` parts. Owned by the exchange.
 
     Holds at most twice the vector in unfinished chunks; what is whole belongs to whom it was handed to.

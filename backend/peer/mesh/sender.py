@@ -45,7 +45,7 @@ class _Way:
         self.got_on_at = 0.0
 
 
-class Departing:
+class Sender:
     """All transfers of the member `own` of `members`, in turn. Owned by the exchange.
 
     Turns begin with the member after one's own and go round: so no two members begin with the same.

@@ -13,20 +13,20 @@ from backend.protocols.client.participant_events import Disconnected, Measured
 from backend.protocols.mesh import member_events as to
 from backend.protocols.mesh.member import MeshMember
 from backend.protocols.mesh.serverless import events as onward
-from backend.protocols.mesh.serverless.rounds import Onward
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.mesh import Entered, Group
 from backend.wire.messages import Evaluation, Train
 from backend.wire.peering import OnwardFrame
 
 
-class GoingOn:
+class ServerlessRunner:
     """Owns the machine of one peer. `tell` takes events for the member's machine, `hasten` is called when the
     server can be reached; `metrics` are those of the task, in its order."""
 
     def __init__(
         self,
         links: Links,
-        machine: Onward,
+        machine: ServerlessRounds,
         reporter: Reporter,
         tell: Callable[[to.Event], None],
         hasten: Callable[[], None],
@@ -44,28 +44,28 @@ class GoingOn:
     def noticed(self, event: to.Event, member: MeshMember, group: Group | None) -> None:
         """The `member` has handled `event`; `group` is the one that it was in before."""
         match event:
-            case to.Frame(Entered()) if member.contact.is_open:
+            case to.ServerFrame(Entered()) if member.contact.is_open:
                 self.happened(onward.Reached())
-            case to.Frame(frame):
-                self.happened(onward.Told(frame))
+            case to.ServerFrame(frame):
+                self.happened(onward.ServerSaid(frame))
             case Disconnected():
                 self.happened(onward.Deserted(member.in_hand.is_busy))
-            case to.Trained() if member.in_hand.trained is not None:
-                self.happened(onward.Trained(member.in_hand.trained))
-            case to.Averaged(weights=weights) if group is not None:
-                self.happened(onward.Averaged(group, weights))
-            case to.Failed():
-                self.happened(onward.Failed())
-            case to.Certified(certificate):
-                self.happened(onward.Certified(certificate))
+            case to.PlanTrained() if member.in_hand.trained is not None:
+                self.happened(onward.LocalTrained(member.in_hand.trained))
+            case to.GroupAveraged(weights=weights) if group is not None:
+                self.happened(onward.LocalGroupAveraged(group, weights))
+            case to.GroupFailed():
+                self.happened(onward.LocalGroupFailed())
+            case to.WeightsCertified(certificate):
+                self.happened(onward.LocalGroupCertified(certificate))
             case Measured() if member.exam.evaluation is not None:
-                self.happened(onward.Measured(member.exam.evaluation))
+                self.happened(onward.LocalMeasured(member.exam.evaluation))
 
     def heard(self, client: str, frame: OnwardFrame) -> None:
         """Another peer said something of such rounds."""
         if isinstance(frame, Evaluation) and self._machine.survivors.believes(client):
             tell_peers_evaluation(self._reporter, client, frame, self._metrics())
-        self.happened(onward.Heard(client, frame))
+        self.happened(onward.PeerHeard(client, frame))
 
     def happened(self, event: onward.Event) -> None:
         """Performs what the machine makes of `event`."""
@@ -77,7 +77,7 @@ class GoingOn:
         self._forget_timer()
         due = self._machine.timer()
         if due is not None:
-            self._timer = loop.call_at(due, self.happened, onward.TimePassed())
+            self._timer = loop.call_at(due, self.happened, onward.ServerlessTimePassed())
 
     def close(self) -> None:
         """Waits for nothing any more, whatever still happens to links."""

@@ -15,26 +15,26 @@ from backend.errors import PeerError
 from backend.peer.data.blob_cache import Source
 from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.mesh.averager import Averager, Work
+from backend.peer.mesh.averager import Averager, TrainedWork
 from backend.peer.mesh.learner import Learner
-from backend.peer.mesh.peer_directory import Company
+from backend.peer.mesh.peer_directory import PeerDirectory
 from backend.peer.mesh.server_link import Upstream, deposit
-from backend.peer.mesh.serverless_runner import GoingOn
+from backend.peer.mesh.serverless_runner import ServerlessRunner
 from backend.peer.mesh.weight_transfer import Fetching, Sources
-from backend.peer.mesh.weights import Holdings, Visit, VisitFile
+from backend.peer.mesh.weights import EarlierVisit, KeptWeights, VisitFile
 from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_address import Site
 from backend.peer.session.server_messages import LinkNews, tell_mesh_news
 from backend.peer.session.session_loop import Stay
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.training_jobs import Job, Jobs
 from backend.protocols.client import participant_events as shared
 from backend.protocols.client.training_pace import Pace
 from backend.protocols.mesh import member_events as to
-from backend.protocols.mesh.member import MeshMember, Phase
+from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.serverless import events as onward
-from backend.protocols.mesh.serverless.rounds import Onward
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.client_id import client_id
 from backend.wire.mesh import Enter, Entered, Group, ServerToPeer, Trained
 from backend.wire.mesh import Links as LinksTold
@@ -88,7 +88,7 @@ class MeshSession:
         make_jobs: Callable[[Source], Jobs],
         reporter: Reporter,
         random: Callable[[], float],
-        known: Acquaintances,
+        known: TrustStore,
     ) -> None:
         address = member.site.socket(member.task)
         known.enter(address)
@@ -99,25 +99,25 @@ class MeshSession:
         self.machine = MeshMember()
         self._upstream = Upstream(address, member.headers)
         self._stay: Stay[to.Event, ServerToPeer] = Stay(
-            self._upstream, to.Frame, reporter, random, "; training and averaging go on"
+            self._upstream, to.ServerFrame, reporter, random, "; training and averaging go on"
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
         own = Own(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
         self._links = Links(own, self._upstream, self, known)
         self._upstream.ended = self._links.server_away
-        self._holdings = Holdings()
+        self._holdings = KeptWeights()
         self._visit = VisitFile(member.state / "mesh", address, member.task)
         self._fetching = Fetching(self._links, self._holdings, self._stay.spawn)
-        self._company = Company(self._links)
+        self._company = PeerDirectory(self._links)
         sources = Sources(self._holdings, self._fetching, blobs, self._company.holders)
         self.jobs = make_jobs(sources)
         self._learner = Learner(self.jobs, sources, self._holdings, reporter)
         self._averager = Averager(
             self._links, member.key, self._holdings, reporter, self._stay.tell, self._stay.spawn
         )
-        self._going_on = GoingOn(
+        self._going_on = ServerlessRunner(
             self._links,
-            Onward(own.client, member.enter.kind == "peer", int(random() * 2**32)),
+            ServerlessRounds(own.client, member.enter.kind == "peer", int(random() * 2**32)),
             reporter,
             self._stay.tell,
             self._stay.hasten,
@@ -125,7 +125,7 @@ class MeshSession:
         )
         self._training: Job[Train] | None = None
         self._measuring: Job[Evaluate] | None = None
-        self._work: Work | None = None
+        self._work: TrainedWork | None = None
         self._pace = Pace()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -140,7 +140,7 @@ class MeshSession:
         finally:
             await self._end()
 
-    async def _begin(self) -> to.Start:
+    async def _begin(self) -> to.EnterMesh:
         """Takes links, and enters with what was kept from the last visit."""
         listening = self._member.listening
         if listening:
@@ -153,7 +153,7 @@ class MeshSession:
             held = visit.certificate
             self._holdings.keep(held.weights, visit.weights)
             enter = replace(enter, round=held.round, holds=held.weights, certificate=held)
-        return to.Start(enter)
+        return to.EnterMesh(enter)
 
     def handle(self, event: to.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
@@ -162,13 +162,13 @@ class MeshSession:
             self._perform(effect)
         self._going_on.noticed(event, self.machine, group)
         match event:
-            case to.Frame(frame):
+            case to.ServerFrame(frame):
                 tell_mesh_news(self._reporter, frame)
                 self._upstream.is_entered = self._upstream.is_open and self.machine.entered is not None
                 self._company.heard(frame)
-            case to.Certified(certificate):
+            case to.WeightsCertified(certificate):
                 if content := self._holdings.find(certificate.weights):
-                    self._stay.spawn(asyncio.to_thread(self._visit.write, Visit(certificate, content)))
+                    self._stay.spawn(asyncio.to_thread(self._visit.write, EarlierVisit(certificate, content)))
         in_hand = self.machine.in_hand
         self._stay.rests(in_hand.plan is None or in_hand.report is not None)
 
@@ -176,7 +176,7 @@ class MeshSession:
         match effect:
             case shared.Connect(delay):
                 self._stay.connect(delay, self.machine.contact.dismissal)
-            case to.Send(frame):
+            case to.SendToServer(frame):
                 self._upstream.send(frame)
             case shared.Load(bundle):
                 self._stay.spawn(self._load(bundle))
@@ -189,7 +189,7 @@ class MeshSession:
                     self._averager.average(group, self._work)
             case to.AbortAveraging():
                 self._averager.abort()
-            case to.Deposit(weights):
+            case to.UploadDeposit(weights):
                 self._stay.spawn(self._deposit(weights))
             case shared.Measure(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
@@ -214,7 +214,7 @@ class MeshSession:
         if work := await self._learner.train(job, entered):
             self._work, result = work, work.result
             done = (result.examples, result.steps, result.loss, result.sums)
-            self._stay.tell(to.Trained(job.order.round, *done))
+            self._stay.tell(to.PlanTrained(job.order.round, *done))
 
     async def _measure(self, job: Job[Evaluate]) -> None:
         if measured := await self._learner.measure(job):
@@ -247,22 +247,22 @@ class MeshSession:
         """There is a link to `client`, or it goes another way now."""
         self._link_news.up(client, way)
         self._averager.up(client)
-        self._going_on.happened(onward.Linked(client))
+        self._going_on.happened(onward.PeerLinked(client))
         self._say_links()
 
     def down(self, client: str, reason: str) -> None:
         """The last link to `client` is gone."""
-        if self.machine.phase is not Phase.STOPPED:
+        if self.machine.phase is not MeshPhase.STOPPED:
             self._link_news.down(client, reason)
         self._fetching.lost(client)
         self._averager.down(client)
-        self._going_on.happened(onward.Lost(client))
+        self._going_on.happened(onward.PeerLost(client))
         self._say_links()
 
     def silent(self, client: str) -> None:
         """For the patience of the group nothing came from `client`."""
         self._averager.silent(client)
-        self._going_on.happened(onward.Lost(client))
+        self._going_on.happened(onward.PeerLost(client))
 
     def refused(self, client: str, reason: str) -> None:
         """There will be no link to `client`."""

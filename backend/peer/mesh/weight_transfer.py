@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from backend.peer.data.blob_cache import LARGEST_BLOB, Source
-from backend.peer.mesh.weights import Holdings
+from backend.peer.mesh.weights import KeptWeights
 from backend.wire.peering import Fetch, PeerFrame, Weights
 
 # A peer that hands out weights and says nothing for so long is given up for another.
@@ -17,7 +17,7 @@ PATIENCE = 5.0
 MOST_WAITING = 512 * 1024
 
 
-class Links(Protocol):
+class PeerLinks(Protocol):
     """What is needed of backend.peer.links."""
 
     def send(self, client: str, frame: PeerFrame, bulk: bool = False) -> None: ...
@@ -48,8 +48,8 @@ class Fetching:
 
     def __init__(
         self,
-        links: Links,
-        holdings: Holdings,
+        links: PeerLinks,
+        holdings: KeptWeights,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self._links = links
@@ -125,7 +125,7 @@ class Sources:
     """
 
     def __init__(
-        self, holdings: Holdings, fetching: Fetching, blobs: Source, holders: Callable[[str], list[str]]
+        self, holdings: KeptWeights, fetching: Fetching, blobs: Source, holders: Callable[[str], list[str]]
     ) -> None:
         self._holdings = holdings
         self._fetching = fetching

@@ -17,7 +17,7 @@ from backend.wire.mesh import Certificate
 MOST_HELD = 2
 
 
-class Holdings:
+class KeptWeights:
     """Weights by their SHA-256, the last ones that were kept."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Holdings:
         return self._held.get(sha256)
 
 
-class Visit(Struct, frozen=True):
+class EarlierVisit(Struct, frozen=True):
     """What a peer brings along to a task that it was in before."""
 
     certificate: Certificate
@@ -52,15 +52,15 @@ class VisitFile:
         self._path = folder / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.weights"
         self._task = task
 
-    def write(self, visit: Visit) -> None:
+    def write(self, visit: EarlierVisit) -> None:
         """Remembers it. A full disk costs only this."""
         with suppress(OSError):
             write_whole(self._path, msgspec.msgpack.encode(visit))
 
-    def read(self) -> Visit | None:
+    def read(self) -> EarlierVisit | None:
         """The last visit; None without one, and for a file that was damaged."""
         with suppress(OSError, msgspec.DecodeError):
-            visit = msgspec.msgpack.decode(self._path.read_bytes(), type=Visit)
+            visit = msgspec.msgpack.decode(self._path.read_bytes(), type=EarlierVisit)
             right = hashlib.sha256(visit.weights).hexdigest() == visit.certificate.weights
             if right and certified(visit.certificate, self._task):
                 return visit

@@ -13,7 +13,7 @@ from backend.errors import MingaError, UpdateRefusedError
 from backend.numerics.masking.sparse import Residual
 from backend.peer.rounds.masking_secrets import RoundSecrets, Told
 from backend.peer.session.progress import Teller
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.protocols.secagg import member_events as to
 from backend.protocols.secagg.member import MaskedMember
 from backend.protocols.secagg.terms import terms_of
@@ -44,7 +44,7 @@ class Masker:
     def __init__(
         self,
         identity: bytes,
-        known: Acquaintances,
+        known: TrustStore,
         minimum: int,
         reporter: Teller,
         send: Callable[[ClientFrame], None],

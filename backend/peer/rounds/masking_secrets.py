@@ -38,7 +38,7 @@ from backend.numerics.masking.encoding import (
     private_contribution,
 )
 from backend.numerics.privacy.skellam import Skellam
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.step import Sums, Vector
 from backend.protocols.secagg import member_events as to
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of
@@ -106,7 +106,7 @@ class RoundSecrets:
             signature=sign(self._identity, statement),
         )
 
-    def check(self, asked: to.CheckRoster, known: Acquaintances) -> to.RosterChecked:
+    def check(self, asked: to.CheckRoster, known: TrustStore) -> to.RosterChecked:
         """Looks at every key; signatures and identities too where that is asked for, or a list was given."""
         self._members = asked.members
         roster = roster_hash(self._base, asked.members)

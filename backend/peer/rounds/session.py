@@ -18,7 +18,7 @@ from backend.peer.session.server_connection import Line
 from backend.peer.session.server_messages import tell_news, tell_partial
 from backend.peer.session.session_loop import Stay
 from backend.peer.session.transport import NO_HEADERS, ROUNDS, chunks
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import Result
 from backend.peer.training.training_jobs import Job, Jobs
@@ -60,7 +60,7 @@ class Session:
         reporter: Reporter,
         random: Callable[[], float],
         identity: bytes,
-        known: Acquaintances,
+        known: TrustStore,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         self._address = address

@@ -20,7 +20,7 @@ from backend.peer.rounds.session import Session
 from backend.peer.session.identity import Identity
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_address import Choice, Site
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import Device
 from backend.peer.training.training_jobs import Jobs
@@ -72,7 +72,7 @@ class Joining:
     def session(self, client: httpx.AsyncClient, cache: Path, reporter: Reporter) -> Running:
         """The session that fits the task. Raises PeerError for wishes that do not fit it."""
         blobs = Blobs(client, self.site.root, cache)
-        known = Acquaintances(self.state / "met", self.wishes.listed)
+        known = TrustStore(self.state / "met", self.wishes.listed)
         if self.task.scheme == "decentralized":
             self._not_of_units()
             return self._in_mesh(client, blobs, reporter, known)
@@ -92,7 +92,7 @@ class Joining:
             raise PeerError("Only a peer of work units gives its server up; leave --give-up-after out.")
 
     def _in_mesh(
-        self, client: httpx.AsyncClient, blobs: Source, reporter: Reporter, known: Acquaintances
+        self, client: httpx.AsyncClient, blobs: Source, reporter: Reporter, known: TrustStore
     ) -> MeshSession:
         if self.wishes.min_masked:
             raise PeerError(
@@ -121,7 +121,7 @@ class Joining:
         )
         return MeshSession(member, client, blobs, self._jobs, reporter, random.random, known)
 
-    def _in_rounds(self, blobs: Source, reporter: Reporter, known: Acquaintances) -> Session:
+    def _in_rounds(self, blobs: Source, reporter: Reporter, known: TrustStore) -> Session:
         wishes = self.wishes
         hello = Hello(
             token=self.identity.token,

@@ -17,7 +17,7 @@ _IDENTITY = re.compile("[0-9a-f]{64}")
 MOST_MET = 50_000
 
 
-class Acquaintances:
+class TrustStore:
     """Identities of one task's clients, by client (trust on first use), in a file of `folder`.
 
     With `listed` nobody else is trusted. Several peers of a machine may share the folder; who writes last is

@@ -17,11 +17,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.mesh.coordinator_effects import Effect, Opened, Record, Refuse, SendGroup, TakeUp
+from backend.protocols.mesh.coordinator_effects import (
+    Effect,
+    MeshRoundOpened,
+    RecordWeights,
+    RefuseReport,
+    SendGroup,
+    TakeUp,
+)
 from backend.protocols.mesh.deposits import Depositing, depositing, taking_up
 from backend.protocols.mesh.group_orders import Averages, group_orders
-from backend.protocols.mesh.holdings import LEAST_WITNESSES, Holdings
-from backend.protocols.mesh.mesh_round import Convened, Standing, Trainee, misreport, objection, works_of
+from backend.protocols.mesh.holdings import LEAST_WITNESSES, WeightHoldings
+from backend.protocols.mesh.mesh_round import (
+    MeshMemberStage,
+    MeshRound,
+    Trainee,
+    misreport,
+    objection,
+    works_of,
+)
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.deadline import Work
@@ -35,7 +49,7 @@ from backend.wire.mesh import Averaged, Failed, Group, Measure, Trained
 GROUPS = 1024
 
 
-class Convener(Rounds[Convened, Effect]):
+class MeshCoordinator(Rounds[MeshRound, Effect]):
     """The rounds of one mesh, one after the other.
 
     `number` and `version` are the last of an earlier run of the server, `weights` those of that version, made
@@ -58,7 +72,7 @@ class Convener(Rounds[Convened, Effect]):
         super().__init__(plan, number, version, progress, past)
         self.averages = averages
         self.opening = opening
-        self.holdings = Holdings((weights_round, weights))
+        self.holdings = WeightHoldings((weights_round, weights))
         self.depositing: Depositing | None = None
         # Of each peer that told: seconds there and back, and bytes per second, to others.
         self.links: dict[str, dict[str, tuple[float, float]]] = {}
@@ -118,13 +132,13 @@ class Convener(Rounds[Convened, Effect]):
         member = self._member(client)
         if self.open is None or member is None or said.round != self.open.number:
             return []
-        if member.standing is Standing.AVERAGING and member.group is not None:
+        if member.standing is MeshMemberStage.AVERAGING and member.group is not None:
             return [SendGroup(client, member.group)]
-        if member.standing is not Standing.TRAINING:
+        if member.standing is not MeshMemberStage.TRAINING:
             return []
         if error := objection(member, said, self.plan.metric_rows):
             return [*self._put_out(client, member, error), *self._settle(now)]
-        member.standing, member.trained = Standing.TRAINED, said
+        member.standing, member.trained = MeshMemberStage.TRAINED, said
         if not self._speeds.failed:
             self._speeds.delivered(client, said.examples, now - self.open.opened)
         return self._settle(now)
@@ -134,11 +148,11 @@ class Convener(Rounds[Convened, Effect]):
         member = self._member(client)
         if member is None or not self._is_of(member, said.round, said.group):
             return []
-        if member.group is None or member.standing is not Standing.AVERAGING:
+        if member.group is None or member.standing is not MeshMemberStage.AVERAGING:
             return []
         if error := misreport(member.group, client, said):
             return [*self._put_out(client, member, error), *self._settle(now)]
-        member.standing, member.averaged = Standing.AVERAGED, said
+        member.standing, member.averaged = MeshMemberStage.AVERAGED, said
         return self._settle(now)
 
     def group_of(self, client: str, number: int, group: int) -> Group | None:
@@ -158,8 +172,8 @@ class Convener(Rounds[Convened, Effect]):
         member = self._member(client)
         if self.open is None or member is None or not self._is_of(member, said.round, said.group):
             return []
-        if member.standing is Standing.AVERAGING:
-            member.standing = Standing.FAILED
+        if member.standing is MeshMemberStage.AVERAGING:
+            member.standing = MeshMemberStage.FAILED
             self.open.reasons.append(said.reason)
         return self._settle(now)
 
@@ -168,7 +182,7 @@ class Convener(Rounds[Convened, Effect]):
         if not self.wants(weights) or self.depositing is None:
             return []
         self.depositing.arrived = True
-        return [Record(self.depositing.outcome)]
+        return [RecordWeights(self.depositing.outcome)]
 
     def wants(self, weights: str) -> bool:
         """Whether these are to be recorded."""
@@ -214,12 +228,12 @@ class Convener(Rounds[Convened, Effect]):
         return self._abandon("Peers brought the result of a round that this server saw no end of.", now)
 
     def _put_out(self, client: str, member: Trainee, error: UpdateRefusedError) -> list[Effect]:
-        member.standing = Standing.FAILED
-        return [Refuse(client, self.round, error)]
+        member.standing = MeshMemberStage.FAILED
+        return [RefuseReport(client, self.round, error)]
 
     def _owed(self, client: str, now: float) -> list[Effect]:
         member = self._member(client)
-        if self.open and member and member.standing is Standing.TRAINING:
+        if self.open and member and member.standing is MeshMemberStage.TRAINING:
             return [self.open.order(client, now)]
         return []
 
@@ -234,9 +248,9 @@ class Convener(Rounds[Convened, Effect]):
         seconds = plan.deadline
         if plan.adaptive_deadline:
             seconds = self._speeds.seconds(works_of(members), self.quorum, plan.min_deadline, plan.deadline)
-        self.open = Convened(self.round, self.version, now, now + seconds, members, plan.grace)
+        self.open = MeshRound(self.round, self.version, now, now + seconds, members, plan.grace)
         return [
-            Opened(self.round, self.version, clients, seconds),
+            MeshRoundOpened(self.round, self.version, clients, seconds),
             *(self.open.order(client, now) for client in clients),
         ]
 
@@ -247,7 +261,7 @@ class Convener(Rounds[Convened, Effect]):
         self.round, weights = max(self.round + 1, self.holdings.round), self.holdings.newest
         held, here = (self.holdings.round, weights), sorted(self.attendance.here)
         holders = tuple(client for client in here if self.holdings.known.get(client) == held)
-        self.open = Convened(self.round, self.version, now, now, {}, self.plan.grace)
+        self.open = MeshRound(self.round, self.version, now, now, {}, self.plan.grace)
         self.depositing = taking_up(self.round, self.version, weights, holders, self.plan.deadline, now)
         return [TakeUp(self.round, self.version, holders), *self._ask_again(self.depositing, now)]
 
@@ -264,18 +278,18 @@ class Convener(Rounds[Convened, Effect]):
             members[client] = Trainee(self.holdings.base(client), shards, seed, work)
         return members
 
-    def _settle_open(self, running: Convened, due: bool, now: float) -> list[Effect]:
+    def _settle_open(self, running: MeshRound, due: bool, now: float) -> list[Effect]:
         if self.depositing:
             return self._ask_again(self.depositing, now) if due else []
         if due or not running.awaited():
             return self._elect(running, now) if running.groups else self._form(running, now)
         return []
 
-    def _form(self, convened: Convened, now: float) -> list[Effect]:
+    def _form(self, convened: MeshRound, now: float) -> list[Effect]:
         """Makes groups of those who trained; the others are late, and say that they are ready again."""
         for client in convened.awaited():
             member = convened.members[client]
-            member.standing = Standing.OUT
+            member.standing = MeshMemberStage.OUT
             if client in self.attendance and now >= convened.until:
                 self.attendance.silent(client)
             if now >= convened.until:
@@ -300,7 +314,7 @@ class Convener(Rounds[Convened, Effect]):
         convened.begin(groups, now)
         return [SendGroup(client, group) for group in groups for client in group.members]
 
-    def _elect(self, convened: Convened, now: float) -> list[Effect]:
+    def _elect(self, convened: MeshRound, now: float) -> list[Effect]:
         """The groups are done: one survivor of the largest result is asked for it."""
         results = convened.results()
         if not results:
@@ -322,7 +336,7 @@ class Convener(Rounds[Convened, Effect]):
             "The peers averaged, but nobody brought the weights for the record. They go on from them.", now
         )
 
-    def _put_back(self, running: Convened) -> None:
+    def _put_back(self, running: MeshRound) -> None:
         """Peers that averaged go on from their weights, though nobody brought these for the record."""
         if self.depositing is None:
             super()._put_back(running)

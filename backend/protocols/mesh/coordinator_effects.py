@@ -11,7 +11,7 @@ from backend.wire.mesh import Averaged, Group, Trained
 
 
 @dataclass(frozen=True)
-class Opened:
+class MeshRoundOpened:
     """A round began with `cohort`, for at most `seconds` of training."""
 
     round: int
@@ -30,7 +30,7 @@ class TakeUp:
 
 
 @dataclass(frozen=True)
-class SendTrain:
+class SendMeshTrain:
     """Tell `client` to train from `weights` on `shards` (their numbers) and to report within `seconds`."""
 
     client: str
@@ -51,7 +51,7 @@ class SendGroup:
 
 
 @dataclass(frozen=True)
-class Refuse:
+class RefuseReport:
     """What `client` trained or averaged does not count in `round`; it may be in the next."""
 
     client: str
@@ -69,7 +69,7 @@ class AskDeposit:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MeshOutcome:
     """What a round came to: `trained` are the reports of those who averaged, by their ids, and `averaged`
     what became of them; `weights` are those of the group that ended with most survivors.
 
@@ -86,10 +86,12 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordWeights:
     """The weights of `outcome` are here: record them, then answer `recorded`."""
 
-    outcome: Outcome
+    outcome: MeshOutcome
 
 
-Effect: TypeAlias = Opened | TakeUp | SendTrain | SendGroup | Refuse | AskDeposit | Record | Common
+Effect: TypeAlias = (
+    MeshRoundOpened | TakeUp | SendMeshTrain | SendGroup | RefuseReport | AskDeposit | RecordWeights | Common
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from backend.protocols.mesh.coordinator_effects import AskDeposit, Outcome
-from backend.protocols.mesh.mesh_round import Convened, Result
+from backend.protocols.mesh.coordinator_effects import AskDeposit, MeshOutcome
+from backend.protocols.mesh.mesh_round import GroupResult, MeshRound
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.wire.mesh import Averaged, Trained
 
@@ -21,7 +21,7 @@ class Depositing:
     It is `alone` once none of its holders is here. Owned by the convener.
     """
 
-    outcome: Outcome
+    outcome: MeshOutcome
     holders: list[str]
     until: float
     asked_until: float = 0.0
@@ -58,11 +58,11 @@ def taking_up(
     number: int, version: int, weights: str, holders: Sequence[str], seconds: float, now: float
 ) -> Depositing:
     """The `weights` of round `number`, made without the server, are to be brought within `seconds`."""
-    outcome = Outcome(number, version, weights, len(holders), 0.0)
+    outcome = MeshOutcome(number, version, weights, len(holders), 0.0)
     return Depositing(outcome, list(holders), now + min(seconds, MOST_DEPOSIT_SECONDS))
 
 
-def depositing(convened: Convened, results: Sequence[Result], seconds: float, now: float) -> Depositing:
+def depositing(convened: MeshRound, results: Sequence[GroupResult], seconds: float, now: float) -> Depositing:
     """The first of a round's `results`, the largest, is to be brought within `seconds`."""
     trained: dict[str, Trained] = {}
     averaged: dict[str, Averaged] = {}
@@ -70,7 +70,7 @@ def depositing(convened: Convened, results: Sequence[Result], seconds: float, no
         member = convened.members[client]
         if member.trained is not None and member.averaged is not None:
             trained[client], averaged[client] = member.trained, member.averaged
-    outcome = Outcome(
+    outcome = MeshOutcome(
         convened.number,
         convened.version,
         results[0].weights,

@@ -15,7 +15,7 @@ MOST_AHEAD = 1 << 20
 
 
 @dataclass
-class Holdings:
+class WeightHoldings:
     """Owned by the convener. `newest` are the weights of the newest result, of `round`; `recorded` are those
     that the server can hand out itself, and their round.
 

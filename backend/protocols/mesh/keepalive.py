@@ -14,7 +14,7 @@ _TELLING_BYTES = 256 * 1024
 _TELLING_SECONDS = 0.05
 
 
-class Pulse:
+class Keepalive:
     """One link's, from the moment `now` at which it came about."""
 
     def __init__(self, now: float) -> None:

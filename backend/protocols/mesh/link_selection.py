@@ -18,14 +18,14 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class TryWay:
     """Try this way."""
 
     way: Way
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class AbandonWay:
     """The attempt took too long."""
 
     way: Way
@@ -81,9 +81,9 @@ class Linking:
         pause = BETTER_EVERY if self.open else min(_FIRST_PAUSE * 2.0**failures, _LONGEST_PAUSE)
         self._attempts[way] = _Attempts(None, failures, now + pause)
 
-    def tick(self, now: float) -> list[Begin | GiveUp]:
+    def tick(self, now: float) -> list[TryWay | AbandonWay]:
         """What is due."""
-        due: list[Begin | GiveUp] = []
+        due: list[TryWay | AbandonWay] = []
         best = self.best
         better = self.ways[: self.ways.index(best)] if best else self.ways
         for way in self.ways:
@@ -91,10 +91,10 @@ class Linking:
             if attempt.since is not None:
                 if now - attempt.since > MOST_SECONDS[way]:
                     self.ended(way, now)
-                    due.append(GiveUp(way))
+                    due.append(AbandonWay(way))
             elif way in better and now >= attempt.not_before and self.may_begin(way):
                 attempt.since = now
-                due.append(Begin(way))
+                due.append(TryWay(way))
         return due
 
     def may_begin(self, way: Way) -> bool:

@@ -30,16 +30,16 @@ from backend.protocols.mesh import member_entry as entry
 from backend.protocols.mesh.member_events import (
     Agreed,
     Average,
-    Averaged,
-    Certified,
-    Deposit,
     Effect,
+    EnterMesh,
     Event,
-    Failed,
-    Frame,
-    Send,
-    Start,
-    Trained,
+    GroupAveraged,
+    GroupFailed,
+    PlanTrained,
+    SendToServer,
+    ServerFrame,
+    UploadDeposit,
+    WeightsCertified,
 )
 from backend.protocols.mesh.member_work import InHand
 from backend.wire import mesh as say
@@ -56,7 +56,7 @@ from backend.wire.messages import (
 )
 
 
-class Phase(StrEnum):
+class MeshPhase(StrEnum):
     """What the peer does, in the word that its page or terminal explains."""
 
     STOPPED = "stopped"
@@ -91,18 +91,18 @@ class MeshMember:
     reason: str | None = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> MeshPhase:
         if (away := self.contact.away) and not self._goes_on:
-            return Phase(away)
+            return MeshPhase(away)
         if self.ready is None:
-            return Phase.LOADING
+            return MeshPhase.LOADING
         if self.finished:
-            return Phase.FINISHED
+            return MeshPhase.FINISHED
         if self.in_hand.group is not None:
-            return Phase.AVERAGING
+            return MeshPhase.AVERAGING
         if self.in_hand.is_work:
-            return Phase.TRAINED if self.in_hand.trained else Phase.TRAINING
-        return Phase.EVALUATING if self.exam.is_measuring else Phase.WAITING
+            return MeshPhase.TRAINED if self.in_hand.trained else MeshPhase.TRAINING
+        return MeshPhase.EVALUATING if self.exam.is_measuring else MeshPhase.WAITING
 
     @property
     def _goes_on(self) -> bool:
@@ -112,23 +112,23 @@ class MeshMember:
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
         match event:
-            case Start(enter):
+            case EnterMesh(enter):
                 return self._start(enter)
             case Connected():
                 return self._connected()
-            case Frame(frame):
+            case ServerFrame(frame):
                 return self._frame(frame)
             case Agreed(frame):
                 return self._agreed(frame)
             case Loaded(backend, step_ms, examples):
                 return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
-            case Trained():
+            case PlanTrained():
                 return self._trained(event)
-            case Averaged():
+            case GroupAveraged():
                 return self._averaged(event)
-            case Failed():
+            case GroupFailed():
                 return self._failed(event)
-            case Certified(certificate):
+            case WeightsCertified(certificate):
                 return self._certified(certificate)
             case Measured():
                 return self._measured(event)
@@ -150,7 +150,7 @@ class MeshMember:
         self.contact = self.contact.greeted()
         if self.ready:
             self.enter = structs.replace(self.enter, backend=self.ready.backend)
-        return [Send(self.enter)]
+        return [SendToServer(self.enter)]
 
     def _disconnected(self, random: float) -> list[Effect]:
         """Training and averaging go on: neither needs the server."""
@@ -171,7 +171,7 @@ class MeshMember:
         self.ready = ready
         return self._say_ready()
 
-    def _trained(self, event: Trained) -> list[Effect]:
+    def _trained(self, event: PlanTrained) -> list[Effect]:
         report = self.in_hand.told_of(event)
         if report is None:
             return []
@@ -180,7 +180,7 @@ class MeshMember:
             self.enter = entry.fetched(self.enter, report)
         return self._say(report)
 
-    def _averaged(self, event: Averaged) -> list[Effect]:
+    def _averaged(self, event: GroupAveraged) -> list[Effect]:
         if not self.in_hand.is_of(event):
             return []
         self.averaged += 1
@@ -198,7 +198,7 @@ class MeshMember:
             )
         )
 
-    def _failed(self, event: Failed) -> list[Effect]:
+    def _failed(self, event: GroupFailed) -> list[Effect]:
         if not self.in_hand.is_of(event):
             return []
         self.failed += 1
@@ -222,13 +222,13 @@ class MeshMember:
 
     def _say(self, frame: say.PeerToServer) -> list[Effect]:
         """Sends it now, or after the next `entered`, where what was not answered is said again."""
-        return [Send(frame)] if self.contact.is_open else []
+        return [SendToServer(frame)] if self.contact.is_open else []
 
     def _say_ready(self) -> list[Effect]:
         if self.ready is None or not self.contact.is_open:
             return []
         self.said_ready = True
-        return [Send(self.ready)]
+        return [SendToServer(self.ready)]
 
     def _greet(self) -> list[Effect]:
         return [] if self.said_ready else self._say_ready()
@@ -246,7 +246,7 @@ class MeshMember:
             case say.Group(), Link.OPEN:
                 return self._group(frame)
             case say.Deposit(weights=weights), Link.OPEN:
-                return [Deposit(weights)]
+                return [UploadDeposit(weights)]
             case Evaluate(), Link.OPEN:
                 return self._evaluate(frame)
             case Version(version=version, round=number), Link.OPEN:
@@ -287,9 +287,9 @@ class MeshMember:
             return []
         aborted = self._forget_agreed()
         report = self.in_hand.report
-        reported: list[Effect] = [Send(report)] if report else []
+        reported: list[Effect] = [SendToServer(report)] if report else []
         waiting = None if report else self.in_hand.trained
-        said = (Send(one) for one in (waiting, self.exam.evaluation) if one)
+        said = (SendToServer(one) for one in (waiting, self.exam.evaluation) if one)
         return [*aborted, *reported, *self._say_ready(), *said]
 
     def _forget_agreed(self) -> list[Effect]:

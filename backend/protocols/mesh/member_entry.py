@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from backend.protocols.mesh.member_events import Averaged
+from backend.protocols.mesh.member_events import GroupAveraged
 from backend.wire.mesh import Certificate, Enter, Trained
 
 
@@ -18,7 +18,7 @@ def fetched(enter: Enter, report: Trained) -> Enter:
     return replace(enter, round=max(0, report.round - 1), holds=report.base, certificate=None)
 
 
-def averaged(enter: Enter, event: Averaged) -> Enter:
+def averaged(enter: Enter, event: GroupAveraged) -> Enter:
     """A group ended with other weights, which nobody has signed yet."""
     return replace(enter, round=event.round, holds=event.weights, certificate=None)
 

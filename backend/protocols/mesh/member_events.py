@@ -28,13 +28,13 @@ from backend.wire.messages import Evaluate, Hash, Sums, Train
 # Events.
 
 
-class Start(Struct, frozen=True, tag="start"):
+class EnterMesh(Struct, frozen=True, tag="start"):
     """Take part from now on; `enter` is sent on every connection, with what has become of its peer since."""
 
     enter: Enter
 
 
-class Frame(Struct, frozen=True, tag="frame"):
+class ServerFrame(Struct, frozen=True, tag="frame"):
     """The server said something. Introductions (members, signals, parcels) need not be reported."""
 
     frame: ServerToPeer
@@ -46,7 +46,7 @@ class Agreed(Struct, frozen=True, tag="agreed"):
     frame: Train | Group | Evaluate
 
 
-class Trained(Struct, frozen=True, tag="trained"):
+class PlanTrained(Struct, frozen=True, tag="trained"):
     """The plan of `round` is done, perhaps with fewer steps than planned.
 
     Never reported after `abort_training`, nor without a whole step.
@@ -59,7 +59,7 @@ class Trained(Struct, frozen=True, tag="trained"):
     sums: Sums
 
 
-class Averaged(Struct, frozen=True, tag="averaged"):
+class GroupAveraged(Struct, frozen=True, tag="averaged"):
     """The group of the last `average` ended with `weights`, which this peer holds from now on.
 
     The fields are those of the frame. Never reported after `abort_averaging`.
@@ -74,7 +74,7 @@ class Averaged(Struct, frozen=True, tag="averaged"):
     signature: bytes
 
 
-class Failed(Struct, frozen=True, tag="failed"):
+class GroupFailed(Struct, frozen=True, tag="failed"):
     """That group has no result for this peer."""
 
     round: int
@@ -82,22 +82,22 @@ class Failed(Struct, frozen=True, tag="failed"):
     reason: str
 
 
-class Certified(Struct, frozen=True, tag="certified"):
+class WeightsCertified(Struct, frozen=True, tag="certified"):
     """More than half of a group's survivors signed the weights that it ended with."""
 
     certificate: Certificate
 
 
 Event = (
-    Start
+    EnterMesh
     | Connected
-    | Frame
+    | ServerFrame
     | Agreed
     | Loaded
-    | Trained
-    | Averaged
-    | Failed
-    | Certified
+    | PlanTrained
+    | GroupAveraged
+    | GroupFailed
+    | WeightsCertified
     | Measured
     | Disconnected
     | Stop
@@ -106,7 +106,7 @@ Event = (
 # Effects, performed in order.
 
 
-class Send(Struct, frozen=True, tag="send"):
+class SendToServer(Struct, frozen=True, tag="send"):
     """Send one frame to the server."""
 
     frame: PeerToServer
@@ -122,7 +122,7 @@ class AbortAveraging(Struct, frozen=True, tag="abort_averaging"):
     """Leave the group in hand; the others go on without this peer."""
 
 
-class Deposit(Struct, frozen=True, tag="deposit"):
+class UploadDeposit(Struct, frozen=True, tag="deposit"):
     """Bring the server these weights, if they are here."""
 
     weights: Hash
@@ -130,13 +130,13 @@ class Deposit(Struct, frozen=True, tag="deposit"):
 
 Effect = (
     Connect
-    | Send
+    | SendToServer
     | Load
     | StartTraining
     | AbortTraining
     | Average
     | AbortAveraging
-    | Deposit
+    | UploadDeposit
     | Measure
     | AbortMeasuring
     | Close

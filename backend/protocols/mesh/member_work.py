@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend.protocols.client.participant_events import AbortTraining
-from backend.protocols.mesh.member_events import AbortAveraging, Averaged, Failed, Trained
+from backend.protocols.mesh.member_events import AbortAveraging, GroupAveraged, GroupFailed, PlanTrained
 from backend.wire import mesh as say
 from backend.wire.messages import Train
 
@@ -38,7 +38,7 @@ class InHand:
         same = mine and (mine.round, mine.weights, mine.seed) == (plan.round, plan.weights, plan.seed)
         return bool(same) and self.report is None
 
-    def told_of(self, event: Trained) -> say.Trained | None:
+    def told_of(self, event: PlanTrained) -> say.Trained | None:
         """What the server is told of a training that is done; None if it was not asked for, or is known."""
         plan = self.plan
         if plan is None or self.trained is not None or event.round != plan.round:
@@ -57,7 +57,7 @@ class InHand:
         trained = self.trained is not None and self.trained.round == order.round
         return trained and self.report is None and self.group is None
 
-    def is_of(self, event: Averaged | Failed) -> bool:
+    def is_of(self, event: GroupAveraged | GroupFailed) -> bool:
         """Whether that is the end of the group in hand."""
         return self.group is not None and (self.group.round, self.group.group) == (event.round, event.group)
 

@@ -16,7 +16,7 @@ from backend.errors import (
     UpdateRefusedError,
 )
 from backend.numerics.aggregation.update_checks import check_finite
-from backend.protocols.mesh.coordinator_effects import SendTrain
+from backend.protocols.mesh.coordinator_effects import SendMeshTrain
 from backend.protocols.rounds.cohort_member import too_much, wrong_sums
 from backend.protocols.rounds.deadline import Work
 from backend.protocols.rounds.phases import waits_until
@@ -27,7 +27,7 @@ from backend.wire.messages import Status
 REPORT_SECONDS = 2.0
 
 
-class Standing(StrEnum):
+class MeshMemberStage(StrEnum):
     """How far a member of the open round is."""
 
     TRAINING = "training"
@@ -46,7 +46,7 @@ class Trainee:
     shards: tuple[int, ...]
     seed: int
     work: Work
-    standing: Standing = Standing.TRAINING
+    standing: MeshMemberStage = MeshMemberStage.TRAINING
     lost_at: float | None = None
     trained: Trained | None = None
     group: Group | None = None
@@ -54,7 +54,7 @@ class Trainee:
 
 
 @dataclass(frozen=True)
-class Result:
+class GroupResult:
     """What one group ended with: `weights`, by the reports of `holders`."""
 
     weights: str
@@ -62,7 +62,7 @@ class Result:
 
 
 @dataclass
-class Convened:
+class MeshRound:
     """The members of round `number`. Owned by the convener.
 
     They train until `until`; then those who trained average, and report until `reports_until`. One that lost
@@ -91,7 +91,7 @@ class Convened:
     def awaited(self) -> list[str]:
         """Members of whom something is due: to have trained or, once there are groups, to have averaged."""
         if not self.groups:
-            return [name for name, one in self.members.items() if one.standing is Standing.TRAINING]
+            return [name for name, one in self.members.items() if one.standing is MeshMemberStage.TRAINING]
         found: list[str] = []
         for group in self.groups:
             found += [one for one in self._survivors(group) if self._averages(one)]
@@ -107,24 +107,26 @@ class Convened:
     def status(self, client: str) -> Status | None:
         """What a member does, in the wire's word; None of one that is out."""
         member = self.members.get(client)
-        match member.standing if member else Standing.OUT:
-            case Standing.TRAINING:
+        match member.standing if member else MeshMemberStage.OUT:
+            case MeshMemberStage.TRAINING:
                 return "training"
-            case Standing.TRAINED | Standing.AVERAGING | Standing.AVERAGED:
+            case MeshMemberStage.TRAINED | MeshMemberStage.AVERAGING | MeshMemberStage.AVERAGED:
                 return "reported"
-            case Standing.FAILED:
+            case MeshMemberStage.FAILED:
                 return "refused"
-            case Standing.OUT:
+            case MeshMemberStage.OUT:
                 return None
 
     def dealt(self) -> dict[str, tuple[int, ...]]:
         """The shards that each member was dealt."""
         return {client: member.shards for client, member in self.members.items()}
 
-    def order(self, client: str, now: float) -> SendTrain:
+    def order(self, client: str, now: float) -> SendMeshTrain:
         """What a member is to do in the time that is left."""
         member, seconds = self.members[client], max(0.0, self.until - now)
-        return SendTrain(client, self.number, self.version, member.base, member.shards, member.seed, seconds)
+        return SendMeshTrain(
+            client, self.number, self.version, member.base, member.shards, member.seed, seconds
+        )
 
     def returned(self, client: str) -> None:
         """A peer is connected (again)."""
@@ -137,15 +139,19 @@ class Convened:
         if member is None:
             return
         member.lost_at = now
-        if not lost and member.standing in (Standing.TRAINING, Standing.TRAINED, Standing.AVERAGING):
-            member.standing = Standing.OUT
+        if not lost and member.standing in (
+            MeshMemberStage.TRAINING,
+            MeshMemberStage.TRAINED,
+            MeshMemberStage.AVERAGING,
+        ):
+            member.standing = MeshMemberStage.OUT
 
     def trained(self) -> dict[str, Trained]:
         """What those said who can be in a group now."""
         return {
             name: one.trained
             for name, one in self.members.items()
-            if one.standing is Standing.TRAINED and one.lost_at is None and one.trained is not None
+            if one.standing is MeshMemberStage.TRAINED and one.lost_at is None and one.trained is not None
         }
 
     def begin(self, groups: list[Group], now: float) -> None:
@@ -154,14 +160,14 @@ class Convened:
         self.reports_until = now + REPORT_SECONDS + max(one.seconds + 3 * one.patience for one in groups)
         for group in groups:
             for name in group.members:
-                self.members[name].standing, self.members[name].group = Standing.AVERAGING, group
+                self.members[name].standing, self.members[name].group = MeshMemberStage.AVERAGING, group
 
-    def results(self) -> list[Result]:
+    def results(self) -> list[GroupResult]:
         """Of each group that ended with a result what a majority of its survivors report, the most first."""
         found = [result for group in self.groups if (result := self._result(group)) is not None]
         return sorted(found, key=lambda one: -len(one.holders))
 
-    def _result(self, group: Group) -> Result | None:
+    def _result(self, group: Group) -> GroupResult | None:
         reports = {
             name: report for name in group.members if (report := self.members[name].averaged) is not None
         }
@@ -169,7 +175,7 @@ class Convened:
         for (weights, survivors), count in counts.most_common(1):
             if 2 * count > len(survivors):
                 holders = (name for name, one in reports.items() if one.weights == weights)
-                return Result(weights, tuple(holders))
+                return GroupResult(weights, tuple(holders))
         return None
 
     def _survivors(self, group: Group) -> list[str]:
@@ -180,7 +186,7 @@ class Convened:
         return group.members
 
     def _averages(self, client: str) -> bool:
-        return self.members[client].standing is Standing.AVERAGING
+        return self.members[client].standing is MeshMemberStage.AVERAGING
 
 
 def objection(member: Trainee, said: Trained, rows: int) -> UpdateRefusedError | None:

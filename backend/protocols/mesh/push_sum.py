@@ -17,7 +17,7 @@ from backend.numerics import philox
 
 @dataclass(frozen=True)
 class Push:
-    """Send `to` half of the own sum with `weight`, as the push of `turn`; keep a copy until `Drop`."""
+    """Send `to` half of the own sum with `weight`, as the push of `turn`; keep a copy until `DropPush`."""
 
     to: str
     turn: int
@@ -34,7 +34,7 @@ class PushAgain:
 
 
 @dataclass(frozen=True)
-class Drop:
+class DropPush:
     """The push of `turn` arrived; its copy is not needed any more."""
 
     turn: int
@@ -70,7 +70,7 @@ class Settle:
     weight: float
 
 
-Effect: TypeAlias = Push | PushAgain | Drop | TakeBack | TakeIn | Confirm | Settle
+Effect: TypeAlias = Push | PushAgain | DropPush | TakeBack | TakeIn | Confirm | Settle
 
 
 def turns_for(peers: int, error: float) -> int:
@@ -130,7 +130,7 @@ class PushSum:
         if self._pushed.get(turn, ("", 0.0))[0] != peer:
             return []
         del self._pushed[turn]
-        return [Drop(turn)]
+        return [DropPush(turn)]
 
     def came(self, peer: str, turn: int, weight: float) -> list[Effect]:
         """`peer` pushed `weight` and its share of a sum in its `turn`. A second time it is confirmed only."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backend.errors import StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
-from backend.protocols.rounds.cohort_member import Member, Standing, objection
+from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, objection
 from backend.protocols.rounds.deadline import Speeds, Work
 from backend.protocols.rounds.effects import Effect, Opened, Refuse, SendTrain
 from backend.protocols.rounds.phases import waits_until
@@ -35,7 +35,7 @@ class Cohort:
     wanted: int
     opened: float
     until: float
-    members: dict[str, Member]
+    members: dict[str, CohortMember]
     grace: float
     aggregation: Aggregation = "open"
     ended: float = math.inf
@@ -53,24 +53,24 @@ class Cohort:
 
     def accepted(self) -> int:
         """How many updates count."""
-        return sum(member.standing is Standing.ACCEPTED for member in self.members.values())
+        return sum(member.standing is CohortStage.ACCEPTED for member in self.members.values())
 
     def counts(self) -> tuple[int, int]:
         """How many are in it, and of how many the update was accepted or refused."""
-        done = (Standing.ACCEPTED, Standing.REFUSED)
+        done = (CohortStage.ACCEPTED, CohortStage.REFUSED)
         return len(self.members), sum(member.standing in done for member in self.members.values())
 
     def status(self, client: str) -> Status | None:
         """What a member does, in the wire's word; None of one that left."""
         member = self.members.get(client)
-        match member.standing if member else Standing.GONE:
-            case Standing.TRAINING | Standing.SENDING | Standing.CHECKING:
+        match member.standing if member else CohortStage.GONE:
+            case CohortStage.TRAINING | CohortStage.SENDING | CohortStage.CHECKING:
                 return "training"
-            case Standing.ACCEPTED:
+            case CohortStage.ACCEPTED:
                 return "reported"
-            case Standing.REFUSED:
+            case CohortStage.REFUSED:
                 return "refused"
-            case Standing.GONE:
+            case CohortStage.GONE:
                 return None
 
     def dealt(self) -> dict[str, tuple[int, ...]]:
@@ -109,8 +109,8 @@ class Cohort:
     def left(self, client: str, now: float, lost: bool) -> None:
         """A member stopped, or its connection was lost. Bytes sent so far are forgotten with it."""
         member = self.members.get(client)
-        if member is not None and member.standing in (Standing.TRAINING, Standing.SENDING):
-            member.standing = Standing.TRAINING if lost else Standing.GONE
+        if member is not None and member.standing in (CohortStage.TRAINING, CohortStage.SENDING):
+            member.standing = CohortStage.TRAINING if lost else CohortStage.GONE
             member.lost_at, member.offer = now, None
 
     def end(self, now: float, attendance: Attendance, speeds: Speeds) -> list[Effect]:
@@ -119,13 +119,13 @@ class Cohort:
         late = StaleRoundError(f"Round {self.number} ended before your update was complete.")
         refusals: list[Effect] = []
         for client, member in self.members.items():
-            if member.standing in (Standing.SENDING, Standing.CHECKING):
+            if member.standing in (CohortStage.SENDING, CohortStage.CHECKING):
                 refusals.append(Refuse(client, self.number, late))
             if now < self.until or client not in attendance:
                 continue
-            if member.standing is Standing.TRAINING:
+            if member.standing is CohortStage.TRAINING:
                 attendance.silent(client)
-            if member.standing in (Standing.TRAINING, Standing.SENDING):
+            if member.standing in (CohortStage.TRAINING, CohortStage.SENDING):
                 speeds.missed(client, member.work.examples, now - self.opened)
         return refusals
 
@@ -163,12 +163,12 @@ def open_cohort(
 
 def _members(
     clients: tuple[str, ...], plan: Plan, attendance: Attendance, dealer: Dealer | None, number: int
-) -> dict[str, Member]:
-    sizes, members = plan.shard_examples, dict[str, Member]()
+) -> dict[str, CohortMember]:
+    sizes, members = plan.shard_examples, dict[str, CohortMember]()
     parts = dealer.deal(clients, attendance.available) if dealer else {}
     for client in clients:
         present, shards = attendance[client], parts.get(client, ())
         examples = sum(sizes[shard] for shard in shards) if sizes else present.examples
         work = Work(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
-        members[client] = Member(shards, training_seed(client, number, plan.seed), work)
+        members[client] = CohortMember(shards, training_seed(client, number, plan.seed), work)
     return members

@@ -18,7 +18,7 @@ from backend.protocols.rounds.plan import Plan
 from backend.wire.messages import Aggregation, Offer
 
 
-class Standing(StrEnum):
+class CohortStage(StrEnum):
     """How far a member of the open round is."""
 
     TRAINING = "training"
@@ -29,17 +29,17 @@ class Standing(StrEnum):
     GONE = "gone"
 
 
-OUTSTANDING = frozenset({Standing.TRAINING, Standing.SENDING, Standing.CHECKING})
+OUTSTANDING = frozenset({CohortStage.TRAINING, CohortStage.SENDING, CohortStage.CHECKING})
 
 
 @dataclass
-class Member:
+class CohortMember:
     """One client in the open round; `work` is what its plan makes at most."""
 
     shards: tuple[int, ...]
     seed: int
     work: Work
-    standing: Standing = Standing.TRAINING
+    standing: CohortStage = CohortStage.TRAINING
     lost_at: float | None = None
     offer: Offer | None = None
 
@@ -55,12 +55,12 @@ def stranger(round_number: int) -> UpdateRefusedError:
 
 
 def objection(
-    member: Member, offer: Offer, version: int, plan: Plan, aggregation: Aggregation
+    member: CohortMember, offer: Offer, version: int, plan: Plan, aggregation: Aggregation
 ) -> UpdateRefusedError | None:
     """Why a member's offer in the open round cannot be taken; None if it can."""
-    if member.standing is Standing.GONE:
+    if member.standing is CohortStage.GONE:
         return stranger(offer.round)
-    if member.standing is not Standing.TRAINING:
+    if member.standing is not CohortStage.TRAINING:
         return DuplicateError(f"Your update of round {offer.round} was offered before; one counts.")
     if offer.version != version:
         return StaleRoundError(

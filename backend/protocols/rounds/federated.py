@@ -18,7 +18,7 @@ from __future__ import annotations
 from backend.errors import OrderError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.cohort import Cohort, open_cohort
-from backend.protocols.rounds.cohort_member import Member, Standing, stranger
+from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, stranger
 from backend.protocols.rounds.effects import (
     Accept,
     Aggregate,
@@ -54,11 +54,11 @@ class Round(Rounds[Cohort, Effect]):
             return [Refuse(client, offer.round, self._outside(offer)), *self._gather(now)]
         error = self.open.objection(client, offer, self.plan)
         if error is None:
-            member.standing, member.offer = Standing.SENDING, offer
+            member.standing, member.offer = CohortStage.SENDING, offer
             self.attendance.ready(client)
             return [Grant(client, offer)]
-        if member.standing is Standing.TRAINING:
-            member.standing = Standing.REFUSED
+        if member.standing is CohortStage.TRAINING:
+            member.standing = CohortStage.REFUSED
         return [Refuse(client, offer.round, error), *self._settle(now)]
 
     def update_arrived(self, client: ClientId, number: int, now: float) -> list[Effect]:
@@ -66,9 +66,9 @@ class Round(Rounds[Cohort, Effect]):
         member = self._member(client, number)
         if self.open is None or number != self.round or self.phase is not Phase.TRAINING:
             return []
-        if member is None or member.standing is not Standing.SENDING or member.offer is None:
+        if member is None or member.standing is not CohortStage.SENDING or member.offer is None:
             raise IllegalEventError(f"Client {client} was not sending.")
-        member.standing = Standing.CHECKING
+        member.standing = CohortStage.CHECKING
         # A masked offer does not say how many; its client is taken to have done what it was asked for.
         examples = member.offer.examples or member.work.examples
         # After an abandoned round clients hand in what they have: that says nothing of their pace.
@@ -81,17 +81,17 @@ class Round(Rounds[Cohort, Effect]):
     ) -> list[Effect]:
         """The granted update was sent wrongly, or its values were found bad."""
         member = self._member(client, number)
-        if member is None or member.standing not in (Standing.SENDING, Standing.CHECKING):
+        if member is None or member.standing not in (CohortStage.SENDING, CohortStage.CHECKING):
             return []
-        member.standing = Standing.REFUSED
+        member.standing = CohortStage.REFUSED
         return [Refuse(client, number, error), *self._settle(now)]
 
     def update_checked(self, client: ClientId, number: int, now: float) -> list[Effect]:
         """The update's values are good. It counts if its round is still open (else it was refused before)."""
         member = self._member(client, number)
-        if member is None or member.standing is not Standing.CHECKING or member.offer is None:
+        if member is None or member.standing is not CohortStage.CHECKING or member.offer is None:
             return []
-        member.standing = Standing.ACCEPTED
+        member.standing = CohortStage.ACCEPTED
         return [Accept(client, member.offer), *self._settle(now)]
 
     # Masked rounds.
@@ -103,7 +103,7 @@ class Round(Rounds[Cohort, Effect]):
         member = self._member(client, number)
         if member is None or not member.outstanding:
             return []
-        member.standing = Standing.REFUSED
+        member.standing = CohortStage.REFUSED
         return [Refuse(client, number, error), *self._settle(now)]
 
     def training_failed(self, number: int, reason: str, now: float) -> list[Effect]:
@@ -167,7 +167,7 @@ class Round(Rounds[Cohort, Effect]):
 
     # Inside.
 
-    def _member(self, client: ClientId, number: int) -> Member | None:
+    def _member(self, client: ClientId, number: int) -> CohortMember | None:
         """`client` as a member of round `number`, if that is open."""
         if self.open is None or self.phase is not Phase.TRAINING or number != self.round:
             return None
@@ -180,7 +180,7 @@ class Round(Rounds[Cohort, Effect]):
 
     def _owed(self, client: ClientId, now: float) -> list[Effect]:
         member = self._member(client, self.round)
-        if self.open and member and member.standing is Standing.TRAINING:
+        if self.open and member and member.standing is CohortStage.TRAINING:
             return [self.open.order(client, now)]
         return []
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh import coordinator_effects as do
-from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import BackgroundTasks
@@ -29,7 +29,7 @@ class MeshEffectRunner:
 
     task: Task
     ledger: VersionHistory
-    machine: Convener
+    machine: MeshCoordinator
     reception: MeshEventHandler
     audience: ConnectedClients
     recorder: MeshRecorder
@@ -43,12 +43,12 @@ class MeshEffectRunner:
         """Performs `effects` in their order."""
         for effect in effects:
             match effect:
-                case do.Opened():
+                case do.MeshRoundOpened():
                     self._opened(effect, now)
                 case do.TakeUp(round=number, version=version, holders=holders):
                     self.notes = Notes(number, version, len(holders), now, Refusals())
                     self.notice(happened.RoundOpened(number, version, len(holders)))
-                case do.SendTrain():
+                case do.SendMeshTrain():
                     self.audience.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
                 case do.SendGroup():
                     # Nobody averages with whom it was not introduced to.
@@ -57,11 +57,11 @@ class MeshEffectRunner:
                 case do.AskDeposit():
                     deposit = say.Deposit(round=effect.round, weights=effect.weights)
                     self.audience.tell(effect.client, deposit)
-                case do.Refuse():
+                case do.RefuseReport():
                     code, reason = effect.error.code, str(effect.error)[:500]
                     self.notes.refused.add(effect.client, code)
                     self.notice(happened.UpdateRefused(effect.client, effect.round, code, reason))
-                case do.Record():
+                case do.RecordWeights():
                     self._record(effect.outcome)
                 case SendEvaluate():
                     self.audience.tell(
@@ -77,12 +77,12 @@ class MeshEffectRunner:
                 case Finished():
                     self.notice(happened.TaskFinished(effect.version, effect.reason))
 
-    def _opened(self, opened: do.Opened, now: float) -> None:
+    def _opened(self, opened: do.MeshRoundOpened, now: float) -> None:
         self.audience.forget_absent(but=())
         self.notes = Notes(opened.round, opened.version, len(opened.cohort), now, Refusals())
         self.notice(happened.RoundOpened(opened.round, opened.version, len(opened.cohort)))
 
-    def _record(self, outcome: do.Outcome) -> None:
+    def _record(self, outcome: do.MeshOutcome) -> None:
         weights, self.reception.brought = self.reception.brought, None
         if weights is None:
             return
@@ -94,7 +94,7 @@ class MeshEffectRunner:
             self.notice(happened.PeersAveraged(outcome.round, len(reports), fraction, slowest))
         self.chores.spawn(self._recorded(outcome, weights, self.notes))
 
-    async def _recorded(self, outcome: do.Outcome, weights: Vector, notes: Notes) -> None:
+    async def _recorded(self, outcome: do.MeshOutcome, weights: Vector, notes: Notes) -> None:
         made = await self.recorder.version(outcome, weights, notes, self.audience.known)
         if isinstance(made, str):
             await self.failed(made)

@@ -9,7 +9,7 @@ from backend.crypto.certificates import certified, weights_statement
 from backend.crypto.keys import verify
 from backend.errors import MingaError, ReplacedError
 from backend.numerics.vectors import Vector
-from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting import task_frames
 from backend.server.hosting.connected_clients import ConnectedClients
@@ -30,7 +30,7 @@ class MeshEventHandler:
     """
 
     task: Task
-    machine: Convener
+    machine: MeshCoordinator
     audience: ConnectedClients
     peers: Peers
     notice: Callable[[happened.Event], None]

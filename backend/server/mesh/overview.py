@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.protocols.mesh.coordinator import Convener
-from backend.protocols.mesh.mesh_round import Convened
+from backend.protocols.mesh.coordinator import MeshCoordinator
+from backend.protocols.mesh.mesh_round import MeshRound
 from backend.server.mesh.peer_list import Peer, Peers
 from backend.wire.mesh import Group
 
 
-def picture(peers: Peers, machine: Convener, carried: int) -> dict[str, Any]:
+def picture(peers: Peers, machine: MeshCoordinator, carried: int) -> dict[str, Any]:
     """Peers, links and the groups of the open round; `carried` bytes went from peer to peer by the server."""
     convened = machine.open
     return {
@@ -24,7 +24,7 @@ def picture(peers: Peers, machine: Convener, carried: int) -> dict[str, Any]:
     }
 
 
-def _peer(peer: Peer, machine: Convener) -> dict[str, Any]:
+def _peer(peer: Peer, machine: MeshCoordinator) -> dict[str, Any]:
     return {
         "client": peer.client.id,
         "kind": peer.client.kind,
@@ -52,7 +52,7 @@ def _links(peers: Peers) -> list[dict[str, Any]]:
     return list(links.values())
 
 
-def _group(group: Group, convened: Convened) -> dict[str, Any]:
+def _group(group: Group, convened: MeshRound) -> dict[str, Any]:
     members = {client: convened.members[client] for client in group.members}
     reports = [one.averaged for one in members.values() if one.averaged is not None]
     return {

@@ -11,7 +11,7 @@ from backend.errors import MingaError
 from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.metrics import metric_values
 from backend.numerics.vectors import Vector
-from backend.protocols.mesh.coordinator_effects import Outcome
+from backend.protocols.mesh.coordinator_effects import MeshOutcome
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
@@ -109,7 +109,7 @@ class MeshRecorder:
             self._chores.spawn(self._submit_unevaluated())
 
     async def version(
-        self, outcome: Outcome, weights: Vector, notes: Notes, about: About
+        self, outcome: MeshOutcome, weights: Vector, notes: Notes, about: About
     ) -> VersionRecord | str:
         """Records the version that a round came to, with its round; or says why that cannot be.
 

@@ -10,20 +10,20 @@ from backend.formats.task_file.server_optimizer import (
     ServerOptimizerChoice,
     name_of,
 )
-from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_fields import Outer
 
 
-def convener_of(task: Task, ledger: VersionHistory, opening: int) -> Convener:
+def convener_of(task: Task, ledger: VersionHistory, opening: int) -> MeshCoordinator:
     """The machine of a task's rounds, as its ledger leaves them."""
     plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
     if averages is None:
         raise TaskFileError("Peers of this task do not average among themselves: its server adds up.")
     newest = ledger.current
-    return Convener(
+    return MeshCoordinator(
         plan=plan,
         averages=averages,
         weights=newest.weights,

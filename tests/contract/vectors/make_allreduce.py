@@ -17,11 +17,11 @@ import msgspec
 from backend.protocols.mesh.allreduce.events import (
     Effect,
     Event,
-    Heard,
-    Linked,
+    GroupTimePassed,
     MeanCame,
+    MemberHeard,
+    MemberLinked,
     Prepared,
-    TimePassed,
     Unfit,
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
@@ -125,10 +125,10 @@ LATE = Script(
     order(3, "butterfly"),
     1,
     (
-        (0.1, Linked(0)),
+        (0.1, MemberLinked(0)),
         (0.1, Prepared(3.0, [DIGEST] * 3)),
-        (0.2, Heard(0, WITHOUT_ONE)),
-        (0.3, Heard(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
+        (0.2, MemberHeard(0, WITHOUT_ONE)),
+        (0.3, MemberHeard(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
         *((0.4, MeanCame(0, part, [0, 1], DIGEST)) for part in range(3)),
     ),
 )
@@ -236,7 +236,7 @@ def replayed(order: Group, place: int, events: Iterable[tuple[float, Event]]) ->
     machine, steps = AllReduce(order, place, 0.0), []
     for now, event in events:
         effects = machine.happened(event, now)
-        if effects or not isinstance(event, TimePassed):
+        if effects or not isinstance(event, GroupTimePassed):
             steps.append(Step(now, event, effects, machine.timer()))
     return steps
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.mesh.member import MeshMember, Phase
+from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.member_events import Effect, Event
 from tests.contract.vectors import write
 from tests.contract.vectors.make_participant import (
@@ -40,7 +40,7 @@ class Step(msgspec.Struct, frozen=True):
 
     event: Event
     effects: list[Effect]
-    phase: Phase
+    phase: MeshPhase
     holds: str | None
     averaged: int
     failed: int

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from backend.protocols.mesh.serverless.events import Effect, Event
-from backend.protocols.mesh.serverless.rounds import Onward, Stage
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
 from tests.contract.vectors import write
 from tests.contract.vectors.make_mesh_member import (
     ONE,
@@ -37,7 +37,7 @@ class Step(msgspec.Struct, frozen=True):
     now: float
     event: Event
     effects: list[Effect]
-    stage: Stage
+    stage: ServerlessStage
     timer: float | None
 
 
@@ -269,7 +269,7 @@ def conversations() -> list[Conversation]:
 
 
 def _replay(own: str, steward: bool, story: list[Timed]) -> list[Step]:
-    machine = Onward(own, steward, SALT)
+    machine = ServerlessRounds(own, steward, SALT)
     steps = []
     for now, raw in story:
         event: Event = msgspec.convert(raw, Event, builtin_types=())

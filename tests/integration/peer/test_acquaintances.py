@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from backend.errors import PeerError
-from backend.peer.session.trust_store import Acquaintances, read_roster
+from backend.peer.session.trust_store import TrustStore, read_roster
 
 ANA, BRUNO, EVE = "a" * 64, "b" * 64, "e" * 64
 TASK = "wss://example.org/api/tasks/digits/socket"
 
 
-def known(folder: Path, task: str = TASK, listed: frozenset[str] | None = None) -> Acquaintances:
-    made = Acquaintances(folder, listed)
+def known(folder: Path, task: str = TASK, listed: frozenset[str] | None = None) -> TrustStore:
+    made = TrustStore(folder, listed)
     made.enter(task)
     return made
 

@@ -15,7 +15,7 @@ import pytest
 from backend.crypto.keys import identity_key
 from backend.numerics.masking.bit_packing import masked_words
 from backend.numerics.masking.encoding import Encoding, error
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.wire.client_id import client_id
 from backend.wire.messages import Decline, Refused, Version
 from tests.integration.peer.masked_task import (
@@ -130,7 +130,7 @@ async def test_a_client_whose_identity_changed_is_not_trusted_where_the_server_m
 ) -> None:
     wary, changed, *others = tokens(CLIENTS + 1)
     with serving(tmp_path, CLIENTS + 1, server='"active"') as server:
-        known = Acquaintances(tmp_path / "met")
+        known = TrustStore(tmp_path / "met")
         known.enter(address_of(server.url))
         known.met({client_id(changed): "a" * 64})
         traits = {wary: {"met": tmp_path / "met"}} | {name: {} for name in (changed, *others)}
@@ -172,7 +172,7 @@ async def test_those_who_were_met_are_remembered(tmp_path: Path) -> None:
     with serving(tmp_path, server='"active"') as server:
         await train(server.url, traits)
         address = address_of(server.url)
-    known = Acquaintances(tmp_path / "met")
+    known = TrustStore(tmp_path / "met")
     known.enter(address)
     for name in names:
         assert not known.is_strange(client_id(name), identity_key(identities[name]).hex())

@@ -23,7 +23,7 @@ from backend.peer.rounds.masking_host import Model
 from backend.peer.session import server_connection
 from backend.peer.session.progress import JsonLines
 from backend.peer.session.transport import Language, converse
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.trainer import Progress, Result
 from backend.peer.training.training_jobs import Job, Jobs
 from backend.wire.messages import Aggregation, ClientFrame, Evaluate, Hello, ServerFrame, Train
@@ -99,7 +99,7 @@ def volunteer(
         min_masked=min_masked,
     )
     jobs = cast("Jobs", KnownJobs(token, parameters, norm, examples))
-    known = Acquaintances(met, listed)
+    known = TrustStore(met, listed)
     key = identity or secrets.token_bytes(32)
     return sessions.Session(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)
 

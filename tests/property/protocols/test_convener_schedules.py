@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from backend.protocols.mesh import coordinator_effects as do
-from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.effects import Abandon, Finished
 from backend.protocols.rounds.phases import Phase
 from backend.wire.mesh import Failed, Group
@@ -22,7 +22,7 @@ PEERS, STEPS = 9, 400
 class Play:
     """One schedule: what was told to whom, and what must never be."""
 
-    machine: Convener
+    machine: MeshCoordinator
     chance: random.Random
     now: float = 0.0
     here: set[str] = field(default_factory=set)
@@ -104,12 +104,12 @@ class Play:
         """What must hold of everything that the convener asks for."""
         for effect in effects:
             match effect:
-                case do.Opened():
+                case do.MeshRoundOpened():
                     assert not self.held
                     assert set(effect.cohort) <= self.here
                     assert len(effect.cohort) >= max(2, self.machine.plan.min_available_clients)
                     self.groups = {}
-                case do.SendTrain() | do.AskDeposit():
+                case do.SendMeshTrain() | do.AskDeposit():
                     assert effect.client in self.here
                 case do.SendGroup():
                     group = effect.group
@@ -117,14 +117,14 @@ class Play:
                     assert len(set(group.members)) == len(group.members) <= AVERAGES.group_size
                     assert self.groups.get(effect.client, group) == group
                     self.groups[effect.client] = group
-                case do.Record():
+                case do.RecordWeights():
                     self.check(effect.outcome)
                 case Abandon():
                     self.ended.append(effect.round)
                 case Finished():
                     assert self.machine.phase is Phase.FINISHED
 
-    def check(self, outcome: do.Outcome) -> None:
+    def check(self, outcome: do.MeshOutcome) -> None:
         """A result is what a majority of a group's survivors reported."""
         if not outcome.averaged:
             assert outcome.weights == "9" * 64, "Without the server peers made nothing else."
@@ -141,7 +141,7 @@ def test_whatever_peers_do_results_are_a_majoritys_and_rounds_end_one_after_the_
     chance = random.Random(seed)
     plan = replace(PLAN, rounds=40, min_available_clients=chance.choice([2, 3, 5]), gather=1.0)
     averages = replace(AVERAGES, group_size=chance.choice([3, 8]), quorum=chance.choice([1, 3]), seconds=20.0)
-    play = Play(Convener(plan, averages, ZERO), chance)
+    play = Play(MeshCoordinator(plan, averages, ZERO), chance)
     for _ in range(STEPS):
         play.step()
     assert play.ended == sorted(set(play.ended))

@@ -15,7 +15,7 @@ import numpy as np
 from backend.crypto.keys import identity_key
 from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import Fetch, PeerFrame, Weights
@@ -42,7 +42,7 @@ class PythonPeer:
         self._got = bytearray()
         self._whole = asyncio.Event()
         self._wanted = 0
-        known = Acquaintances(folder / client)
+        known = TrustStore(folder / client)
         known.enter(TASK)
         key = hashlib.sha256(client.encode()).digest()
         self.links = Links(Own(task=TASK, client=client, key=key, ways=ways), self, self, known)

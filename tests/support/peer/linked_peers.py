@@ -12,7 +12,7 @@ from pathlib import Path
 from backend.crypto.keys import identity_key
 from backend.peer.links.interfaces import Own
 from backend.peer.links.links import Links
-from backend.peer.session.trust_store import Acquaintances
+from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
 from backend.wire.peering import PeerFrame
@@ -88,7 +88,7 @@ class Door:
 class Member:
     """One peer, and what it heard."""
 
-    known: Acquaintances
+    known: TrustStore
     links: Links = field(init=False)
     log: list[tuple[str, ...]] = field(default_factory=list)
     frames: list[tuple[str, PeerFrame]] = field(default_factory=list)
@@ -156,7 +156,7 @@ async def make_member(
 ) -> Member:
     """The peer number `place`, which has not heard of others yet."""
     client = f"{place:02x}" * 8
-    known = Acquaintances(folder / client)
+    known = TrustStore(folder / client)
     known.enter(TASK)
     own = Own(task=TASK, client=client, key=made(f"key {place}"), ways=ways)
     member = kind(known)

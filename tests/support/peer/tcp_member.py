@@ -25,7 +25,7 @@ from backend.numerics import philox
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange
 from backend.protocols.mesh.serverless import events as onward
-from backend.protocols.mesh.serverless.rounds import Onward
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.mesh import Group, Trained
 from backend.wire.mesh_codec import decode_peer, decode_to_peer, encode_mesh
 from backend.wire.messages import Train
@@ -92,7 +92,7 @@ class TcpLines:
         writer.write(len(self.own).to_bytes(4, "little") + self.own.encode())
         client = (await _frame(reader)).decode()
         self._writers[client] = writer
-        self.said.put_nowait(onward.Linked(client))
+        self.said.put_nowait(onward.PeerLinked(client))
         if len(self._writers) == self.others:
             self.linked.set()
         if self.exchange is not None:
@@ -107,7 +107,7 @@ class TcpLines:
 
     def _heard(self, client: str, frame: PeerFrame) -> None:
         if isinstance(frame, OnwardFrame):
-            self.said.put_nowait(onward.Heard(client, frame))
+            self.said.put_nowait(onward.PeerHeard(client, frame))
         elif self.exchange is None:
             self._early.append((client, frame))
         elif isinstance(frame, GroupFrame):
@@ -134,13 +134,13 @@ async def _averaged(exchange: Exchange) -> dict[str, Any]:
 
 async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
     """The group that comes of this peer's leading, once others call."""
-    machine = Onward(lines.own, steward=True)
+    machine = ServerlessRounds(lines.own, steward=True)
     for raw in events:
         event: onward.Event = msgspec.convert(raw, onward.Event, builtin_types=())
         lines.said.put_nowait(event)
     loop = asyncio.get_running_loop()
     while True:
-        happened: onward.Event = onward.TimePassed()
+        happened: onward.Event = onward.ServerlessTimePassed()
         with suppress(TimeoutError):
             async with asyncio.timeout_at(machine.timer()):
                 happened = await lines.said.get()
@@ -151,7 +151,7 @@ async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
                         lines.send(client, frame)
                 case onward.Agree(Train(round=number, weights=base)):
                     report = Trained(number, base, examples=weight, steps=1, loss=0.5, sums=[])
-                    lines.said.put_nowait(onward.Trained(report))
+                    lines.said.put_nowait(onward.LocalTrained(report))
                 case onward.Agree(Group() as order):
                     return order
 

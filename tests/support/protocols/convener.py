@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from backend.protocols.mesh import coordinator_effects as do
-from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.rounds.phases import Phase
 from backend.wire.mesh import Averaged, Group, Trained
@@ -40,17 +40,17 @@ def only(kind: type[Kind], effects: list[do.Effect]) -> list[Kind]:
     return [effect for effect in effects if isinstance(effect, kind)]
 
 
-def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> Convener:
+def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> MeshCoordinator:
     """A convener of so many peers that are ready; `plan` changes that of rounds, `changes` the averages."""
     chosen = replace(PLAN, min_available_clients=count, **(plan or {}))
-    machine = Convener(chosen, replace(AVERAGES, **changes), ZERO)
+    machine = MeshCoordinator(chosen, replace(AVERAGES, **changes), ZERO)
     for number in range(count):
         machine.peer_entered(client(number))
         machine.client_ready(client(number), 0.0)
     return machine
 
 
-def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> Convener:
+def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> MeshCoordinator:
     """The same, in its first round, which was opened at second 1."""
     machine = waiting(count, plan, **changes)
     machine.time_passed(1.0)
@@ -58,7 +58,7 @@ def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> 
     return machine
 
 
-def said(machine: Convener, name: str, **changes: Any) -> Trained:
+def said(machine: MeshCoordinator, name: str, **changes: Any) -> Trained:
     """What a member says that it trained."""
     assert machine.open is not None
     member = machine.open.members[name]
@@ -73,13 +73,15 @@ def said(machine: Convener, name: str, **changes: Any) -> Trained:
     return Trained(**(told | changes))
 
 
-def averaging(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> tuple[Convener, list[Group]]:
+def averaging(
+    count: int, plan: dict[str, Any] | None = None, **changes: Any
+) -> tuple[MeshCoordinator, list[Group]]:
     """The same, when all have trained at second 2, and the groups that were made."""
     machine = training(count, plan, **changes)
     return machine, train_all(machine, 2.0)
 
 
-def train_all(machine: Convener, now: float) -> list[Group]:
+def train_all(machine: MeshCoordinator, now: float) -> list[Group]:
     """All members train; the groups that are made."""
     assert machine.open is not None
     effects: list[do.Effect] = []
@@ -103,18 +105,22 @@ def report(group: Group, weights: str = ONE, survivors: list[int] | None = None)
     )
 
 
-def taken_up(machine: Convener, now: float, weights: str = ONE) -> list[do.Effect]:
+def taken_up(machine: MeshCoordinator, now: float, weights: str = ONE) -> list[do.Effect]:
     """What peers made without the server is brought and recorded; what follows that."""
     taken, asked = machine.time_passed(now)
     assert isinstance(taken, do.TakeUp)
     assert isinstance(asked, do.AskDeposit)
     assert (asked.weights, asked.round) == (weights, taken.round)
     assert asked.client in taken.holders
-    assert machine.deposited(weights) == [do.Record(machine.depositing.outcome)] if machine.depositing else []
+    assert (
+        machine.deposited(weights) == [do.RecordWeights(machine.depositing.outcome)]
+        if machine.depositing
+        else []
+    )
     return machine.recorded(machine.version + 1, now)
 
 
-def average_all(machine: Convener, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
+def average_all(machine: MeshCoordinator, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
     """All members of a group report."""
     effects: list[do.Effect] = []
     for name in group.members:
@@ -122,9 +128,9 @@ def average_all(machine: Convener, group: Group, now: float, weights: str = ONE)
     return effects
 
 
-def recorded(machine: Convener, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
+def recorded(machine: MeshCoordinator, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
     """A round ends well: its group reports, and one brings the weights."""
     average_all(machine, group, now, weights)
     [record] = machine.deposited(weights)
-    assert isinstance(record, do.Record)
+    assert isinstance(record, do.RecordWeights)
     return machine.recorded(machine.version + 1, now)

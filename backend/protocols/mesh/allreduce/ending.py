@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from backend.protocols.mesh.allreduce.events import Fail, Finish
+from backend.protocols.mesh.allreduce.events import FailGroup, FinishGroup
 from backend.protocols.mesh.allreduce.plan import fraction
-from backend.protocols.mesh.allreduce.standing import Standing
+from backend.protocols.mesh.allreduce.standing import GroupState
 from backend.wire.peering import Decide, GiveUp
 
 
 class Ending:
     """Whether it is `over` for the member that stands so, and what others are told about it from then on."""
 
-    def __init__(self, own: Standing) -> None:
+    def __init__(self, own: GroupState) -> None:
         self._own = own
         self._told: Decide | GiveUp | None = None
 
@@ -44,7 +44,7 @@ class Ending:
         own = self._own
         self._told = own.words.give_up(own.promised[0], reason)
         own.say(("end",), own.others, self._told)
-        own.out.append(Fail(reason))
+        own.out.append(FailGroup(reason))
 
     def remind(self, place: int) -> None:
         """That member does not know yet that it is over here."""
@@ -65,8 +65,8 @@ class Ending:
         own, self._told = self._own, frame
         own.say(("end",), list(own.changes), frame)
         if not all(digest in means for digest, means in zip(frame.parts, own.arrived.means, strict=True)):
-            own.out.append(Fail("The group went on without this member."))
+            own.out.append(FailGroup("The group went on without this member."))
             return
         lengths = [end - start for start, end in pairwise(own.order.bounds)]
         share = fraction(lengths, frame.contributors, frame.weights)
-        own.out.append(Finish(frame.parts, frame.contributors, frame.survivors, frame.weights, share))
+        own.out.append(FinishGroup(frame.parts, frame.contributors, frame.survivors, frame.weights, share))

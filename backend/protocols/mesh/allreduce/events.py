@@ -29,7 +29,7 @@ class Prepared(Struct, frozen=True, tag="prepared"):
     key: bytes = b""
 
 
-class Heard(Struct, frozen=True, tag="heard"):
+class MemberHeard(Struct, frozen=True, tag="heard"):
     """The member at `place` said something."""
 
     place: int
@@ -75,13 +75,13 @@ class Unfit(Struct, frozen=True, tag="unfit"):
     reason: str
 
 
-class Linked(Struct, frozen=True, tag="linked"):
+class MemberLinked(Struct, frozen=True, tag="linked"):
     """There is a link to that member, or it is heard of again after silence. At first nobody is linked."""
 
     place: int
 
 
-class Lost(Struct, frozen=True, tag="lost"):
+class MemberLost(Struct, frozen=True, tag="lost"):
     """The link is down, and with it what was on its way on it."""
 
     place: int
@@ -93,18 +93,27 @@ class Silent(Struct, frozen=True, tag="silent"):
     place: int
 
 
-class TimePassed(Struct, frozen=True, tag="time_passed"):
+class GroupTimePassed(Struct, frozen=True, tag="time_passed"):
     """The time that `timer` named has come."""
 
 
 Event: TypeAlias = (
-    Prepared | Heard | PieceCame | MeanCame | Reduced | Unfit | Linked | Lost | Silent | TimePassed
+    Prepared
+    | MemberHeard
+    | PieceCame
+    | MeanCame
+    | Reduced
+    | Unfit
+    | MemberLinked
+    | MemberLost
+    | Silent
+    | GroupTimePassed
 )
 
 # Effects, performed in order.
 
 
-class Send(Struct, frozen=True, tag="send"):
+class SendToMembers(Struct, frozen=True, tag="send"):
     """Say this to each of `places`; it may be lost where there is no link."""
 
     places: list[int]
@@ -165,7 +174,7 @@ class Without(Struct, frozen=True, tag="without"):
     place: int
 
 
-class Finish(Struct, frozen=True, tag="finish"):
+class FinishGroup(Struct, frozen=True, tag="finish"):
     """The result: by part, the digest of its mean (all are here) and who is in it.
 
     `survivors` all have it; `weights` are those of all members, by place, 0 where nobody left knows;
@@ -179,10 +188,12 @@ class Finish(Struct, frozen=True, tag="finish"):
     fraction: float
 
 
-class Fail(Struct, frozen=True, tag="fail"):
+class FailGroup(Struct, frozen=True, tag="fail"):
     """This member has no result of this group; `reason` is for people."""
 
     reason: str
 
 
-Effect: TypeAlias = Send | SendPiece | AddPiece | Reduce | SendMean | Without | Finish | Fail
+Effect: TypeAlias = (
+    SendToMembers | SendPiece | AddPiece | Reduce | SendMean | Without | FinishGroup | FailGroup
+)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend.protocols.mesh.allreduce.plan import Answer, Ballot, Plan
+from backend.protocols.mesh.allreduce.plan import Ballot, GroupPlan, MemberAnswer
 from backend.wire.mesh_fields import Fault
 from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 
 
 @dataclass(frozen=True)
-class Words:
+class GroupFrames:
     """All frames name the round and the group that they are of."""
 
     round: int
@@ -21,12 +21,12 @@ class Words:
         """Weight, commitments and key, to all."""
         return Begin(self.round, self.group, weight, commitments, key)
 
-    def holds(self, ballot: Ballot, answer: Answer) -> Holds:
+    def holds(self, ballot: Ballot, answer: MemberAnswer) -> Holds:
         """What the sender holds, to the leader."""
         held, parts, weights = answer.held, list(answer.parts), list(answer.weights)
         return Holds(self.round, self.group, *ballot, held, parts, weights)
 
-    def change(self, view: int, answer: Answer) -> Change:
+    def change(self, view: int, answer: MemberAnswer) -> Change:
         """Another leader is wanted, to all."""
         held, parts, weights = answer.held, list(answer.parts), list(answer.weights)
         return Change(self.round, self.group, view, held, parts, weights)
@@ -39,7 +39,7 @@ class Words:
         """What do you hold?"""
         return Ask(self.round, self.group, *ballot)
 
-    def config(self, plan: Plan) -> Config:
+    def config(self, plan: GroupPlan) -> Config:
         """The step as it is planned, to all."""
         alive, owners = list(plan.alive), list(plan.owners)
         return Config(
@@ -50,7 +50,7 @@ class Words:
         """Hand your mean of `part` on."""
         return Give(self.round, self.group, *ballot, part, places)
 
-    def decide(self, plan: Plan, answer: Answer, contributors: Sequence[Sequence[int]]) -> Decide:
+    def decide(self, plan: GroupPlan, answer: MemberAnswer, contributors: Sequence[Sequence[int]]) -> Decide:
         """The result, to all."""
         return Decide(
             self.round,

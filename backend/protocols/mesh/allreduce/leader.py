@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from backend.protocols.mesh.allreduce.ending import Ending
 from backend.protocols.mesh.allreduce.leadership import Leadership
-from backend.protocols.mesh.allreduce.plan import Answer, Plan, gifts, planned
-from backend.protocols.mesh.allreduce.standing import Standing
+from backend.protocols.mesh.allreduce.plan import GroupPlan, MemberAnswer, gifts, planned
+from backend.protocols.mesh.allreduce.standing import GroupState
 from backend.protocols.mesh.allreduce.views import Views
 from backend.wire.mesh_fields import Fault
 from backend.wire.peering import Holds
@@ -18,7 +18,7 @@ from backend.wire.peering import Holds
 class Leader:
     """The member that stands so; nothing happens while it has no leadership."""
 
-    def __init__(self, own: Standing, ending: Ending, views: Views) -> None:
+    def __init__(self, own: GroupState, ending: Ending, views: Views) -> None:
         self._own, self._ending, self._views = own, ending, views
 
     # What is heard.
@@ -40,7 +40,7 @@ class Leader:
         if leading is None or leading.ballot != (frame.view, frame.step) or not self._own.is_whole(frame):
             return
         if not leading.planned:
-            leading.answers[place] = Answer(frame.held, tuple(frame.parts), tuple(frame.weights))
+            leading.answers[place] = MemberAnswer(frame.held, tuple(frame.parts), tuple(frame.weights))
         elif frame.held == leading.ballot:
             leading.accepted[place] = tuple(frame.parts)
 
@@ -93,7 +93,7 @@ class Leader:
         if (not waiting or over) and enough and not own.step.is_settling():
             self._plan(leading, answers)
 
-    def _plan(self, leading: Leadership, answers: dict[int, Answer]) -> None:
+    def _plan(self, leading: Leadership, answers: dict[int, MemberAnswer]) -> None:
         own = self._own
         plan, heeded = planned(leading.ballot, own.place, own.least, answers, leading.troubles)
         if plan is None or (not heeded and leading.passed_over):
@@ -108,7 +108,7 @@ class Leader:
                 leading.passed_over = True
             self._begin(leading, plan, answers)
 
-    def _begin(self, leading: Leadership, plan: Plan, answers: dict[int, Answer]) -> None:
+    def _begin(self, leading: Leadership, plan: GroupPlan, answers: dict[int, MemberAnswer]) -> None:
         own = self._own
         own.adopt(plan)
         leading.begin(gifts(plan, answers, leading.troubles))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from backend.protocols.mesh.allreduce.plan import Answer, Ballot, Gift, Troubles
+from backend.protocols.mesh.allreduce.plan import Ballot, Gift, MemberAnswer, Troubles
 from backend.wire.mesh_fields import Fault
 from backend.wire.peering import Change
 
@@ -21,7 +21,7 @@ class Leadership:
     since: float
     planned: bool = False
     # Who answered this step's `ask` (or asked for this view by `change`), and who holds all of it.
-    answers: dict[int, Answer] = field(default_factory=dict)
+    answers: dict[int, MemberAnswer] = field(default_factory=dict)
     accepted: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
     gifts: list[Gift] = field(default_factory=list)
     troubles: Troubles = field(default_factory=Troubles)
@@ -45,7 +45,7 @@ class Leadership:
         """Who asked for this view has answered its first question."""
         for place, change in changes.items():
             if not self.planned and (change.view, 0) == self.ballot:
-                answer = Answer(change.held, tuple(change.parts), tuple(change.weights))
+                answer = MemberAnswer(change.held, tuple(change.parts), tuple(change.weights))
                 self.answers.setdefault(place, answer)
 
     def begin(self, gifts: list[Gift]) -> None:

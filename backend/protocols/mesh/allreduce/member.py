@@ -15,10 +15,10 @@ from backend.protocols.mesh.allreduce.events import (
     Control,
     Effect,
     Event,
-    Heard,
-    Linked,
-    Lost,
     MeanCame,
+    MemberHeard,
+    MemberLinked,
+    MemberLost,
     PieceCame,
     Prepared,
     Reduced,
@@ -27,7 +27,7 @@ from backend.protocols.mesh.allreduce.events import (
 )
 from backend.protocols.mesh.allreduce.leader import Leader
 from backend.protocols.mesh.allreduce.reports import Reports
-from backend.protocols.mesh.allreduce.standing import Standing
+from backend.protocols.mesh.allreduce.standing import GroupState
 from backend.protocols.mesh.allreduce.views import Views
 from backend.wire.mesh import Group
 from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
@@ -41,7 +41,7 @@ class AllReduce:
 
     def __init__(self, order: Group, place: int, now: float) -> None:
         """Raises ValueError where the order contradicts itself."""
-        self._own = Standing(order, place, _least(order, place), now)
+        self._own = GroupState(order, place, _least(order, place), now)
         self._ending = Ending(self._own)
         self._views = Views(self._own, self._ending)
         self._leader = Leader(self._own, self._ending, self._views)
@@ -81,7 +81,7 @@ class AllReduce:
         match event:
             case Prepared() if not own.prepared and not self.over:
                 self._prepare(event)
-            case Heard(place, frame) if place in own.others:
+            case MemberHeard(place, frame) if place in own.others:
                 self._heard(place, frame)
             case PieceCame(place, part) if place in own.others and part < own.parts:
                 arrived.piece_came(event)
@@ -94,9 +94,9 @@ class AllReduce:
                 arrived.refuse(place, reason)
             case Unfit(place, reason) if place == own.place and not self.over:
                 self._ending.give_up(reason)
-            case Linked(place) if place in own.others:
+            case MemberLinked(place) if place in own.others:
                 self._views.linked(place)
-            case Lost(place) if place in own.others:
+            case MemberLost(place) if place in own.others:
                 own.links.lost(place, own.now)
             case Silent(place) if place in own.others:
                 own.links.silent(place, own.now)

@@ -18,7 +18,7 @@ Places: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Answer:
+class MemberAnswer:
     """What a member holds: digests by part, empty where there is none; accepted together at `held`."""
 
     held: Ballot
@@ -48,7 +48,7 @@ class Troubles:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GroupPlan:
     """One step of a group; the fields are those of the frame `config`.
 
     Only in the first step members exchange in the order's own way: `first`.
@@ -71,7 +71,7 @@ class Gift:
     receiver: int
 
 
-def known(answers: Mapping[int, Answer]) -> tuple[tuple[bytes, ...], tuple[float, ...], bool]:
+def known(answers: Mapping[int, MemberAnswer]) -> tuple[tuple[bytes, ...], tuple[float, ...], bool]:
     """The means that the next step keeps, the weights that anybody knows, whether no mean may be replaced.
 
     What a member accepted last may have been decided, and is kept whole. Else each part's most common mean is
@@ -99,9 +99,9 @@ def planned(
     ballot: Ballot,
     leader: int,
     least: int,
-    answers: Mapping[int, Answer],
+    answers: Mapping[int, MemberAnswer],
     troubles: Troubles,
-) -> tuple[Plan | None, bool]:
+) -> tuple[GroupPlan | None, bool]:
     """The next step, among those who answered; None where no `least` of them can go on together.
 
     Slow members are gone on without only if enough are left: whether so is the second value. A plan without
@@ -114,7 +114,7 @@ def planned(
     return None, False
 
 
-def gifts(plan: Plan, answers: Mapping[int, Answer], troubles: Troubles) -> list[Gift]:
+def gifts(plan: GroupPlan, answers: Mapping[int, MemberAnswer], troubles: Troubles) -> list[Gift]:
     """Who hands on which mean to whom, so that all alive have all that are made.
 
     The owner of a part, which may have sent it already, comes first; else the load is spread. Slow pairs are
@@ -165,14 +165,14 @@ def _commonest(digests: Iterable[bytes]) -> bytes:
 
 
 def _among(
-    ballot: Ballot, leader: int, answers: Mapping[int, Answer], troubles: Troubles, *, slow: bool
-) -> Plan | None:
+    ballot: Ballot, leader: int, answers: Mapping[int, MemberAnswer], troubles: Troubles, *, slow: bool
+) -> GroupPlan | None:
     """Leaves members out, one after the other, until those left can go on in spite of their troubles."""
     alive = sorted(answers)
     while alive:
         left = {place: answers[place] for place in alive}
         step = _tried(ballot, left, troubles.among(alive, slow=slow))
-        if isinstance(step, Plan):
+        if isinstance(step, GroupPlan):
             return step
         if not step:
             return None
@@ -196,8 +196,8 @@ def _worst(places: Collection[int], leader: int, pairs: Collection[Collection[in
 
 
 def _tried(
-    ballot: Ballot, answers: Mapping[int, Answer], troubles: Troubles
-) -> Plan | Collection[Collection[int]]:
+    ballot: Ballot, answers: Mapping[int, MemberAnswer], troubles: Troubles
+) -> GroupPlan | Collection[Collection[int]]:
     """The step of exactly these members, or the pairs because of which it is impossible.
 
     Nobody unfit stays. What is made goes round gaps and slow members. What is not made needs an owner that
@@ -224,4 +224,4 @@ def _tried(
         return troubles.slow
     able = able or list(alive)
     owners = tuple(part if part in able else able[part % len(able)] for part in range(len(parts)))
-    return Plan(ballot, alive, owners, tuple(kept), weights)
+    return GroupPlan(ballot, alive, owners, tuple(kept), weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.protocols.mesh.allreduce.leader import Leader
-from backend.protocols.mesh.allreduce.standing import Standing
+from backend.protocols.mesh.allreduce.standing import GroupState
 
 
 class Reports:
@@ -12,7 +12,7 @@ class Reports:
     It goes to the leader, which may be itself, and where all have to know it to all.
     """
 
-    def __init__(self, own: Standing, leader: Leader) -> None:
+    def __init__(self, own: GroupState, leader: Leader) -> None:
         self._own, self._leader = own, leader
 
     def stand(self) -> None:

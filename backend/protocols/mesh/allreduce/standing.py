@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from backend.protocols.mesh.allreduce.arrived import Arrived
-from backend.protocols.mesh.allreduce.events import Control, Effect, Send, Without
-from backend.protocols.mesh.allreduce.frames import Words
+from backend.protocols.mesh.allreduce.events import Control, Effect, SendToMembers, Without
+from backend.protocols.mesh.allreduce.frames import GroupFrames
 from backend.protocols.mesh.allreduce.leadership import Leadership
 from backend.protocols.mesh.allreduce.links import LinkBook, Said
-from backend.protocols.mesh.allreduce.plan import Answer, Ballot, Plan
-from backend.protocols.mesh.allreduce.step import Step
+from backend.protocols.mesh.allreduce.plan import Ballot, GroupPlan, MemberAnswer
+from backend.protocols.mesh.allreduce.step import GroupStep
 from backend.wire.mesh import Group
 from backend.wire.peering import Change, Config, Holds
 
 
-class Standing:
+class GroupState:
     """Of the member at `place` of the group of `order`, which it got at `now`. Owned by the machine.
 
     `promised` is the ballot below which it takes part in nothing, `accepted` what it accepted last, besides
@@ -29,22 +29,22 @@ class Standing:
         self.count, self.parts = len(order.members), len(order.bounds) - 1
         self.others = [one for one in range(self.count) if one != place]
         self.ends, self.slow_at = now + order.seconds, now + order.seconds / 2
-        self.words = Words(order.round, order.group)
+        self.words = GroupFrames(order.round, order.group)
         self.links = LinkBook(self.others, order.patience / 2, now + order.patience)
         self.arrived = Arrived(order, place)
-        self.step = Step(order, place, self.arrived, self.links)
+        self.step = GroupStep(order, place, self.arrived, self.links)
         self.out: list[Effect] = []
         self.prepared, self.key = False, b""
         # Who gave up, and takes nothing any more.
         self.quit: set[int] = set()
         self.promised: Ballot = (0, 1)
-        self.accepted: Answer | None = None
+        self.accepted: MemberAnswer | None = None
         self.changing = False
         self.changes: dict[int, Change] = {}
         self.leading = Leadership((0, 1), now, planned=True) if place == 0 else None
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> GroupPlan:
         """The last step that this member knows."""
         return self.step.plan
 
@@ -60,7 +60,7 @@ class Standing:
         """How many can talk to this member, itself included."""
         return 1 + sum(not self.gone(place) for place in self.others)
 
-    def answer(self) -> Answer:
+    def answer(self) -> MemberAnswer:
         """What it holds: what it accepted last, or else any mean of each part."""
         return self.accepted or self.step.answer()
 
@@ -76,7 +76,7 @@ class Standing:
         """Whether it names all parts and all members."""
         return len(frame.parts) == self.parts and len(frame.weights) == self.count
 
-    def adopt(self, plan: Plan) -> None:
+    def adopt(self, plan: GroupPlan) -> None:
         """Goes on by this plan, and so without those who are not in it any more."""
         gone = [place for place in self.plan.alive if place not in plan.alive and place != self.place]
         self.step.plan, self.step.handed = plan, []
@@ -89,4 +89,4 @@ class Standing:
         """To those of `places` who were not told this yet over their present links."""
         fresh = self.links.untold(what, places)
         if fresh:
-            self.out.append(Send(fresh, frame))
+            self.out.append(SendToMembers(fresh, frame))

@@ -7,12 +7,12 @@ from __future__ import annotations
 from backend.protocols.mesh.allreduce.arrived import Arrived
 from backend.protocols.mesh.allreduce.events import AddPiece, Effect, Reduce, SendMean, SendPiece
 from backend.protocols.mesh.allreduce.links import LinkBook
-from backend.protocols.mesh.allreduce.plan import NEVER, Answer, Ballot, Places, Plan
+from backend.protocols.mesh.allreduce.plan import NEVER, Ballot, GroupPlan, MemberAnswer, Places
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Fault
 
 
-class Step:
+class GroupStep:
     """The step of `plan`; `handed` are means of it that this member hands on: their parts, and to whom."""
 
     def __init__(self, order: Group, place: int, arrived: Arrived, links: LinkBook) -> None:
@@ -22,7 +22,7 @@ class Step:
         self.handed: list[tuple[int, int]] = []
         everybody, owners = tuple(range(self._count)), tuple(range(self._parts))
         made, weights = (b"",) * self._parts, (0.0,) * self._count
-        self.plan = Plan((0, 1), everybody, owners, made, weights, first=True)
+        self.plan = GroupPlan((0, 1), everybody, owners, made, weights, first=True)
 
     def work(self, promised: Ballot) -> list[Effect]:
         """What is to be sent and made now.
@@ -57,13 +57,13 @@ class Step:
         """Of that member in the mean; 0 while it is not known."""
         return self.plan.weights[place] or self._arrived.weights.get(place, 0.0)
 
-    def answer(self) -> Answer:
+    def answer(self) -> MemberAnswer:
         """Means that are here, where nothing was accepted: those that this step wants, or else any."""
         means = self._arrived.means
         parts = (self._mean(part) or next(reversed(means[part]), b"") for part in range(self._parts))
-        return Answer(NEVER, tuple(parts), tuple(self.weight(place) for place in range(self._count)))
+        return MemberAnswer(NEVER, tuple(parts), tuple(self.weight(place) for place in range(self._count)))
 
-    def acceptable(self) -> Answer | None:
+    def acceptable(self) -> MemberAnswer | None:
         """All that this step wants, if it is here."""
         plan = self.plan
         parts = tuple(self._mean(part) or b"" for part in range(self._parts))
@@ -73,7 +73,7 @@ class Step:
         if not all(plan.parts):
             here = [self.weight(place) if place in plan.alive else 0.0 for place in range(self._count)]
             weights = tuple(told or own for told, own in zip(weights, here, strict=True))
-        return Answer(plan.ballot, parts, weights)
+        return MemberAnswer(plan.ballot, parts, weights)
 
     def fault(self, place: int, gone: bool, late: float) -> Fault | None:
         """What this step lacks because of that member, `late` seconds after it has begun to be slow."""

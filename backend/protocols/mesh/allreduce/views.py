@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from backend.protocols.mesh.allreduce.ending import Ending
 from backend.protocols.mesh.allreduce.leadership import Leadership
-from backend.protocols.mesh.allreduce.plan import Ballot, Plan
-from backend.protocols.mesh.allreduce.standing import Standing
+from backend.protocols.mesh.allreduce.plan import Ballot, GroupPlan
+from backend.protocols.mesh.allreduce.standing import GroupState
 from backend.wire.peering import Ask, Change, Config
 
 # Each place may lead so often; then it is clear that no majority can talk.
@@ -15,7 +15,7 @@ LAPS = 3
 class Views:
     """Of the member that stands so. A view that comes to nothing makes way for the next one."""
 
-    def __init__(self, own: Standing, ending: Ending) -> None:
+    def __init__(self, own: GroupState, ending: Ending) -> None:
         self._own, self._ending = own, ending
         # Who led a view, and made way: it had not enough to lead. Forgotten when a link comes up.
         self._unable: set[int] = set()
@@ -41,7 +41,7 @@ class Views:
         if self._is_plan(frame):
             alive, owners = tuple(sorted(set(frame.alive))), tuple(frame.owners)
             self._follow(ballot)
-            own.adopt(Plan(ballot, alive, owners, tuple(frame.parts), tuple(frame.weights)))
+            own.adopt(GroupPlan(ballot, alive, owners, tuple(frame.parts), tuple(frame.weights)))
 
     def _is_plan(self, frame: Config) -> bool:
         own = self._own

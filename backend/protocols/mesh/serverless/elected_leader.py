@@ -61,7 +61,7 @@ def set_out(callers: Mapping[str, Unattended], shown: Certificate) -> SetOut:
 
 
 @dataclass
-class Stewardship:
+class ElectedLeader:
     """Round `number` of `members`, from the weights of `certificate`; they train until `until`."""
 
     number: int

@@ -25,77 +25,77 @@ class Deserted(Struct, frozen=True, tag="deserted"):
     busy: bool
 
 
-class Told(Struct, frozen=True, tag="told"):
+class ServerSaid(Struct, frozen=True, tag="told"):
     """The server said something."""
 
     frame: ServerToPeer
 
 
-class Linked(Struct, frozen=True, tag="linked"):
+class PeerLinked(Struct, frozen=True, tag="linked"):
     """There is a link to `client`, or it is heard of again."""
 
     client: str
 
 
-class Lost(Struct, frozen=True, tag="lost"):
+class PeerLost(Struct, frozen=True, tag="lost"):
     """The last link to `client` is gone."""
 
     client: str
 
 
-class Heard(Struct, frozen=True, tag="heard"):
+class PeerHeard(Struct, frozen=True, tag="heard"):
     """`client` said something."""
 
     client: str
     frame: OnwardFrame
 
 
-class Trained(Struct, frozen=True, tag="trained"):
+class LocalTrained(Struct, frozen=True, tag="trained"):
     """This peer's training is done, by the server's plan or by one of the peers."""
 
     report: TrainedFrame
 
 
-class Averaged(Struct, frozen=True, tag="averaged"):
+class LocalGroupAveraged(Struct, frozen=True, tag="averaged"):
     """This peer's group `order` ended with `weights`."""
 
     order: Group
     weights: str
 
 
-class Failed(Struct, frozen=True, tag="failed"):
+class LocalGroupFailed(Struct, frozen=True, tag="failed"):
     """This peer's group has no result for it."""
 
 
-class Certified(Struct, frozen=True, tag="certified"):
+class LocalGroupCertified(Struct, frozen=True, tag="certified"):
     """More than half of the survivors signed the weights of `certificate`."""
 
     certificate: Certificate
 
 
-class Measured(Struct, frozen=True, tag="measured"):
+class LocalMeasured(Struct, frozen=True, tag="measured"):
     """This peer measured what an `Agree` with `evaluate` asked for."""
 
     report: Evaluation
 
 
-class TimePassed(Struct, frozen=True, tag="time_passed"):
+class ServerlessTimePassed(Struct, frozen=True, tag="time_passed"):
     """The clock reached `timer()`."""
 
 
 Event = (
     Reached
     | Deserted
-    | Told
-    | Linked
-    | Lost
-    | Heard
-    | Trained
-    | Averaged
-    | Failed
-    | Certified
-    | Measured
-    | TimePassed
+    | ServerSaid
+    | PeerLinked
+    | PeerLost
+    | PeerHeard
+    | LocalTrained
+    | LocalGroupAveraged
+    | LocalGroupFailed
+    | LocalGroupCertified
+    | LocalMeasured
+    | ServerlessTimePassed
 )
 
 # Effects, performed in order.

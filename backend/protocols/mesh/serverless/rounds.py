@@ -6,9 +6,9 @@
 
 docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside `MeshMember`, which
 does what is agreed on here. Its host reports events with `now` (seconds of any steady clock), performs the
-effects that they return, and reports `TimePassed` at `timer()`. What comes at the wrong time changes nothing.
-Its parts: last_round.py has what the next round is made of, survivors.py whom to go on with, and
-elected_leader.py what a steward does, besides.
+effects that they return, and reports `ServerlessTimePassed` at `timer()`. What comes at the wrong time
+changes nothing. Its parts: last_round.py has what the next round is made of, survivors.py whom to go on with,
+and elected_leader.py what a steward does, besides.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.mesh.serverless.elected_leader import Callers, Stewardship, set_out
+from backend.protocols.mesh.serverless.elected_leader import Callers, ElectedLeader, set_out
 from backend.protocols.mesh.serverless.events import (
     Agree,
-    Averaged,
-    Certified,
     Deserted,
     Effect,
     Event,
-    Failed,
     Hasten,
-    Heard,
-    Linked,
-    Lost,
-    Measured,
+    LocalGroupAveraged,
+    LocalGroupCertified,
+    LocalGroupFailed,
+    LocalMeasured,
+    LocalTrained,
+    PeerHeard,
+    PeerLinked,
+    PeerLost,
     Reached,
     Say,
-    TimePassed,
-    Told,
-    Trained,
+    ServerlessTimePassed,
+    ServerSaid,
 )
 from backend.protocols.mesh.serverless.last_round import Last
 from backend.protocols.mesh.serverless.plan import MOST_AHEAD, objection
-from backend.protocols.mesh.serverless.survivors import Survivors
+from backend.protocols.mesh.serverless.survivors import KnownSurvivors
 from backend.wire.mesh import Certificate, Group
 from backend.wire.mesh import Trained as TrainedFrame
 from backend.wire.messages import Evaluation
 from backend.wire.peering import Attended, OnwardFrame, SetOut, Unattended
 
 
-class Stage(StrEnum):
+class ServerlessStage(StrEnum):
     """What a peer does about rounds without the server."""
 
     ATTENDED = "attended"
@@ -57,21 +57,21 @@ class Stage(StrEnum):
     AVERAGING = "averaging"
 
 
-class Onward:
+class ServerlessRounds:
     """One peer's part. `own` is its id, `steward` whether it can lead, `salt` a random number below 2^32."""
 
     def __init__(self, own: str, steward: bool, salt: int = 0) -> None:
         self.own = own
         self.steward = steward
-        self.stage = Stage.ATTENDED
+        self.stage = ServerlessStage.ATTENDED
         self.last = Last()
-        self.survivors = Survivors(own)
+        self.survivors = KnownSurvivors(own)
         self._holds: str | None = None
         self._measured: str | None = None
         self._idle = True
         self._callers = Callers(own)
         self._leader: str | None = None
-        self._leading: Stewardship | None = None
+        self._leading: ElectedLeader | None = None
         self._salt = salt
         # When to call, or to wait no longer.
         self._due: float | None = None
@@ -79,7 +79,7 @@ class Onward:
         self._hastened: float | None = None
 
     def timer(self) -> float | None:
-        """When `TimePassed` is due next; None while only another event can change anything."""
+        """When `ServerlessTimePassed` is due next; None while only another event can change anything."""
         times = [self._due, self._leading.until if self._leading else None]
         return min((at for at in times if at is not None), default=None)
 
@@ -90,25 +90,25 @@ class Onward:
                 return self._reached()
             case Deserted(busy):
                 return self._deserted(busy, now)
-            case Told(frame):
+            case ServerSaid(frame):
                 self.last.told(frame)
-            case Linked(client):
+            case PeerLinked(client):
                 return self._linked_with(client)
-            case Lost(client):
+            case PeerLost(client):
                 return self._lost(client, now)
-            case Heard(client, frame):
+            case PeerHeard(client, frame):
                 return self._heard(client, frame, now)
-            case Trained(report):
+            case LocalTrained(report):
                 return self._trained(report, now)
-            case Averaged(order, weights):
+            case LocalGroupAveraged(order, weights):
                 self._averaged(order, weights, now)
-            case Failed():
+            case LocalGroupFailed():
                 self._failed(now)
-            case Certified(certificate):
+            case LocalGroupCertified(certificate):
                 return self._certified(certificate, now)
-            case Measured(report):
+            case LocalMeasured(report):
                 return self._has_measured(report, now)
-            case TimePassed():
+            case ServerlessTimePassed():
                 return self._time_passed(now)
         return []
 
@@ -116,13 +116,13 @@ class Onward:
 
     def _reached(self) -> list[Effect]:
         self._leave()
-        self.stage, self._due = Stage.ATTENDED, None
+        self.stage, self._due = ServerlessStage.ATTENDED, None
         return self._say(Attended())
 
     def _deserted(self, busy: bool, now: float) -> list[Effect]:
-        if self.stage is not Stage.ATTENDED:
+        if self.stage is not ServerlessStage.ATTENDED:
             return []
-        self.stage, self._idle, self._called = Stage.CALLING, not busy, None
+        self.stage, self._idle, self._called = ServerlessStage.CALLING, not busy, None
         self._wait(now)
         return []
 
@@ -172,14 +172,14 @@ class Onward:
         # Half as far as is followed, since the others may have heard of fewer rounds than this peer.
         if frame.round <= self.last.number + MOST_AHEAD // 2:
             self._callers.heard(client, frame)
-        if self.stage is Stage.ATTENDED:
+        if self.stage is ServerlessStage.ATTENDED:
             return [Say([client], Attended())]
         return self._lead(now)
 
     def _attended(self, client: str, now: float) -> list[Effect]:
         """Somebody has the server: nothing is begun until this peer tried it, too."""
         self._callers.forget(client)
-        if self.stage in (Stage.ATTENDED, Stage.AVERAGING):
+        if self.stage in (ServerlessStage.ATTENDED, ServerlessStage.AVERAGING):
             return []
         self._call_again(now)
         if self._hastened is not None and now < self._hastened + self.last.patience:
@@ -192,7 +192,7 @@ class Onward:
     def _calls(self) -> Certificate | None:
         """The certificate of what this peer would go on from, if it can."""
         shown = self.survivors.certificate
-        ready = self.stage is Stage.CALLING and self._idle and self.last.plan and self.last.order
+        ready = self.stage is ServerlessStage.CALLING and self._idle and self.last.plan and self.last.order
         if not ready or shown is None or shown.weights != self._holds or not self.survivors.has(self.own):
             return None
         return shown
@@ -221,7 +221,7 @@ class Onward:
             return []
         frame = set_out(callers, shown)
         members = sorted(callers)
-        self._leading = Stewardship(frame.round, shown, members, now + self.last.seconds)
+        self._leading = ElectedLeader(frame.round, shown, members, now + self.last.seconds)
         others = [client for client in members if client != self.own]
         return [Say(others, frame), *self._set_out(self.own, frame, now)]
 
@@ -240,16 +240,16 @@ class Onward:
         exam = self.last.examine() if frame.measures == self.own else None
         if exam is None:
             return self._train(now)
-        self.stage, self._due = Stage.MEASURING, now + exam.seconds
+        self.stage, self._due = ServerlessStage.MEASURING, now + exam.seconds
         return [Agree(exam)]
 
     def _train(self, now: float) -> list[Effect]:
-        self.stage, self._idle = Stage.TRAINING, False
+        self.stage, self._idle = ServerlessStage.TRAINING, False
         self._due = now + self.last.seconds + 2 * self.last.patience
         return [Agree(self.last.plan)] if self.last.plan else []
 
     def _has_measured(self, report: Evaluation, now: float) -> list[Effect]:
-        if self.stage is not Stage.MEASURING:
+        if self.stage is not ServerlessStage.MEASURING:
             return []
         self._measured = self._holds
         return [*self._say(replace(report, round=self.survivors.round)), *self._train(now)]
@@ -258,9 +258,13 @@ class Onward:
 
     def _trained(self, report: TrainedFrame, now: float) -> list[Effect]:
         self._idle = True
-        if self.stage is not Stage.TRAINING or report.round != self.last.number or self._leader is None:
+        if (
+            self.stage is not ServerlessStage.TRAINING
+            or report.round != self.last.number
+            or self._leader is None
+        ):
             return []
-        self.stage = Stage.TRAINED
+        self.stage = ServerlessStage.TRAINED
         if self._leader != self.own:
             return [Say([self._leader], report)]
         return self._trained_by(self.own, report, now)
@@ -284,7 +288,7 @@ class Onward:
         self._leading = None
         order = leading.order(last, self.own, self._salt)
         self._salt += 1
-        if order is None or self.stage is not Stage.TRAINED:
+        if order is None or self.stage is not ServerlessStage.TRAINED:
             self._call_again(now)
             return []
         others = [client for client in order.members if client != self.own]
@@ -292,7 +296,12 @@ class Onward:
 
     def _ordered(self, client: str, order: Group) -> list[Effect]:
         shown, last = self.survivors.certificate, self.last.order
-        if self.stage is not Stage.TRAINED or client != self._leader or shown is None or last is None:
+        if (
+            self.stage is not ServerlessStage.TRAINED
+            or client != self._leader
+            or shown is None
+            or last is None
+        ):
             return []
         if order.round != self.last.number or objection(order, last, shown, self.own):
             return []
@@ -300,28 +309,28 @@ class Onward:
 
     def _average(self, order: Group) -> list[Effect]:
         self._leave()
-        self.stage, self._idle, self._due = Stage.AVERAGING, False, None
+        self.stage, self._idle, self._due = ServerlessStage.AVERAGING, False, None
         return [Agree(order)]
 
     def _averaged(self, order: Group, weights: str, now: float) -> None:
         self.last.averaged(order)
         self._holds, self._idle = weights, True
-        if self.stage is Stage.AVERAGING:
+        if self.stage is ServerlessStage.AVERAGING:
             # The patience is over already: the certificate of the new weights calls.
-            self.stage, self._called, self._due = Stage.CALLING, None, None
-        elif self.stage is Stage.CALLING:
+            self.stage, self._called, self._due = ServerlessStage.CALLING, None, None
+        elif self.stage is ServerlessStage.CALLING:
             self._wait(now)
 
     def _failed(self, now: float) -> None:
         self._idle = True
-        if self.stage is Stage.AVERAGING:
+        if self.stage is ServerlessStage.AVERAGING:
             self._call_again(now)
 
     def _certified(self, certificate: Certificate, now: float) -> list[Effect]:
         if self._holds is not None and certificate.weights != self._holds:
             return []
         self.survivors.certificate, self._holds = certificate, certificate.weights
-        return self._call_out(now) if self.stage is Stage.CALLING and self._due is None else []
+        return self._call_out(now) if self.stage is ServerlessStage.CALLING and self._due is None else []
 
     # Time.
 
@@ -330,9 +339,9 @@ class Onward:
         if self._due is None or now < self._due:
             return effects
         match self.stage:
-            case Stage.CALLING:
+            case ServerlessStage.CALLING:
                 return [*effects, *self._call_out(now)]
-            case Stage.MEASURING:
+            case ServerlessStage.MEASURING:
                 return [*effects, *self._train(now)]
             case _:
                 self._call_again(now)
@@ -341,7 +350,7 @@ class Onward:
     def _call_again(self, now: float) -> None:
         """What was begun leads nowhere: everybody calls anew."""
         self._leave()
-        self.stage, self._called = Stage.CALLING, None
+        self.stage, self._called = ServerlessStage.CALLING, None
         self._wait(now)
 
     def _leave(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from backend.wire.mesh import Certificate
 
 
-class Survivors:
+class KnownSurvivors:
     """Those that `own`, one peer, knows of, and has links to. Owned by its machine.
 
     `certificate` shows the weights that they made; None before the first.

@@ -16,7 +16,7 @@ from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
 from backend.numerics.masking.masked_parts import mean_into, piece_words, told
 from backend.numerics.precision import decode, encode
 from backend.numerics.vectors import Vector
-from backend.peer.mesh.exchange import Exchange, Outcome
+from backend.peer.mesh.exchange import Exchange, GroupOutcome
 from backend.protocols.mesh.grouping import part_bounds
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange as Scheme
@@ -126,13 +126,13 @@ async def averagers(
             await member.links.close()
 
 
-async def outcomes(exchanges: Sequence[Exchange]) -> list[Outcome | GroupError]:
+async def outcomes(exchanges: Sequence[Exchange]) -> list[GroupOutcome | GroupError]:
     """What each ended with."""
     ended = await asyncio.gather(*(exchange.result() for exchange in exchanges), return_exceptions=True)
     for end in ended:
-        if not isinstance(end, Outcome | GroupError):
+        if not isinstance(end, GroupOutcome | GroupError):
             raise end
-    return [end for end in ended if isinstance(end, Outcome | GroupError)]
+    return [end for end in ended if isinstance(end, GroupOutcome | GroupError)]
 
 
 def vectors_of(count: int, values: int) -> list[Vector]:

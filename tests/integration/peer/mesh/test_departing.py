@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import numpy as np
 
-from backend.peer.mesh.sender import Departing, piece_of
+from backend.peer.mesh.sender import Sender, piece_of
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peering import PeerFrame
 from tests.integration.peer.mesh.groups import order_of
@@ -61,12 +61,12 @@ class Wires:
 
 
 @asynccontextmanager
-async def wires(deaf: Sequence[str] = ()) -> AsyncIterator[tuple[Wires, Departing]]:
+async def wires(deaf: Sequence[str] = ()) -> AsyncIterator[tuple[Wires, Sender]]:
     made = Wires(deaf)
     for client in MEMBERS:
         if client != OWN:
             await made.take(client)
-    departing = Departing(made, MEMBERS, OWN)
+    departing = Sender(made, MEMBERS, OWN)
     try:
         yield made, departing
     finally:
@@ -78,7 +78,7 @@ async def wires(deaf: Sequence[str] = ()) -> AsyncIterator[tuple[Wires, Departin
         await asyncio.sleep(0)  # The loop closes what was aborted.
 
 
-def send_to_all(departing: Departing) -> None:
+def send_to_all(departing: Sender) -> None:
     order = order_of(MEMBERS, 1000)
     for place, client in enumerate(MEMBERS):
         if client != OWN:

@@ -11,7 +11,7 @@ import pytest
 
 from backend.errors import GroupError
 from backend.numerics.vectors import Vector
-from backend.peer.mesh.exchange import Outcome
+from backend.peer.mesh.exchange import GroupOutcome
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange, Precision, Reducer
 from tests.integration.peer.mesh.groups import averagers, mean_of, order_of, outcomes, vectors_of
@@ -21,7 +21,7 @@ VALUES = 300_001
 
 async def average(
     folder: Path, order: Group, vectors: list[Vector], weights: list[float]
-) -> list[Outcome | GroupError]:
+) -> list[GroupOutcome | GroupError]:
     async with averagers(folder, len(vectors)) as members:
         joined = [
             member.join(order, vector, weight)
@@ -34,12 +34,12 @@ def named(count: int) -> list[str]:
     return [f"{place:02x}" * 8 for place in range(count)]
 
 
-def agreed(ended: list[Outcome | GroupError]) -> Outcome:
+def agreed(ended: list[GroupOutcome | GroupError]) -> GroupOutcome:
     """The one result that all have."""
     first = ended[0]
-    assert isinstance(first, Outcome)
+    assert isinstance(first, GroupOutcome)
     for end in ended:
-        assert isinstance(end, Outcome), end
+        assert isinstance(end, GroupOutcome), end
         assert end.mean.tobytes() == first.mean.tobytes()
         assert (end.survivors, end.fraction) == (first.survivors, first.fraction)
     return first

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from backend.errors import PeerError
 from backend.peer.mesh.weight_transfer import Fetching, Sources
-from backend.peer.mesh.weights import Holdings
+from backend.peer.mesh.weights import KeptWeights
 from backend.wire.peering import Fetch, Weights
 from tests.support.peer.linked_peers import Member, company, until
 
@@ -46,7 +46,7 @@ class Trader:
 
     def __init__(self, member: Member) -> None:
         self.member = member
-        self.holdings = Holdings()
+        self.holdings = KeptWeights()
         self.fetching = Fetching(member.links, self.holdings, asyncio.create_task)
         # What it does when it is asked for weights.
         self.answer: Callable[[str, Fetch], None] = self.fetching.asked
@@ -158,7 +158,7 @@ async def test_weights_of_another_length_than_the_bundles_are_refused_at_once(tm
 
 
 def test_the_weights_of_the_last_two_rounds_are_held() -> None:
-    holdings = Holdings()
+    holdings = KeptWeights()
     for name in ("first", "second", "third"):
         holdings.keep(name, name.encode())
     assert holdings.find("first") is None

@@ -13,10 +13,10 @@ import pytest
 
 from backend.errors import PeerError
 from backend.formats.manifest import MetricSpec
-from backend.peer.mesh.serverless_runner import GoingOn
+from backend.peer.mesh.serverless_runner import ServerlessRunner
 from backend.peer.session.progress import JsonLines
 from backend.protocols.mesh.serverless import events as onward
-from backend.protocols.mesh.serverless.rounds import Onward
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.messages import Evaluation
 from tests.contract.vectors import make_onward as stories
 from tests.contract.vectors.make_mesh_member import TWO
@@ -40,13 +40,13 @@ class Peer:
 
     def __init__(self, folder: Path, metrics: Callable[[], Sequence[MetricSpec]]) -> None:
         self.lines = io.StringIO()
-        self.machine = Onward(STORY.own, STORY.steward, stories.SALT)
+        self.machine = ServerlessRounds(STORY.own, STORY.steward, stories.SALT)
         self._folder, self._metrics = folder, metrics
 
     async def __aenter__(self) -> Peer:
         self._company = company(self._folder, [("relay",)], [False])
         [member] = await self._company.__aenter__()
-        self.going_on = GoingOn(
+        self.going_on = ServerlessRunner(
             member.links, self.machine, JsonLines(self.lines), lambda _: None, lambda: None, self._metrics
         )
         return self
@@ -85,16 +85,16 @@ async def test_a_survivor_that_measured_is_news_where_that_can_be(
     tmp_path: Path, found: Evaluation, events: list[str]
 ) -> None:
     async with Peer(tmp_path, lambda: [ACCURACY]) as peer:
-        peer.lived_through((onward.Averaged, onward.Certified))
+        peer.lived_through((onward.LocalGroupAveraged, onward.LocalGroupCertified))
         peer.going_on.heard(TWO, found)
         assert peer.told() == events
 
 
 async def test_who_has_left_does_nothing_when_its_links_end(tmp_path: Path) -> None:
     async with Peer(tmp_path, nothing_loaded) as peer:
-        peer.lived_through((onward.Linked, onward.Averaged, onward.Certified))
+        peer.lived_through((onward.PeerLinked, onward.LocalGroupAveraged, onward.LocalGroupCertified))
         linked = list(peer.machine.survivors.linked)
         assert linked
         peer.going_on.close()
-        peer.going_on.happened(onward.Lost(linked[0]))
+        peer.going_on.happened(onward.PeerLost(linked[0]))
         assert peer.machine.survivors.linked == linked

@@ -16,7 +16,7 @@ from backend.errors import GroupError
 from backend.numerics.aggregation.part_mean import shares
 from backend.numerics.masking.masked_parts import Words, piece_words
 from backend.numerics.vectors import Vector
-from backend.peer.mesh.exchange import Exchange, Outcome
+from backend.peer.mesh.exchange import Exchange, GroupOutcome
 from backend.peer.mesh.masked_part_buffers import MaskedHolding
 from backend.protocols.mesh.allreduce.events import SendPiece
 from backend.wire.mesh import Group
@@ -45,12 +45,12 @@ def ordered(members: list[Averager], subject: Subject = "changes", values: int =
     return replace(order_of(clients, values, precision="masked"), subject=subject)
 
 
-def agreed(ended: list[Outcome | GroupError]) -> Outcome:
+def agreed(ended: list[GroupOutcome | GroupError]) -> GroupOutcome:
     """The one result that all have."""
     first = ended[0]
-    assert isinstance(first, Outcome), first
+    assert isinstance(first, GroupOutcome), first
     for end in ended:
-        assert isinstance(end, Outcome), end
+        assert isinstance(end, GroupOutcome), end
         assert end.mean.tobytes() == first.mean.tobytes()
         assert (end.survivors, end.fraction) == (first.survivors, first.fraction)
     return first

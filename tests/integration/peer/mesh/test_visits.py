@@ -8,7 +8,7 @@ from pathlib import Path
 from backend.crypto.certificates import certified
 from backend.crypto.keys import identity_key
 from backend.peer.mesh.certificate_collector import Attesting
-from backend.peer.mesh.weights import Visit, VisitFile
+from backend.peer.mesh.weights import EarlierVisit, VisitFile
 from backend.wire.mesh import Certificate
 
 BUNDLE, ADDRESS, CONTENT = "b" * 64, "ws://127.0.0.1:8000/api/tasks/digits/socket", bytes(range(64))
@@ -53,7 +53,7 @@ def test_signatures_of_other_weights_strangers_and_repetitions_do_not_count() ->
 def test_the_next_visit_finds_the_weights_of_the_last_one(tmp_path: Path) -> None:
     file = VisitFile(tmp_path, ADDRESS, "digits")
     assert file.read() is None
-    visit = Visit(certificate(), CONTENT)
+    visit = EarlierVisit(certificate(), CONTENT)
     file.write(visit)
     assert VisitFile(tmp_path, ADDRESS, "digits").read() == visit
     assert VisitFile(tmp_path, ADDRESS.replace("8000", "9000"), "digits").read() is None
@@ -61,9 +61,9 @@ def test_the_next_visit_finds_the_weights_of_the_last_one(tmp_path: Path) -> Non
 
 def test_damaged_weights_and_those_of_another_task_are_not_brought_along(tmp_path: Path) -> None:
     file = VisitFile(tmp_path, ADDRESS, "digits")
-    file.write(Visit(certificate(), CONTENT[:-1] + b"x"))
+    file.write(EarlierVisit(certificate(), CONTENT[:-1] + b"x"))
     assert file.read() is None
-    file.write(Visit(certificate(), CONTENT))
+    file.write(EarlierVisit(certificate(), CONTENT))
     assert VisitFile(tmp_path, ADDRESS, "letters").read() is None
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:100])
@@ -74,5 +74,5 @@ def test_a_folder_that_cannot_be_written_costs_only_the_memory_of_the_visit(tmp_
     blocked = tmp_path / "file"
     blocked.write_bytes(b"")
     file = VisitFile(blocked, ADDRESS, "digits")
-    file.write(Visit(certificate(), CONTENT))
+    file.write(EarlierVisit(certificate(), CONTENT))
     assert file.read() is None

@@ -8,12 +8,12 @@ import numpy as np
 
 from backend.numerics.masking.masked_parts import mean_into
 from backend.numerics.precision import Bytes, decode
-from backend.protocols.mesh.allreduce.events import Finish
+from backend.protocols.mesh.allreduce.events import FinishGroup
 from tests.support.protocols.allreduce.schedules import Played
 from tests.support.protocols.allreduce.world import World, digest_of
 
 
-def check(world: World) -> list[Finish]:
+def check(world: World) -> list[FinishGroup]:
     """The results that members reported; AssertionError where two differ or one is false."""
     results = []
     for place, member in enumerate(world.members):
@@ -43,7 +43,7 @@ def check(world: World) -> list[Finish]:
     return results
 
 
-def _true_mean(world: World, result: Finish) -> None:
+def _true_mean(world: World, result: FinishGroup) -> None:
     """What was agreed on is near the contributors' mean in float64."""
     if world.order.reducer != "mean" or any(member.lies for member in world.members):
         return

@@ -80,7 +80,7 @@ class Member:
     heard_at: dict[int, float] = field(default_factory=dict)
     silent: set[int] = field(default_factory=set)
     ended_at: float = 0.0
-    result: group.Finish | None = None
+    result: group.FinishGroup | None = None
     failure: str | None = None
 
 
@@ -149,15 +149,15 @@ class World:
             for place, far in ((one, other), (other, one)):
                 self.members[place].heard_at[far] = self.now
                 self.members[place].silent.discard(far)
-                self.tell(place, group.Linked(far))
+                self.tell(place, group.MemberLinked(far))
 
     def cut(self, one: int, other: int) -> None:
         """Their link goes down, and both see that."""
         link = self.links[frozenset((one, other))]
         if link.life:
             link.life = 0
-            self.tell(one, group.Lost(other))
-            self.tell(other, group.Lost(one))
+            self.tell(one, group.MemberLost(other))
+            self.tell(other, group.MemberLost(one))
 
     def freeze(self, one: int, other: int, until: float) -> None:
         """Nothing comes through until then, and nobody is told."""
@@ -197,7 +197,7 @@ class World:
         member = self.members[place]
         timer = member.machine.timer()
         if member.alive and (timer is None or self.now >= member.paused_until):
-            self.tell(place, group.TimePassed())
+            self.tell(place, group.GroupTimePassed())
         elif member.alive:
             self.at(member.paused_until, lambda: self._ring(place))
 
@@ -237,7 +237,7 @@ class World:
             member.heard_at[place] = self.now
             if place in member.silent:
                 member.silent.discard(place)
-                self.tell(far, group.Linked(place))
+                self.tell(far, group.MemberLinked(place))
             then()
 
         self.at(time, arrive)
@@ -247,7 +247,7 @@ class World:
     def _perform(self, place: int, effect: group.Effect) -> None:
         member = self.members[place]
         match effect:
-            case group.Send(places, frame):
+            case group.SendToMembers(places, frame):
                 for far in places:
                     self._carry(place, far, False, self._delay(), self._hears(far, place, encode_mesh(frame)))
             case group.SendPiece(part, far, contributors, weights):
@@ -271,9 +271,9 @@ class World:
                 contributors, data = member.means[part, digest]
                 for far in places:
                     self._mean(place, far, part, contributors, data)
-            case group.Finish():
+            case group.FinishGroup():
                 member.result, member.ended_at = effect, self.now
-            case group.Fail(reason):
+            case group.FailGroup(reason):
                 member.failure, member.ended_at = reason, self.now
             case group.Without():
                 pass
@@ -291,7 +291,7 @@ class World:
         def then() -> None:
             if isinstance(heard, Begin):
                 self.members[far].keys.setdefault(place, heard.key)
-            self.tell(far, group.Heard(place, heard))
+            self.tell(far, group.MemberHeard(place, heard))
 
         return then
 

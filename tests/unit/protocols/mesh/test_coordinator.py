@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backend.protocols.mesh import coordinator_effects as do
-from backend.protocols.mesh.coordinator import Convener
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
 from backend.protocols.rounds.stop_rules import StopRules, Watched
@@ -36,9 +36,9 @@ def test_a_round_opens_when_enough_peers_are_ready_and_all_of_them_are_in_it() -
     machine.peer_entered(CAT)
     machine.client_ready(CAT, 0.5)
     effects = machine.time_passed(1.0)
-    [opened] = only(do.Opened, effects)
+    [opened] = only(do.MeshRoundOpened, effects)
     assert opened.cohort == (ANN, BOB, CAT)
-    orders = only(do.SendTrain, effects)
+    orders = only(do.SendMeshTrain, effects)
     assert [one.client for one in orders] == [ANN, BOB, CAT]
     assert {one.weights for one in orders} == {ZERO}
     assert len({one.seed for one in orders}) == 3
@@ -72,7 +72,7 @@ def test_too_few_are_left_while_others_gather() -> None:
 def test_who_says_what_cannot_be_is_in_no_group(lie: dict[str, Any]) -> None:
     machine = training(3)
     [refused] = machine.peer_trained(ANN, said(machine, ANN, **lie), 1.5)
-    assert isinstance(refused, do.Refuse)
+    assert isinstance(refused, do.RefuseReport)
     [group] = train_all_but(machine, ANN)
     assert sorted(group.members) == [BOB, CAT]
     assert machine.status(ANN) == "refused"
@@ -108,7 +108,7 @@ def test_a_round_in_which_too_few_trained_is_given_up_and_its_shards_are_dealt_a
     assert machine.phase is Phase.WAITING
     machine.client_ready(BOB, 62.0)
     machine.client_ready(CAT, 62.0)
-    orders = only(do.SendTrain, machine.time_passed(63.0 + RETRY_SECONDS))
+    orders = only(do.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
     assert {one.client: one.shards for one in orders} == dealt
 
 
@@ -117,7 +117,7 @@ def test_a_peer_that_lost_its_connection_is_told_again_what_it_owes() -> None:
     assert machine.client_left(ANN, 2.0, lost=True) == []
     machine.peer_entered(ANN)
     [again] = machine.client_ready(ANN, 3.0)
-    assert isinstance(again, do.SendTrain)
+    assert isinstance(again, do.SendMeshTrain)
     assert (again.client, again.round, again.seconds) == (ANN, 1, 58.0)
 
 
@@ -138,7 +138,7 @@ def test_a_peer_that_is_away_when_groups_are_made_is_in_none() -> None:
     assert sorted(group.members) == [ANN, BOB]
 
 
-def train_all_but(machine: Convener, name: str) -> list[Any]:
+def train_all_but(machine: MeshCoordinator, name: str) -> list[Any]:
     assert machine.open is not None
     effects: list[do.Effect] = []
     for one in (one for one in list(machine.open.members) if one != name):
@@ -157,7 +157,7 @@ def test_a_newcomer_takes_the_recorded_weights() -> None:
     late = client(9)
     machine.peer_entered(late)
     machine.client_ready(late, 2.5)
-    orders = only(do.SendTrain, recorded(machine, group, 3.0))
+    orders = only(do.SendMeshTrain, recorded(machine, group, 3.0))
     assert {one.client: one.weights for one in orders}[late] == ONE
 
 
@@ -189,7 +189,7 @@ def test_a_paused_mesh_opens_no_round_and_gives_up_a_group_only_when_it_is_cut_s
     assert recorded(machine, group, 3.0) == []
     assert (machine.phase, machine.timer()) == (Phase.PAUSED, None)
     machine.resume_requested(4.0)
-    orders = only(do.SendTrain, machine.time_passed(5.0))
+    orders = only(do.SendMeshTrain, machine.time_passed(5.0))
     assert {one.weights for one in orders} == {ONE}
     machine.pause_requested()
     assert machine.cut_short("The owner paused.", 6.0) == [Abandon(2, "The owner paused.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.protocols.mesh import coordinator_effects as do
-from backend.protocols.mesh.coordinator import GROUPS, Convener
+from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.mesh.deposits import DEPOSIT_SECONDS
 from backend.protocols.mesh.holdings import MOST_AHEAD
 from backend.protocols.rounds.effects import Abandon
@@ -54,10 +54,10 @@ def test_what_is_brought_is_recorded_once_and_the_next_round_trains_from_it() ->
     average_all(machine, group, 3.0)
     assert machine.deposited(TWO) == []
     [record] = machine.deposited(ONE)
-    assert isinstance(record, do.Record)
+    assert isinstance(record, do.RecordWeights)
     assert sorted(record.outcome.trained) == sorted(record.outcome.averaged) == [ANN, BOB, CAT]
     assert (machine.deposited(ONE), machine.timer()) == ([], None)
-    orders = only(do.SendTrain, machine.recorded(1, 4.0))
+    orders = only(do.SendMeshTrain, machine.recorded(1, 4.0))
     assert {one.weights for one in orders} == {ONE}
     assert {one.round for one in orders} == {2}
 
@@ -67,7 +67,7 @@ def test_a_version_that_cannot_be_recorded_costs_the_record_only() -> None:
     average_all(machine, group, 3.0)
     machine.deposited(ONE)
     assert machine.not_recorded("The disk is gone.", 4.0) == [Abandon(1, "The disk is gone.")]
-    orders = only(do.SendTrain, machine.time_passed(4.0 + RETRY_SECONDS))
+    orders = only(do.SendMeshTrain, machine.time_passed(4.0 + RETRY_SECONDS))
     assert ({one.weights for one in orders}, machine.version) == ({ONE}, 0)
 
 
@@ -76,7 +76,7 @@ def test_weights_that_nobody_brings_are_gone_on_from_while_somebody_has_them() -
     average_all(machine, group, 3.0)
     [abandoned] = machine.time_passed(63.0)
     assert isinstance(abandoned, Abandon)
-    orders = only(do.SendTrain, machine.time_passed(63.0 + RETRY_SECONDS))
+    orders = only(do.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
     assert {one.weights for one in orders} == {ONE}
 
 
@@ -101,34 +101,34 @@ def test_weights_that_nobody_has_any_more_are_given_up_for_those_of_the_record()
     for number in (7, 8):
         machine.peer_entered(client(number))
         machine.client_ready(client(number), 64.0)
-    orders = only(do.SendTrain, machine.time_passed(70.0))
+    orders = only(do.SendMeshTrain, machine.time_passed(70.0))
     assert {one.weights for one in orders} == {ZERO}
     assert {one.round for one in orders} == {2}
 
 
 def test_results_of_rounds_that_the_server_saw_no_end_of_are_gone_on_from() -> None:
-    machine = Convener(PLAN, AVERAGES, ZERO, weights_round=4, number=4, version=1, opening=2)
+    machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, version=1, opening=2)
     machine.peer_entered(ANN, 0.0, (5, ONE))
     machine.peer_entered(BOB, 0.0, (5, ONE))
     for name in (ANN, BOB):
         machine.client_ready(name, 0.0)
-    orders = only(do.SendTrain, taken_up(machine, 1.0))
+    orders = only(do.SendMeshTrain, taken_up(machine, 1.0))
     assert {(one.weights, one.round, one.version) for one in orders} == {(ONE, 6, 2)}
 
 
 def test_what_one_peer_alone_shows_and_rounds_that_cannot_have_been_are_not_believed() -> None:
-    machine = Convener(PLAN, AVERAGES, ZERO, weights_round=4, number=4, opening=2)
+    machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, opening=2)
     machine.peer_entered(ANN, 0.0, (5, ONE))
     machine.peer_entered(BOB, 0.0, (4 + MOST_AHEAD, TWO))
     machine.peer_entered(CAT, 0.0, (4 + MOST_AHEAD, TWO))
     for name in (ANN, BOB, CAT):
         machine.client_ready(name, 0.0)
-    orders = only(do.SendTrain, machine.time_passed(1.0))
+    orders = only(do.SendMeshTrain, machine.time_passed(1.0))
     assert {(one.weights, one.round) for one in orders} == {(ZERO, 5)}
 
 
 def test_a_round_from_older_weights_ends_when_peers_bring_newer_ones() -> None:
-    machine = Convener(PLAN, AVERAGES, ZERO, opening=2)
+    machine = MeshCoordinator(PLAN, AVERAGES, ZERO, opening=2)
     for name in (ANN, BOB):
         machine.peer_entered(name)
         machine.client_ready(name, 0.0)
@@ -136,7 +136,7 @@ def test_a_round_from_older_weights_ends_when_peers_bring_newer_ones() -> None:
     assert machine.peer_reported(ANN, OLD, 2.0) == []
     [abandoned] = machine.peer_reported(BOB, OLD, 2.0)
     assert isinstance(abandoned, Abandon)
-    orders = only(do.SendTrain, taken_up(machine, 2.0 + RETRY_SECONDS))
+    orders = only(do.SendMeshTrain, taken_up(machine, 2.0 + RETRY_SECONDS))
     # Round 1 is recorded as given up, so that what they made stands under the next number.
     assert {(one.weights, one.round) for one in orders} == {(ONE, 3)}
     assert machine.holdings.recorded == (2, ONE)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backend.protocols.mesh import coordinator_effects as do
-from backend.protocols.mesh.coordinator import GROUPS, Convener
+from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.rounds.effects import Abandon
 from backend.protocols.rounds.phases import RETRY_SECONDS, IllegalEventError
 from backend.wire.mesh import Failed, Measure
@@ -56,7 +56,7 @@ def test_members_that_report_different_weights_make_no_version() -> None:
         effects += machine.peer_averaged(name, report(group, weights), 3.0)
     [abandoned] = effects
     assert isinstance(abandoned, Abandon)
-    orders = only(do.SendTrain, machine.time_passed(3.0 + RETRY_SECONDS))
+    orders = only(do.SendMeshTrain, machine.time_passed(3.0 + RETRY_SECONDS))
     assert {one.weights for one in orders} == {ZERO}
 
 
@@ -67,7 +67,7 @@ def test_one_that_reports_other_weights_than_the_majority_goes_on_from_theirs() 
     machine.peer_averaged(second, report(group), 3.0)
     machine.peer_averaged(third, report(group, TWO), 3.0)
     machine.deposited(ONE)
-    orders = {one.client: one.weights for one in only(do.SendTrain, machine.recorded(1, 4.0))}
+    orders = {one.client: one.weights for one in only(do.SendMeshTrain, machine.recorded(1, 4.0))}
     assert orders == dict.fromkeys(group.members, ONE)
 
 
@@ -77,7 +77,7 @@ def test_a_group_without_a_result_is_told_with_its_reason_and_all_keep_their_wei
     assert machine.peer_failed(ANN, failed, 3.0) == []
     [abandoned] = machine.peer_failed(BOB, failed, 3.0)
     assert abandoned == Abandon(1, "No group averaged. Two of three are gone.")
-    orders = only(do.SendTrain, machine.time_passed(3.0 + RETRY_SECONDS))
+    orders = only(do.SendMeshTrain, machine.time_passed(3.0 + RETRY_SECONDS))
     assert {(one.weights, one.round) for one in orders} == {(ZERO, 2)}
 
 
@@ -100,7 +100,7 @@ def test_a_report_that_cannot_be_is_refused(lie: dict[str, Any]) -> None:
     told = report(group)
     changed = type(told)(**({one: getattr(told, one) for one in told.__struct_fields__} | lie))
     [refused] = machine.peer_averaged(group.members[0], changed, 3.0)
-    assert isinstance(refused, do.Refuse)
+    assert isinstance(refused, do.RefuseReport)
     assert machine.status(group.members[0]) == "refused"
 
 
@@ -128,7 +128,7 @@ def test_several_groups_keep_weights_of_their_own_and_the_largest_is_recorded() 
     [asked] = only(do.AskDeposit, average_all(machine, large, 3.0, ONE))
     assert (asked.client in large.members, asked.weights) == (True, ONE)
     machine.deposited(ONE)
-    orders = {one.client: one.weights for one in only(do.SendTrain, machine.recorded(1, 4.0))}
+    orders = {one.client: one.weights for one in only(do.SendMeshTrain, machine.recorded(1, 4.0))}
     assert orders == dict.fromkeys(large.members, ONE) | dict.fromkeys(small.members, TWO)
     second = train_all(machine, 5.0)
     for group in second:
@@ -137,7 +137,7 @@ def test_several_groups_keep_weights_of_their_own_and_the_largest_is_recorded() 
 
 
 def test_groups_of_another_start_have_other_numbers() -> None:
-    machine = Convener(PLAN, AVERAGES, ZERO, opening=3)
+    machine = MeshCoordinator(PLAN, AVERAGES, ZERO, opening=3)
     for name in (ANN, BOB):
         machine.peer_entered(name)
         machine.client_ready(name, 0.0)

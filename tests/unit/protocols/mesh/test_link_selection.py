@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.protocols.mesh.link_selection import MOST_SECONDS, Begin, GiveUp, Linking
+from backend.protocols.mesh.link_selection import MOST_SECONDS, AbandonWay, Linking, TryWay
 from backend.wire.mesh_fields import Way
 
 ALL: tuple[Way, ...] = ("websocket", "webrtc", "relay")
@@ -17,7 +17,7 @@ def linking(
 def begun(one: Linking, until: float, since: float = 0.0) -> list[tuple[float, Way]]:
     """What is begun, looked at five times a second."""
     times = [since + step / 5 for step in range(round((until - since) * 5))]
-    return [(now, step.way) for now in times for step in one.tick(now) if isinstance(step, Begin)]
+    return [(now, step.way) for now in times for step in one.tick(now) if isinstance(step, TryWay)]
 
 
 def test_the_smaller_id_begins_at_once_and_the_other_three_seconds_later() -> None:
@@ -62,7 +62,7 @@ def test_an_attempt_that_takes_too_long_is_given_up_and_tried_again() -> None:
     one = linking(("webrtc",))
     assert begun(one, 1.0) == [(0.0, "webrtc")]
     late = MOST_SECONDS["webrtc"] + 0.1
-    assert one.tick(late) == [GiveUp("webrtc")]
+    assert one.tick(late) == [AbandonWay("webrtc")]
     assert begun(one, late + 5.0, since=late)[0][1] == "webrtc"
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.client.participant_events import AbortTraining, Connect, StartTraining
-from backend.protocols.mesh.member import MeshMember, Phase
-from backend.protocols.mesh.member_events import AbortAveraging, Average, Effect, Event, Send
+from backend.protocols.mesh.member import MeshMember, MeshPhase
+from backend.protocols.mesh.member_events import AbortAveraging, Average, Effect, Event, SendToServer
 from backend.wire import mesh as say
 from backend.wire.messages import Leave, Ready
 from tests.contract.vectors import make_mesh_member as stories
@@ -42,7 +42,7 @@ def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
 
 def test_every_phase_and_effect_occurs_in_the_golden_file() -> None:
     steps = [step for story in CONVERSATIONS for step in story.steps]
-    assert {step.phase for step in steps} == set(Phase)
+    assert {step.phase for step in steps} == set(MeshPhase)
     assert {type(effect) for step in steps for effect in step.effects} == set(Effect.__args__)
 
 
@@ -113,7 +113,7 @@ def test_a_server_hears_reports_and_readiness_before_all_else_and_neither_within
         if not machine.contact.is_open:
             heard = []
         for effect in machine.handle(one):
-            if isinstance(effect, Send) and not isinstance(effect.frame, say.Enter | Leave):
+            if isinstance(effect, SendToServer) and not isinstance(effect.frame, say.Enter | Leave):
                 assert "ready" in heard or isinstance(effect.frame, Ready | say.Averaged | say.Failed)
                 heard.append(effect.frame.__struct_config__.tag)  # type: ignore[arg-type] # a word
                 assert machine.in_hand.group is None

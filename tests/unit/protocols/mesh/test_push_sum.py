@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from backend.numerics.vectors import Vector64
 from backend.protocols.mesh.push_sum import (
     Confirm,
-    Drop,
+    DropPush,
     Effect,
     Push,
     PushAgain,
@@ -95,7 +95,7 @@ class World:
                     self.carry(name, to, turn, weight)
                 case PushAgain(to, turn, weight):
                     self.carry(name, to, turn, weight)
-                case Drop(turn):
+                case DropPush(turn):
                     del peer.copies[turn]
                 case TakeBack(turn):
                     peer.sum += peer.copies.pop(turn)
@@ -146,7 +146,7 @@ def test_who_is_gone_takes_only_what_it_had_along() -> None:
     machine.linked(other)
     [push] = machine.time_passed(1.0)
     assert push == Push(other, 0, 4.0)
-    assert machine.confirmed(other, 0) == [Drop(0)]
+    assert machine.confirmed(other, 0) == [DropPush(0)]
     assert machine.time_passed(2.0) == [Push(other, 1, 2.0)]
     assert machine.gone(other) == [TakeBack(1)]
     assert machine.weight == 4.0

@@ -7,16 +7,16 @@ from functools import partial
 import pytest
 
 from backend.protocols.mesh.allreduce.events import (
-    Fail,
-    Finish,
-    Heard,
-    Linked,
-    Lost,
+    FailGroup,
+    FinishGroup,
     MeanCame,
+    MemberHeard,
+    MemberLinked,
+    MemberLost,
     Prepared,
     Reduced,
-    Send,
     SendPiece,
+    SendToMembers,
     Silent,
     Unfit,
 )
@@ -225,14 +225,16 @@ def test_a_member_accepts_no_weight_of_one_that_was_left_out_before() -> None:
     known = [2.0, 3.0, 0.0]
     plan = Config(**of, view=0, step=2, alive=[0, 1], owners=[0] * 3, parts=[b""] * 3, weights=known)
     machine = AllReduce(order(3, "butterfly"), 1, 0.0)
-    machine.happened(Linked(0), 0.1)
+    machine.happened(MemberLinked(0), 0.1)
     machine.happened(Prepared(3.0, [digest] * 3), 0.1)
-    machine.happened(Heard(0, plan), 0.2)
-    machine.happened(Heard(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
+    machine.happened(MemberHeard(0, plan), 0.2)
+    machine.happened(MemberHeard(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
     effects = [
         effect for part in range(3) for effect in machine.happened(MeanCame(0, part, [0, 1], digest), 0.4)
     ]
-    assert effects == [Send([0], Holds(**of, view=0, step=2, held=(0, 2), parts=[digest] * 3, weights=known))]
+    assert effects == [
+        SendToMembers([0], Holds(**of, view=0, step=2, held=(0, 2), parts=[digest] * 3, weights=known))
+    ]
 
 
 def test_a_member_alone_knows_it() -> None:
@@ -243,8 +245,8 @@ def test_a_member_alone_knows_it() -> None:
         due = machine.timer()
         assert due is not None
         effects = machine.happened(Silent(0), due)
-    assert [effect for effect in effects if isinstance(effect, Fail | Finish)] == [
-        Fail("1 of at least 2 members can be talked to.")
+    assert [effect for effect in effects if isinstance(effect, FailGroup | FinishGroup)] == [
+        FailGroup("1 of at least 2 members can be talked to.")
     ]
     assert machine.timer() is None
-    assert machine.happened(Lost(0), 99.0) == []
+    assert machine.happened(MemberLost(0), 99.0) == []

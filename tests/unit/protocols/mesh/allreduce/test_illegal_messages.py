@@ -30,32 +30,32 @@ def member(place: int) -> AllReduce:
     "event",
     [
         group.Prepared(5.0, [DIGEST] * 4),
-        group.Heard(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group.Heard(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group.Heard(2, Ask(**OF, view=0, step=9)),
-        group.Heard(1, Ask(**OF, view=2, step=0)),
-        group.Heard(
+        group.MemberHeard(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group.MemberHeard(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group.MemberHeard(2, Ask(**OF, view=0, step=9)),
+        group.MemberHeard(1, Ask(**OF, view=2, step=0)),
+        group.MemberHeard(
             1, Config(**OF, view=0, step=9, alive=[1, 2, 3], owners=[1] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.Heard(
+        group.MemberHeard(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[3] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.Heard(
+        group.MemberHeard(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[0], parts=[b""], weights=WEIGHTS)
         ),
-        group.Heard(
+        group.MemberHeard(
             0, Config(**OF, view=0, step=0, alive=[0, 1], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.Heard(
+        group.MemberHeard(
             0, Config(**OF, view=0, step=9, alive=[0, 2], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.Heard(1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)),
-        group.Heard(1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)),
-        group.Heard(0, Give(**OF, view=0, step=2, part=0, places=[1])),
-        group.Heard(0, Give(**OF, view=0, step=1, part=31, places=[1])),
-        group.Heard(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
-        group.Heard(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
-        group.Heard(
+        group.MemberHeard(1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)),
+        group.MemberHeard(1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)),
+        group.MemberHeard(0, Give(**OF, view=0, step=2, part=0, places=[1])),
+        group.MemberHeard(0, Give(**OF, view=0, step=1, part=31, places=[1])),
+        group.MemberHeard(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
+        group.MemberHeard(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
+        group.MemberHeard(
             1,
             Decide(
                 **OF,
@@ -67,23 +67,23 @@ def member(place: int) -> AllReduce:
                 weights=WEIGHTS,
             ),
         ),
-        group.Heard(
+        group.MemberHeard(
             1,
             Decide(
                 **OF, view=0, step=1, survivors=[0, 1, 2], parts=[DIGEST], contributors=[[0]], weights=WEIGHTS
             ),
         ),
-        group.Heard(1, Complain(**OF, place=31, fault="unfit", reason="")),
+        group.MemberHeard(1, Complain(**OF, place=31, fault="unfit", reason="")),
         group.PieceCame(1, 4, [], DIGEST),
         group.PieceCame(9, 0, [], DIGEST),
         group.PieceCame(1, 2, [1, 0], DIGEST),
         group.MeanCame(1, 4, [0], DIGEST),
         group.Reduced(3, [0, 1, 2, 3], DIGEST),
         group.Unfit(7, "Nobody."),
-        group.Linked(7),
-        group.Lost(7),
+        group.MemberLinked(7),
+        group.MemberLost(7),
         group.Silent(7),
-        group.TimePassed(),
+        group.GroupTimePassed(),
     ],
 )
 @pytest.mark.parametrize("place", [0, 2])
@@ -145,12 +145,12 @@ def anything(random: Random) -> group.Event:
                 weights=weights,
             ),
         ]
-    links: list[group.Event] = [group.Linked(place), group.Lost(place), group.Silent(place)]
+    links: list[group.Event] = [group.MemberLinked(place), group.MemberLost(place), group.Silent(place)]
     events: list[group.Event] = [
-        *(group.Heard(place, frame) for frame in frames),
+        *(group.MemberHeard(place, frame) for frame in frames),
         group.PieceCame(place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])),
         group.MeanCame(place, part, places, random.choice([DIGEST, DIGEST[::-1]])),
         random.choice(links),
-        group.TimePassed(),
+        group.GroupTimePassed(),
     ]
     return random.choice(events)

@@ -32,7 +32,7 @@ class Talk:
         return self.machine.happened(event, self.now)
 
     def hear(self, place: int, frame: group.Control) -> list[group.Effect]:
-        return self(group.Heard(place, frame))
+        return self(group.MemberHeard(place, frame))
 
 
 def begin(place: int, key: bytes | None = None) -> Begin:
@@ -49,7 +49,7 @@ def talk() -> Talk:
     """All are linked; the member is prepared."""
     talk = Talk(AllReduce(order(4, "butterfly", "masked"), 1, 0.0))
     for place in (0, 2, 3):
-        talk(group.Linked(place))
+        talk(group.MemberLinked(place))
     talk(group.Prepared(3.0, [], KEYS[1]))
     return talk
 
@@ -107,8 +107,8 @@ def test_what_it_holds_is_said_when_a_sum_in_hand_is_made(talk: Talk) -> None:
     for place in (0, 2, 3):
         talk(group.PieceCame(place, 1, ALL, DIGEST))
     assert talk.hear(0, Ask(**OF, view=0, step=2)) == []
-    (said,) = kinds(talk(group.Reduced(1, ALL, DIGEST)), group.Send)
-    assert isinstance(said, group.Send)
+    (said,) = kinds(talk(group.Reduced(1, ALL, DIGEST)), group.SendToMembers)
+    assert isinstance(said, group.SendToMembers)
     assert isinstance(said.frame, Holds)
     assert said.frame.parts == [b"", DIGEST, b"", b""]
 
@@ -120,8 +120,8 @@ def test_a_sum_in_hand_is_made_though_one_in_it_turns_out_to_send_nonsense(talk:
         talk(group.PieceCame(place, 1, ALL, DIGEST))
     talk(group.Unfit(3, "Its piece of part 2 is short."))
     assert talk.hear(0, Ask(**OF, view=0, step=2)) == []
-    (said,) = kinds(talk(group.Reduced(1, ALL, DIGEST)), group.Send)
-    assert isinstance(said, group.Send)
+    (said,) = kinds(talk(group.Reduced(1, ALL, DIGEST)), group.SendToMembers)
+    assert isinstance(said, group.SendToMembers)
     assert isinstance(said.frame, Holds)
     assert said.frame.parts == [b"", DIGEST, b"", b""]
 
@@ -130,37 +130,39 @@ def test_who_said_what_it_holds_begins_no_sum_of_that_step_any_more(talk: Talk) 
     met(talk)
     for place in (0, 2):
         talk(group.PieceCame(place, 1, ALL, DIGEST))
-    assert kinds(talk.hear(0, Ask(**OF, view=0, step=2)), group.Send)
+    assert kinds(talk.hear(0, Ask(**OF, view=0, step=2)), group.SendToMembers)
     assert talk(group.PieceCame(3, 1, ALL, DIGEST)) == []
 
 
 def test_who_cannot_mask_for_a_member_says_that_it_cannot_go_on_with_it(talk: Talk) -> None:
     for place in (0, 2):
         talk.hear(place, begin(place))
-    talk(group.Lost(3))
+    talk(group.MemberLost(3))
     talk.now += 10.0
-    (said,) = kinds(talk(group.TimePassed()), group.Send)
-    assert isinstance(said, group.Send)
+    (said,) = kinds(talk(group.GroupTimePassed()), group.SendToMembers)
+    assert isinstance(said, group.SendToMembers)
     assert isinstance(said.frame, Complain)
     assert (said.places, said.frame.place, said.frame.fault) == ([0], 3, "unfit")
 
 
 @pytest.mark.parametrize("key", [b"", KEYS[3][:31], bytes(32)], ids=["none", "short", "of low order"])
 def test_a_member_without_a_usable_key_is_unfit(talk: Talk, key: bytes) -> None:
-    (said,) = kinds(talk.hear(3, begin(3, key)), group.Send)
-    assert isinstance(said, group.Send)
+    (said,) = kinds(talk.hear(3, begin(3, key)), group.SendToMembers)
+    assert isinstance(said, group.SendToMembers)
     assert isinstance(said.frame, Complain)
     assert (said.frame.place, said.frame.fault) == (3, "unfit")
 
 
 def test_a_key_has_no_place_where_nothing_is_masked() -> None:
     machine = AllReduce(order(4, "butterfly"), 1, 0.0)
-    machine.happened(group.Linked(0), 0.1)
+    machine.happened(group.MemberLinked(0), 0.1)
     effects = machine.happened(
-        group.Heard(2, Begin(**OF, weight=1.0, commitments=[DIGEST] * 4, key=KEYS[2])), 0.2
+        group.MemberHeard(2, Begin(**OF, weight=1.0, commitments=[DIGEST] * 4, key=KEYS[2])), 0.2
     )
     assert [
-        one.frame.fault for one in effects if isinstance(one, group.Send) and isinstance(one.frame, Complain)
+        one.frame.fault
+        for one in effects
+        if isinstance(one, group.SendToMembers) and isinstance(one.frame, Complain)
     ] == ["unfit"]
 
 

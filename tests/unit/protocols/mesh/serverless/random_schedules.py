@@ -16,24 +16,24 @@ from itertools import count
 
 from backend.protocols.mesh.serverless.events import (
     Agree,
-    Averaged,
-    Certified,
     Deserted,
     Effect,
     Event,
-    Failed,
     Hasten,
-    Heard,
-    Linked,
-    Lost,
-    Measured,
+    LocalGroupAveraged,
+    LocalGroupCertified,
+    LocalGroupFailed,
+    LocalMeasured,
+    LocalTrained,
+    PeerHeard,
+    PeerLinked,
+    PeerLost,
     Reached,
     Say,
-    TimePassed,
-    Told,
-    Trained,
+    ServerlessTimePassed,
+    ServerSaid,
 )
-from backend.protocols.mesh.serverless.rounds import Onward, Stage
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
 from backend.wire.mesh import Certificate, Group
 from backend.wire.mesh import Trained as TrainedFrame
 from backend.wire.messages import Evaluate, Evaluation, Train
@@ -75,7 +75,7 @@ class Company:
         self._joined: dict[int, list[str]] = {}
         self._ended: set[int] = set()
         self.names = [client(number) for number in range(self.size)]
-        self.machines = {name: Onward(name, True, 1000 * at) for at, name in enumerate(self.names)}
+        self.machines = {name: ServerlessRounds(name, True, 1000 * at) for at, name in enumerate(self.names)}
         self._trains: dict[str, int] = dict.fromkeys(self.names, 0)
         for name in self.names:
             self._begin(name)
@@ -86,20 +86,20 @@ class Company:
         """Ends a peer; the others hear of it."""
         self.dead.add(name)
         for other in self.names:
-            self._tell(other, Lost(name))
+            self._tell(other, PeerLost(name))
 
     def cut(self, one: str, other: str) -> None:
         """Ends the link of two."""
         self._cut.add(frozenset((one, other)))
-        self._tell(one, Lost(other))
-        self._tell(other, Lost(one))
+        self._tell(one, PeerLost(other))
+        self._tell(other, PeerLost(one))
 
     def mend(self, one: str, other: str) -> None:
         """Makes it again."""
         self._cut.discard(frozenset((one, other)))
         if not {one, other} & self.dead:
-            self._tell(one, Linked(other))
-            self._tell(other, Linked(one))
+            self._tell(one, PeerLinked(other))
+            self._tell(other, PeerLinked(one))
 
     def reach(self, name: str) -> None:
         """The server is back for one of them."""
@@ -110,7 +110,7 @@ class Company:
         """And gone again."""
         self.reached.discard(name)
         machine = self.machines[name]
-        self._tell(name, Deserted(machine.stage is Stage.AVERAGING))
+        self._tell(name, Deserted(machine.stage is ServerlessStage.AVERAGING))
 
     def run(self, seconds: float) -> None:
         """Lets so much time pass."""
@@ -127,7 +127,7 @@ class Company:
                 break
             self.now = max(self.now, min(due, turn))
             if due <= turn:
-                self._tell(name, TimePassed())
+                self._tell(name, ServerlessTimePassed())
             else:
                 heapq.heappop(self._turns)[2]()
         self.now = end
@@ -149,13 +149,13 @@ class Company:
         first = Certificate(
             bundle=BUNDLE, round=1, group=1024, weights=FIRST, survivors=self.names, signatures=[]
         )
-        links = [Linked(other) for other in self.names if other != name]
+        links = [PeerLinked(other) for other in self.names if other != name]
         begun: list[Event] = [
-            Told(plan),
+            ServerSaid(plan),
             *links,
-            Averaged(order, FIRST),
-            Certified(first),
-            Told(exam),
+            LocalGroupAveraged(order, FIRST),
+            LocalGroupCertified(first),
+            ServerSaid(exam),
             Deserted(False),
         ]
         for event in begun:
@@ -176,19 +176,19 @@ class Company:
             case Say(clients, frame):
                 assert clients
                 for other in clients:
-                    self._later(partial(self._arrive, name, other, Heard(name, frame)), 0.3)
+                    self._later(partial(self._arrive, name, other, PeerHeard(name, frame)), 0.3)
             case Agree(Train() as plan):
                 self._train(name, plan)
             case Agree(Evaluate() as exam):
                 found = Evaluation(round=exam.round, version=exam.version, examples=4, loss=1.0, sums=[])
                 self.evaluations += 1
-                self._later(lambda: self._tell(name, Measured(found)), 2.0)
+                self._later(lambda: self._tell(name, LocalMeasured(found)), 2.0)
             case Agree(Group() as order):
                 assert name not in self.reached
                 joined = self._joined.setdefault(order.group, [])
                 joined.append(name)
                 if order.group in self._ended:
-                    self._later(lambda: self._tell(name, Failed()), 4.0)
+                    self._later(lambda: self._tell(name, LocalGroupFailed()), 4.0)
                 elif len(joined) == 1:
                     base = self.machines[name].survivors.certificate
                     assert base is not None
@@ -208,7 +208,7 @@ class Company:
         def done() -> None:
             # Another training ended this one.
             if self._trains[name] == mine:
-                self._tell(name, Trained(said))
+                self._tell(name, LocalTrained(said))
 
         self._later(done, 5.0)
 
@@ -217,7 +217,7 @@ class Company:
         survivors = [name for name in self._joined[order.group] if name not in self.dead]
         if len(survivors) < order.least:
             for name in survivors:
-                self._tell(name, Failed())
+                self._tell(name, LocalGroupFailed())
             return
         told = f"{order.round} {order.group} {base.weights} {survivors}"
         weights = hashlib.sha256(told.encode()).hexdigest()
@@ -231,5 +231,5 @@ class Company:
         )
         self.results.append(Result(base, made))
         for name in survivors:
-            self._tell(name, Averaged(order, weights))
-            self._later(partial(self._tell, name, Certified(made)), 0.5)
+            self._tell(name, LocalGroupAveraged(order, weights))
+            self._later(partial(self._tell, name, LocalGroupCertified(made)), 0.5)

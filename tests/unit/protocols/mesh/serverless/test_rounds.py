@@ -10,7 +10,7 @@ import pytest
 
 from backend.protocols.mesh.serverless.events import Effect, Event
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS, next_plan
-from backend.protocols.mesh.serverless.rounds import Onward, Stage
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
 from backend.wire.messages import Train
 from tests.contract.vectors import make_onward as stories
 from tests.unit.protocols.mesh.serverless.random_schedules import Company
@@ -20,7 +20,7 @@ CONVERSATIONS = msgspec.json.decode(stories.FILE.read_bytes(), type=list[stories
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
 def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
-    machine = Onward(story.own, story.steward, stories.SALT)
+    machine = ServerlessRounds(story.own, story.steward, stories.SALT)
     for step in story.steps:
         assert machine.happened(step.event, step.now) == step.effects
         assert (machine.stage, machine.timer()) == (step.stage, step.timer)
@@ -28,7 +28,7 @@ def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
 
 def test_every_stage_event_and_effect_occurs_in_the_golden_file() -> None:
     steps = [step for story in CONVERSATIONS for step in story.steps]
-    assert {step.stage for step in steps} == set(Stage)
+    assert {step.stage for step in steps} == set(ServerlessStage)
     assert {type(step.event) for step in steps} == set(Event.__args__)
     assert {type(effect) for step in steps for effect in step.effects} == set(Effect.__args__)
 
