@@ -105,7 +105,7 @@ class Client:
     def hear(self, frame: bytes) -> list[bytes]:
         """What it answers to a frame of the server's."""
         with self.meter.running():
-            return self._handle(to.Frame(decode_server(frame)))
+            return self._handle(to.MaskedFrame(decode_server(frame)))
 
     def upload(self, told: Told) -> list[bytes]:
         """The frames of a masked update."""
@@ -123,13 +123,13 @@ class Client:
         frames: list[bytes] = []
         for effect in self._machine.handle(event):
             match effect:
-                case to.Send(frame=frame):
+                case to.SendMasked(frame=frame):
                     frames.append(self._sent(frame))
                 case to.Mask():
                     self._made().prepare(effect)
-                case to.GiveUp(reason=reason):
+                case to.LeaveRound(reason=reason):
                     raise AssertionError(f"client {self.name} gave up: {reason}")
-                case to.Forget():
+                case to.ForgetRound():
                     self._secrets = None
                 case _:
                     frames += self._handle(self._performed(effect))

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from backend.numerics.masking.bit_packing import Words, pack_update, unpack_update
-from backend.numerics.masking.encoding import Contribution, Decoded, Encoding, decode, encode
+from backend.numerics.masking.encoding import Decoded, Encoding, MaskedContribution, decode, encode
 from backend.numerics.masking.rotation import sign_words
 from backend.numerics.vectors import Vector, Vector64
 from benchmarks.native import use_one_core
@@ -37,7 +37,7 @@ MILLION = 1_000_000
 _generator = np.random.default_rng(1)
 
 
-def summed(encoding: Encoding, clients: Iterable[Contribution]) -> Decoded:
+def summed(encoding: Encoding, clients: Iterable[MaskedContribution]) -> Decoded:
     """What a server decodes of the sum of all clients' packed words. Masks would cancel: there are none."""
     signs = _random(sign_words(encoding.parameters))
     total = np.zeros(encoding.words, np.uint32)
@@ -49,7 +49,7 @@ def summed(encoding: Encoding, clients: Iterable[Contribution]) -> Decoded:
     return decode(encoding, total, signs)
 
 
-def errors(clients: list[Contribution]) -> list[dict[str, float]]:
+def errors(clients: list[MaskedContribution]) -> list[dict[str, float]]:
     """What encoding changes in the mean, for each number of members and bits."""
     clip, size = longest(clients), len(clients[0].update)
     found = []
@@ -76,7 +76,7 @@ def errors(clients: list[Contribution]) -> list[dict[str, float]]:
 def milliseconds() -> list[dict[str, float]]:
     """CPU time of encoding, packing, unpacking and decoding a million values."""
     update = _generator.standard_normal(MILLION).astype(np.float32)
-    told = Contribution(update, 1.0, 0.5, [0.5, 1.0])
+    told = MaskedContribution(update, 1.0, 0.5, [0.5, 1.0])
     found = []
     for bits in BITS:
         encoding, signs = Encoding(100, MILLION, 1, bits, 1.0), _random(sign_words(MILLION))
@@ -111,7 +111,7 @@ class Training:
         self.clients = len(self._train)
         self.first = np.fromfile(BUILT / "bundle" / "weights.bin", "<f4")
 
-    def run(self, rounds: int, bits: int | None) -> tuple[float, list[list[Contribution]]]:
+    def run(self, rounds: int, bits: int | None) -> tuple[float, list[list[MaskedContribution]]]:
         """Held-out accuracy after `rounds`, and what clients told in each."""
         weights, history = self.first, []
         for number in range(rounds):
@@ -133,14 +133,14 @@ class Training:
         _, _, sums = read_totals(np.asarray(totals))
         return sums[0][0] / sums[0][1]
 
-    def told(self, weights: Vector, number: int, part: int) -> Contribution:
+    def told(self, weights: Vector, number: int, part: int) -> MaskedContribution:
         """What client `part` makes of `weights` in round `number`."""
         from backend.peer.training.step import never
         from backend.peer.training.trainer import Plan
 
         plan = Plan(epochs=2, learning_rate=0.005, seed=1000 * number + part)
         result = self._trainer.train(weights, plan, self._train[part], never, lambda _: None)
-        return Contribution(result.update, 1.0, result.loss, [])
+        return MaskedContribution(result.update, 1.0, result.loss, [])
 
 
 def main() -> None:
@@ -165,13 +165,13 @@ def main() -> None:
     print(json.dumps(found) if given.json else json.dumps(found, indent=1))
 
 
-def _mean(clients: list[Contribution]) -> Vector64:
+def _mean(clients: list[MaskedContribution]) -> Vector64:
     weights = [told.weight for told in clients]
     updates = np.array([told.update for told in clients], np.float64)
     return np.array(weights) @ updates / sum(weights)
 
 
-def longest(clients: list[Contribution]) -> float:
+def longest(clients: list[MaskedContribution]) -> float:
     """A clip that clips nobody, by however little."""
     return 1.0001 * max(float(np.linalg.norm(told.update.astype(np.float64))) for told in clients)
 

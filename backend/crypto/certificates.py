@@ -12,7 +12,7 @@ from backend.crypto.context import fields, integer
 from backend.crypto.keys import verify
 
 
-class Signed(Protocol):
+class PeerSignature(Protocol):
     """A peer's signature; `backend.wire.mesh.Signed` is one."""
 
     @property
@@ -23,7 +23,7 @@ class Signed(Protocol):
     def signature(self) -> bytes: ...
 
 
-class Certificate(Protocol):
+class SignedWeights(Protocol):
     """`backend.wire.mesh.Certificate` is one. Hashes are in hexadecimal."""
 
     @property
@@ -37,7 +37,7 @@ class Certificate(Protocol):
     @property
     def survivors(self) -> Sequence[str]: ...
     @property
-    def signatures(self) -> Sequence[Signed]: ...
+    def signatures(self) -> Sequence[PeerSignature]: ...
 
 
 def weights_statement(
@@ -58,7 +58,7 @@ def weights_statement(
     )
 
 
-def certified(certificate: Certificate, task: str) -> bool:
+def certified(certificate: SignedWeights, task: str) -> bool:
     """Whether more than half of the survivors signed, each once, and all of these signatures are right."""
     statement = weights_statement(
         task,

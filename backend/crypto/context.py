@@ -16,7 +16,7 @@ from typing import Protocol
 HASH_BYTES = 32
 
 
-class Member(Protocol):
+class MemberKeys(Protocol):
     """A client's public keys of one round, raw; `backend.wire.masked.Member` is one."""
 
     @property
@@ -91,7 +91,7 @@ def base_hash(terms: Terms) -> bytes:
     )
 
 
-def roster_hash(base: bytes, members: Iterable[Member]) -> bytes:
+def roster_hash(base: bytes, members: Iterable[MemberKeys]) -> bytes:
     """The hash of `base` and of everybody's keys, in the order of their places."""
     keys = [
         part

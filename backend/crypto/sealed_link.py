@@ -81,7 +81,7 @@ class Sealer:
         return self._cipher.encrypt(nonce, frame, None)
 
 
-class Opener:
+class FrameOpener:
     """Opens the frames of one direction of a link, in the order in which they were sealed."""
 
     def __init__(self, key: bytes) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import Protocol
 
-from backend.crypto.context import Member
+from backend.crypto.context import MemberKeys
 from backend.crypto.derive import own_key
 from backend.crypto.keys import agreement_key
 from backend.crypto.keystream import Sign, Words, add_keystreams
@@ -28,7 +28,7 @@ _ALIGNED_WORDS = 16
 _LEAST_WORDS = 16 * 1024
 
 
-class Revealed(Protocol):
+class UnmaskedSecrets(Protocol):
     """What a round ends with; `backend.protocols.secagg.server_effects.Recover` is one.
 
     Places are those in `members`. `pairs` has, for each place, the neighbours with which it shares a mask.
@@ -39,7 +39,7 @@ class Revealed(Protocol):
     @property
     def context(self) -> bytes: ...
     @property
-    def members(self) -> Sequence[Member]: ...
+    def members(self) -> Sequence[MemberKeys]: ...
     @property
     def threshold(self) -> int: ...
     @property
@@ -52,7 +52,7 @@ class Revealed(Protocol):
     def mask_keys(self) -> Mapping[int, Mapping[int, bytes]]: ...
 
 
-def unmask(words: Words, revealed: Revealed, ways: int, run: Callable[[Sequence[Job]], None]) -> None:
+def unmask(words: Words, revealed: UnmaskedSecrets, ways: int, run: Callable[[Sequence[Job]], None]) -> None:
     """Takes the masks that are left off `words` (uint32 [n], the survivors' sum), in place.
 
     `run` performs jobs, up to `ways` of them, side by side as it likes, and returns when all are done; it
@@ -61,7 +61,7 @@ def unmask(words: Words, revealed: Revealed, ways: int, run: Callable[[Sequence[
     run(parts(words, masks_left(revealed), ways))
 
 
-def masks_left(revealed: Revealed) -> list[tuple[bytes, Sign]]:
+def masks_left(revealed: UnmaskedSecrets) -> list[tuple[bytes, Sign]]:
     """Keys and signs of the keystreams that make the survivors' sum readable when they are added.
 
     Raises ShareMismatchError where shares give no secret that fits its owner's seed hash or public mask key.

@@ -110,7 +110,7 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Contribution:
+class MaskedContribution:
     """What a client has to tell: its `update` [parameters], its weight in [0, 1], its mean loss.
 
     `rows` [2 rows] has the numerator and denominator of each metric row in turn, per example. Where not even
@@ -158,21 +158,21 @@ def weight_of(examples: int, full: int) -> float:
 
 def contribution(
     update: Vector, examples: int, full: int, loss: float, sums: Sequence[float]
-) -> Contribution:
+) -> MaskedContribution:
     """What a client with `examples` tells, whose metrics counted `sums` (numerators, denominators in turn).
 
     A client of `full` examples, or more, has the weight 1.
     """
     rows = [value / examples if examples else 0.0 for value in sums]
-    return Contribution(update, weight_of(examples, full), loss if examples else 0.0, rows)
+    return MaskedContribution(update, weight_of(examples, full), loss if examples else 0.0, rows)
 
 
-def private_contribution(update: Vector, rows: int) -> Contribution:
+def private_contribution(update: Vector, rows: int) -> MaskedContribution:
     """What a client tells where its update is all that is protected by noise: its update and nothing else."""
-    return Contribution(update, 1.0, 0.0, [0.0] * (2 * rows), counted=False)
+    return MaskedContribution(update, 1.0, 0.0, [0.0] * (2 * rows), counted=False)
 
 
-def encode(encoding: Encoding, told: Contribution, words: Words, signs: Words | None = None) -> None:
+def encode(encoding: Encoding, told: MaskedContribution, words: Words, signs: Words | None = None) -> None:
     """Turns `words` [encoding.words], which come as uniformly random ones, into those that tell `told`.
 
     `signs` are the round's public random words for the rotation (`rotation.sign_words` of them), needed where
@@ -186,7 +186,7 @@ def encode(encoding: Encoding, told: Contribution, words: Words, signs: Words | 
 
 def add_encoded(
     encoding: Encoding,
-    told: Contribution,
+    told: MaskedContribution,
     draw: Callable[[int, int], Words],
     words: Words,
     signs: Words | None = None,
@@ -228,7 +228,7 @@ class _Telling:
         round_values(self.shares, self.share_scale, self.further_levels, words[2:])
 
 
-def _telling(encoding: Encoding, told: Contribution, words: Words, signs: Words | None) -> _Telling:
+def _telling(encoding: Encoding, told: MaskedContribution, words: Words, signs: Words | None) -> _Telling:
     if len(words) != encoding.words or len(told.update) != encoding.parameters:
         raise ValueError(f"{len(told.update)} values do not go into {len(words)} words.")
     levels = encoding.further_levels
@@ -308,7 +308,7 @@ def error(encoding: Encoding, clients: int, weight: float) -> Error:
     return Error(clients * step * collected, math.sqrt(clients) * step / 2)
 
 
-def _shares(encoding: Encoding, told: Contribution) -> Vector64:
+def _shares(encoding: Encoding, told: MaskedContribution) -> Vector64:
     """Loss and metric rows as shares of the most that can be told."""
     if not 0.0 <= told.weight <= 1.0 or len(told.rows) != 2 * encoding.rows:
         raise ValueError(f"A weight of {told.weight} and {len(told.rows)} values of metrics cannot be told.")

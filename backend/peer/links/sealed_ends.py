@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from backend.crypto.keys import KEY_BYTES, agreement_key
-from backend.crypto.sealed_link import SESSION_BYTES, Opener, Sealer, link_keys
+from backend.crypto.sealed_link import SESSION_BYTES, FrameOpener, Sealer, link_keys
 from backend.wire.signals import SealKey
 
 
@@ -22,7 +22,7 @@ class Handshake:
         """What the other must hear, signed."""
         return SealKey(key=agreement_key(self._private))
 
-    def seals(self, own: str, other: str, heard: SealKey) -> tuple[Sealer, Opener]:
+    def seals(self, own: str, other: str, heard: SealKey) -> tuple[Sealer, FrameOpener]:
         """For what peer `own` sends to `other`, and for what it hears. Raises BadKeyError."""
         keys = link_keys(own, other, self._private, heard.key)
-        return Sealer(keys.outward), Opener(keys.inward)
+        return Sealer(keys.outward), FrameOpener(keys.inward)

@@ -12,7 +12,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.typing import Subprotocol
 
-from backend.crypto.sealed_link import TAG_BYTES, Opener, Sealer
+from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer
 from backend.errors import FrameError, LinkError, MingaError
 from backend.peer.links.buffers import keep_short
 from backend.peer.links.interfaces import FRAME_BYTES, Ends, Link, Maker
@@ -61,7 +61,7 @@ class WebSocketLink(Link):
     way: ClassVar[Way] = "websocket"
 
     def __init__(
-        self, ends: Ends, client: str, connection: Connection, seals: tuple[Sealer, Opener], began: bool
+        self, ends: Ends, client: str, connection: Connection, seals: tuple[Sealer, FrameOpener], began: bool
     ) -> None:
         super().__init__(client, began)
         self._ends = ends

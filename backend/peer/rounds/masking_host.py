@@ -87,7 +87,7 @@ class Masker:
         """The server said something, whatever it is."""
         if isinstance(frame, Accepted):
             self._accepted(frame.round)
-        self._handle(to.Frame(frame))
+        self._handle(to.MaskedFrame(frame))
 
     def welcomed(self) -> None:
         """The connection is open (again)."""
@@ -105,7 +105,7 @@ class Masker:
             return await self._in_thread(lambda: secrets.mask(owing))
         except UpdateRefusedError as error:
             # Nobody could find it in the sum and leave it out.
-            self._handle(to.Failed(number, str(error)))
+            self._handle(to.HostFailed(number, str(error)))
             return None
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class Masker:
 
     def _perform(self, effect: to.Effect) -> None:
         match effect:
-            case to.Send(frame):
+            case to.SendMasked(frame):
                 self._send(frame)
             case to.MakeKeys(client, bundle, plan):
                 self._begin(client, bundle, plan)
@@ -151,11 +151,11 @@ class Masker:
                 self._compute(effect.round, lambda secrets: secrets.check_vouchers(effect))
             case to.MakeReveal():
                 self._compute(effect.round, lambda secrets: secrets.reveal(effect))
-            case to.GiveUp(number, reason):
+            case to.LeaveRound(number, reason):
                 sentence = f"Round {number}: this update would not be safe, so none is sent. {reason}"
                 self._reporter.tell("unsafe", sentence, round=number)
                 self._give_up(number)
-            case to.Forget():
+            case to.ForgetRound():
                 self._forget()
 
     def _begin(self, client: str, bundle: str, plan: Train) -> None:
@@ -203,7 +203,7 @@ class Masker:
             try:
                 event = await self._in_thread(lambda: work(secrets))
             except MingaError as error:
-                event = to.Failed(number, str(error)[:500])
+                event = to.HostFailed(number, str(error)[:500])
             if secrets is self._secrets:
                 self._handle(event)
 

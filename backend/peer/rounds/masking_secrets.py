@@ -31,7 +31,7 @@ from backend.crypto.shamir import randomness_bytes, split, valid
 from backend.errors import UnsealError
 from backend.numerics.masking.bit_packing import Words, masked_words, pack_update
 from backend.numerics.masking.encoding import (
-    Contribution,
+    MaskedContribution,
     add_encoded,
     contribution,
     finite_norm,
@@ -196,13 +196,13 @@ class RoundSecrets:
         wrong = [place for place, one in pairs if not verify(self._members[place].identity, one, statement)]
         return to.VouchersChecked(asked.round, wrong)
 
-    def reveal(self, asked: to.MakeReveal) -> to.Revealed:
+    def reveal(self, asked: to.MakeReveal) -> to.RevealMade:
         """One share of each; all others are forgotten."""
         chosen = dict.fromkeys(asked.seeds, 0) | dict.fromkeys(asked.mask_keys, 1)
         nothing = (NO_SHARE, NO_SHARE)
         shares = [self._held.get(place, nothing)[which] for place, which in sorted(chosen.items())]
         self._held.clear()
-        return to.Revealed(asked.round, shares)
+        return to.RevealMade(asked.round, shares)
 
     def _shared(self, told: Told) -> tuple[Told, Vector | None]:
         """What of a training is sent in this round, and what is left of it."""
@@ -215,7 +215,7 @@ class RoundSecrets:
         sent, left = chosen.split(update)
         return replace(told, update=sent, owed=None), left
 
-    def _contribution(self, told: Told) -> Contribution:
+    def _contribution(self, told: Told) -> MaskedContribution:
         terms = self.terms
         if told.private or terms.noise > 0.0:
             return private_contribution(told.update, terms.rows)

@@ -13,7 +13,7 @@ from backend.wire.masked import Keys, Member, Reveal, Shares
 
 
 @dataclass
-class Seat:
+class ClientSlot:
     """One client of the cohort: what it said, and whether it is to be waited for. Owned by the machine."""
 
     client: str
@@ -57,7 +57,7 @@ def bad_keys(sent: Keys, client: str, base: bytes, taken: Collection[bytes]) -> 
     return None
 
 
-def exclude(seats: Iterable[Seat], reason: str) -> list[Exclude]:
+def exclude(seats: Iterable[ClientSlot], reason: str) -> list[Exclude]:
     """Nothing more of these is used; those of whom that is so already are not told again."""
     going = [seat for seat in seats if not seat.out]
     for seat in going:
@@ -65,7 +65,7 @@ def exclude(seats: Iterable[Seat], reason: str) -> list[Exclude]:
     return [Exclude(seat.client, NotMaskedError(f"{reason} Wait for the next round.")) for seat in going]
 
 
-def content(seats: Iterable[Seat]) -> list[Seat]:
+def content(seats: Iterable[ClientSlot]) -> list[ClientSlot]:
     """The most clients of whom each wants to be among no more than they are, in the order of their ids."""
     modest = sorted(seats, key=lambda seat: (seat.minimum, seat.client))
     while modest and modest[-1].minimum > len(modest):

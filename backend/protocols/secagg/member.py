@@ -21,19 +21,19 @@ from backend.protocols.secagg.member_events import (
     CheckVouchers,
     Effect,
     Event,
-    Failed,
-    Forget,
-    Frame,
-    GiveUp,
+    ForgetRound,
+    HostFailed,
     KeysMade,
+    LeaveRound,
     MakeKeys,
     Mask,
+    MaskedFrame,
     Open,
     Planned,
-    Revealed,
+    RevealMade,
     RosterChecked,
     Seal,
-    Send,
+    SendMasked,
     SharesOpened,
     SharesSealed,
     SignSurvivors,
@@ -42,7 +42,7 @@ from backend.protocols.secagg.member_events import (
     VouchersChecked,
     Welcomed,
 )
-from backend.protocols.secagg.member_state import Part
+from backend.protocols.secagg.member_state import MemberPart
 from backend.wire.masked import (
     Dealt,
     Decline,
@@ -58,7 +58,7 @@ from backend.wire.masked import (
 from backend.wire.messages import Abandoned, ServerFrame, State, Train, Version
 
 
-class Stage(StrEnum):
+class MemberStage(StrEnum):
     """What the member does, or waits for, in the word that its page or terminal explains."""
 
     IDLE = "idle"
@@ -80,22 +80,24 @@ class Stage(StrEnum):
 # Where the host works for the machine, and can fail.
 WORKING = frozenset(
     {
-        Stage.KEYS,
-        Stage.CHECKING,
-        Stage.SEALING,
-        Stage.OPENING,
-        Stage.MASKED,
-        Stage.SIGNING,
-        Stage.WEIGHING,
-        Stage.REVEALING,
+        MemberStage.KEYS,
+        MemberStage.CHECKING,
+        MemberStage.SEALING,
+        MemberStage.OPENING,
+        MemberStage.MASKED,
+        MemberStage.SIGNING,
+        MemberStage.WEIGHING,
+        MemberStage.REVEALING,
     }
 )
 # Where a reveal may be asked for.
-READY = frozenset({Stage.MASKED, Stage.SIGNING, Stage.VOUCHED})
+READY = frozenset({MemberStage.MASKED, MemberStage.SIGNING, MemberStage.VOUCHED})
 OTHERS = "The server named other survivors to this client before."
 
 # What the host reports of a round in which it was asked to work, besides new keys.
-Outcome = RosterChecked | SharesSealed | SharesOpened | SurvivorsSigned | VouchersChecked | Revealed | Failed
+Outcome = (
+    RosterChecked | SharesSealed | SharesOpened | SurvivorsSigned | VouchersChecked | RevealMade | HostFailed
+)
 
 
 @dataclass
@@ -107,9 +109,9 @@ class MaskedMember:
     begins again.
     """
 
-    stage: Stage = Stage.IDLE
+    stage: MemberStage = MemberStage.IDLE
     latest: int = 0
-    part: Part | None = None
+    part: MemberPart | None = None
     # Why the last round was given up, for people.
     reason: str | None = None
 
@@ -125,14 +127,14 @@ class MaskedMember:
                 return self._planned(event, masking)
             case Planned():
                 return []
-            case Frame(frame):
+            case MaskedFrame(frame):
                 return self._frame(frame)
             case Stopped():
                 return self._forget()
         part = self.part
         if part is None:
             return []
-        if self.stage is Stage.REFUSED:
+        if self.stage is MemberStage.REFUSED:
             return [_decline(part.round)] if isinstance(event, Welcomed) else []
         match event:
             case Welcomed():
@@ -144,55 +146,55 @@ class MaskedMember:
     def _planned(self, event: Planned, masking: Masking) -> list[Effect]:
         number = event.plan.round
         if self.part and number == self.part.round:
-            if self.part.is_planned_by(event) or self.stage is Stage.REFUSED:
+            if self.part.is_planned_by(event) or self.stage is MemberStage.REFUSED:
                 return []
             return self._give_up(self.part, "The server gave this round other terms before.")
         if number <= self.latest:
             reason = f"The server went back to round {number}, after {self.latest}; stop and join again."
-            return [GiveUp(number, reason), _decline(number)]
+            return [LeaveRound(number, reason), _decline(number)]
         forgotten = self._forget()
-        self.stage, self.latest, self.reason = Stage.KEYS, number, None
-        self.part = Part.begun(event, masking)
+        self.stage, self.latest, self.reason = MemberStage.KEYS, number, None
+        self.part = MemberPart.begun(event, masking)
         return [*forgotten, MakeKeys(event.client, event.bundle, event.plan)]
 
     # What the host did.
 
-    def _keys_made(self, part: Part, keys: Keys) -> list[Effect]:
-        if self.stage is not Stage.KEYS or keys.round != part.round:
+    def _keys_made(self, part: MemberPart, keys: Keys) -> list[Effect]:
+        if self.stage is not MemberStage.KEYS or keys.round != part.round:
             return []
-        self.stage, part.keys = Stage.ROSTER, keys
-        return [Send(keys)]
+        self.stage, part.keys = MemberStage.ROSTER, keys
+        return [SendMasked(keys)]
 
-    def _worked(self, part: Part, event: Outcome) -> list[Effect]:
+    def _worked(self, part: MemberPart, event: Outcome) -> list[Effect]:
         match event, self.stage:
-            case Failed(reason=reason), stage if stage in WORKING:
+            case HostFailed(reason=reason), stage if stage in WORKING:
                 return self._give_up(part, reason)
-            case RosterChecked(), Stage.CHECKING:
+            case RosterChecked(), MemberStage.CHECKING:
                 return self._roster_checked(part, event)
-            case SharesSealed(sealed=sealed), Stage.SEALING:
-                self.stage, part.shares = Stage.DEALING, Shares(round=part.round, sealed=sealed)
-                return [Send(part.shares)]
-            case SharesOpened(), Stage.OPENING:
-                self.stage = Stage.MASKED
+            case SharesSealed(sealed=sealed), MemberStage.SEALING:
+                self.stage, part.shares = MemberStage.DEALING, Shares(round=part.round, sealed=sealed)
+                return [SendMasked(part.shares)]
+            case SharesOpened(), MemberStage.OPENING:
+                self.stage = MemberStage.MASKED
                 return [Mask(part.round, part.place, part.senders)]
-            case SurvivorsSigned(signature=signature), Stage.SIGNING:
-                self.stage, part.vouch = Stage.VOUCHED, Vouch(round=part.round, signature=signature)
-                return [Send(part.vouch)]
-            case VouchersChecked(wrong=wrong), Stage.WEIGHING:
+            case SurvivorsSigned(signature=signature), MemberStage.SIGNING:
+                self.stage, part.vouch = MemberStage.VOUCHED, Vouch(round=part.round, signature=signature)
+                return [SendMasked(part.vouch)]
+            case VouchersChecked(wrong=wrong), MemberStage.WEIGHING:
                 if wrong:
                     return self._give_up(part, "A voucher's signature is wrong.")
                 return self._make_reveal(part, part.alive or [])
-            case Revealed(shares=shares), Stage.REVEALING:
-                self.stage, part.reveal = Stage.REVEALED, Reveal(round=part.round, shares=shares)
-                return [Send(part.reveal)]
+            case RevealMade(shares=shares), MemberStage.REVEALING:
+                self.stage, part.reveal = MemberStage.REVEALED, Reveal(round=part.round, shares=shares)
+                return [SendMasked(part.reveal)]
         return []
 
-    def _roster_checked(self, part: Part, event: RosterChecked) -> list[Effect]:
+    def _roster_checked(self, part: MemberPart, event: RosterChecked) -> list[Effect]:
         if event.wrong:
             return self._give_up(part, "The roster has keys that cannot be used, or were not signed.")
         if event.changed:
             return self._give_up(part, "A client of the roster is not who it was, or is not on the list.")
-        self.stage = Stage.SEALING
+        self.stage = MemberStage.SEALING
         part.neighbours = neighbours_of(part.place, event.order, part.degree)
         return [Seal(part.round, part.place, part.threshold, part.neighbours)]
 
@@ -202,7 +204,7 @@ class MaskedMember:
         part = self.part
         match frame:
             case Roster() | Dealt() | Survivors() | Unmask():
-                if part is None or frame.round != part.round or self.stage is Stage.REFUSED:
+                if part is None or frame.round != part.round or self.stage is MemberStage.REFUSED:
                     return []
                 return self._asked(part, frame)
             case Version(round=number) | Abandoned(round=number):
@@ -211,7 +213,7 @@ class MaskedMember:
                 return self._forget() if phase == "finished" else self._over(number - 1)
         return []
 
-    def _asked(self, part: Part, frame: Roster | Dealt | Survivors | Unmask) -> list[Effect]:
+    def _asked(self, part: MemberPart, frame: Roster | Dealt | Survivors | Unmask) -> list[Effect]:
         match frame:
             case Roster():
                 return self._roster(part, frame)
@@ -222,52 +224,52 @@ class MaskedMember:
             case Unmask():
                 return self._unmask(part, frame)
 
-    def _roster(self, part: Part, frame: Roster) -> list[Effect]:
+    def _roster(self, part: MemberPart, frame: Roster) -> list[Effect]:
         if part.members:
             if frame.members != part.members:
                 return self._give_up(part, "The server sent this client another roster before.")
-            return [Send(part.shares)] if part.shares else []
-        if self.stage is not Stage.ROSTER or part.keys is None:
+            return [SendMasked(part.shares)] if part.shares else []
+        if self.stage is not MemberStage.ROSTER or part.keys is None:
             return []
         members, client = frame.members, part.terms.client
         if reason := refusal.of_roster(members, client, part.keys, part.least, part.active):
             return self._give_up(part, reason)
-        self.stage, part.members = Stage.CHECKING, members
+        self.stage, part.members = MemberStage.CHECKING, members
         part.place = [member.client for member in members].index(client)
         part.degree, part.threshold = degree(len(members), part.masking.server)
         return [CheckRoster(part.round, members, part.degree, part.threshold, part.active)]
 
-    def _dealt(self, part: Part, frame: Dealt) -> list[Effect]:
+    def _dealt(self, part: MemberPart, frame: Dealt) -> list[Effect]:
         if part.dealt:
             same = frame == part.dealt
             return [] if same else self._give_up(part, "The server dealt this client other shares before.")
-        if self.stage is not Stage.DEALING:
+        if self.stage is not MemberStage.DEALING:
             return []
         if reason := refusal.of_dealt(frame, part.neighbours, len(part.members), part.threshold):
             return self._give_up(part, reason)
-        self.stage, part.dealt = Stage.OPENING, frame
+        self.stage, part.dealt = MemberStage.OPENING, frame
         return [Open(part.round, part.place, frame.senders, frame.sealed)]
 
-    def _survivors(self, part: Part, frame: Survivors) -> list[Effect]:
+    def _survivors(self, part: MemberPart, frame: Survivors) -> list[Effect]:
         """Where the server may lie they are vouched for; elsewhere nobody asks."""
         if not part.active:
             return []
         if part.alive is not None:
             if frame.alive != part.alive:
                 return self._give_up(part, OTHERS)
-            return [Send(part.vouch)] if part.vouch else []
-        if self.stage is not Stage.MASKED:
+            return [SendMasked(part.vouch)] if part.vouch else []
+        if self.stage is not MemberStage.MASKED:
             return []
         if reason := part.objection(frame.alive):
             return self._give_up(part, reason)
-        self.stage, part.alive = Stage.SIGNING, frame.alive
+        self.stage, part.alive = MemberStage.SIGNING, frame.alive
         return [SignSurvivors(part.round, frame.alive)]
 
-    def _unmask(self, part: Part, frame: Unmask) -> list[Effect]:
+    def _unmask(self, part: MemberPart, frame: Unmask) -> list[Effect]:
         if part.alive is not None and frame.alive != part.alive:
             return self._give_up(part, OTHERS)
         if self.stage not in READY:
-            return [Send(part.reveal)] if part.reveal else []
+            return [SendMasked(part.reveal)] if part.reveal else []
         reason = part.objection(frame.alive)
         if reason is None and part.active:
             reason = refusal.of_vouchers(frame, part.threshold)
@@ -276,30 +278,34 @@ class MaskedMember:
         part.alive = frame.alive
         if not part.active:
             return self._make_reveal(part, frame.alive)
-        self.stage = Stage.WEIGHING
+        self.stage = MemberStage.WEIGHING
         return [CheckVouchers(part.round, frame.alive, frame.vouchers, frame.signatures)]
 
     # What follows.
 
-    def _make_reveal(self, part: Part, alive: list[int]) -> list[Effect]:
-        self.stage = Stage.REVEALING
+    def _make_reveal(self, part: MemberPart, alive: list[int]) -> list[Effect]:
+        self.stage = MemberStage.REVEALING
         return [part.reveal_of(alive)]
 
     def _over(self, number: int) -> list[Effect]:
         """Round `number` is over, and those before it."""
         return self._forget() if self.part and self.part.round <= number else []
 
-    def _give_up(self, part: Part, reason: str) -> list[Effect]:
+    def _give_up(self, part: MemberPart, reason: str) -> list[Effect]:
         """Says nothing but that in this round, whatever comes."""
         forgotten = self._forget()
-        self.stage, self.part, self.reason = Stage.REFUSED, Part.begun(part.terms, part.masking), reason
-        return [GiveUp(part.round, reason), *forgotten, _decline(part.round)]
+        self.stage, self.part, self.reason = (
+            MemberStage.REFUSED,
+            MemberPart.begun(part.terms, part.masking),
+            reason,
+        )
+        return [LeaveRound(part.round, reason), *forgotten, _decline(part.round)]
 
     def _forget(self) -> list[Effect]:
-        kept = self.part is not None and self.stage is not Stage.REFUSED
-        self.stage, self.part = Stage.IDLE, None
-        return [Forget(self.latest)] if kept else []
+        kept = self.part is not None and self.stage is not MemberStage.REFUSED
+        self.stage, self.part = MemberStage.IDLE, None
+        return [ForgetRound(self.latest)] if kept else []
 
 
 def _decline(number: int) -> Effect:
-    return Send(Decline(round=number))
+    return SendMasked(Decline(round=number))

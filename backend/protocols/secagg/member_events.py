@@ -30,7 +30,7 @@ class Planned(Struct, frozen=True, tag="planned"):
     plan: Train
 
 
-class Frame(Struct, frozen=True, tag="frame"):
+class MaskedFrame(Struct, frozen=True, tag="frame"):
     """The server said something (anything: the machine passes over what is not its own)."""
 
     frame: ServerFrame
@@ -87,14 +87,14 @@ class VouchersChecked(Struct, frozen=True, tag="vouchers_checked"):
     wrong: Members
 
 
-class Revealed(Struct, frozen=True, tag="revealed"):
+class RevealMade(Struct, frozen=True, tag="revealed"):
     """What `make_reveal` asked for."""
 
     round: Count
     shares: list[Key]
 
 
-class Failed(Struct, frozen=True, tag="failed"):
+class HostFailed(Struct, frozen=True, tag="failed"):
     """The host cannot do what was asked last for `round`; `reason` is for people and says no secret."""
 
     round: Count
@@ -107,7 +107,7 @@ class Stopped(Struct, frozen=True, tag="stopped"):
 
 Event = (
     Planned
-    | Frame
+    | MaskedFrame
     | Welcomed
     | KeysMade
     | RosterChecked
@@ -115,15 +115,15 @@ Event = (
     | SharesOpened
     | SurvivorsSigned
     | VouchersChecked
-    | Revealed
-    | Failed
+    | RevealMade
+    | HostFailed
     | Stopped
 )
 
 # Effects, performed in order.
 
 
-class Send(Struct, frozen=True, tag="send"):
+class SendMasked(Struct, frozen=True, tag="send"):
     """Send one frame, if the connection is open; after `welcomed` it is asked for again."""
 
     frame: ClientFrame
@@ -212,7 +212,7 @@ class MakeReveal(Struct, frozen=True, tag="make_reveal"):
     mask_keys: Members
 
 
-class GiveUp(Struct, frozen=True, tag="give_up"):
+class LeaveRound(Struct, frozen=True, tag="give_up"):
     """Take no further part in `round`: offer no update of it. `reason` is for people.
 
     `forget` follows, where there is something to, and a `send` that tells the server.
@@ -222,14 +222,14 @@ class GiveUp(Struct, frozen=True, tag="give_up"):
     reason: str
 
 
-class Forget(Struct, frozen=True, tag="forget"):
+class ForgetRound(Struct, frozen=True, tag="forget"):
     """Overwrite what was kept for `round`."""
 
     round: Count
 
 
 Effect = (
-    Send
+    SendMasked
     | MakeKeys
     | CheckRoster
     | Seal
@@ -238,6 +238,6 @@ Effect = (
     | SignSurvivors
     | CheckVouchers
     | MakeReveal
-    | GiveUp
-    | Forget
+    | LeaveRound
+    | ForgetRound
 )

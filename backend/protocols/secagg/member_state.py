@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from backend.protocols.secagg import refusals as refusal
-from backend.protocols.secagg.member_events import Effect, MakeReveal, Planned, Send
+from backend.protocols.secagg.member_events import Effect, MakeReveal, Planned, SendMasked
 from backend.wire.masked import Dealt, Keys, Masking, Member, Reveal, Shares, Vouch
 
 
 @dataclass
-class Part:
+class MemberPart:
     """What the member of one round knows of it. Owned by the machine."""
 
     terms: Planned
@@ -31,7 +31,7 @@ class Part:
     reveal: Reveal | None = None
 
     @classmethod
-    def begun(cls, event: Planned, masking: Masking) -> Part:
+    def begun(cls, event: Planned, masking: Masking) -> MemberPart:
         """Nothing was said yet in the round of this plan."""
         return cls(_lasting(event), masking)
 
@@ -65,7 +65,7 @@ class Part:
 
     def said(self) -> list[Effect]:
         """All that was said in the round so far, to be said again."""
-        return [Send(frame) for frame in (self.keys, self.shares, self.vouch, self.reveal) if frame]
+        return [SendMasked(frame) for frame in (self.keys, self.shares, self.vouch, self.reveal) if frame]
 
     def objection(self, alive: list[int]) -> str | None:
         """Why these survivors are refused."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from backend.crypto.context import context_hash, ring, roster_hash
 from backend.protocols.rounds.effects import ClientId
-from backend.protocols.secagg.client_slots import Seat
+from backend.protocols.secagg.client_slots import ClientSlot
 from backend.protocols.secagg.degrees import Degree, degree, neighbours
 from backend.protocols.secagg.server_effects import Place
 from backend.wire.masked import Dealt, Member, Roster, Server
@@ -64,7 +64,7 @@ class Graph:
         """What all members of round `number` are told of each other."""
         return Roster(round=number, members=list(self.members))
 
-    def dealt(self, number: int, client: ClientId, seats: Mapping[ClientId, Seat]) -> Dealt:
+    def dealt(self, number: int, client: ClientId, seats: Mapping[ClientId, ClientSlot]) -> Dealt:
         """What its neighbours sealed for one who shares masks."""
         place = self.places[client]
         senders = self.pairs[place]

@@ -22,12 +22,20 @@ from backend.errors import NotMaskedError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.cohort_member import stranger
 from backend.protocols.rounds.effects import ClientId
 from backend.protocols.rounds.phases import RETURN_SECONDS, IllegalEventError
-from backend.protocols.secagg.client_slots import Seat, bad_keys, content, exclude, own
+from backend.protocols.secagg.client_slots import ClientSlot, bad_keys, content, exclude, own
 from backend.protocols.secagg.degrees import MOST_ACTIVE
 from backend.protocols.secagg.neighbours import Graph
 from backend.protocols.secagg.reveals import Reveals
-from backend.protocols.secagg.server_effects import Distrust, Effect, Exclude, Fail, Place, Tell, TellAll
-from backend.protocols.secagg.stages import Stage, Waiting
+from backend.protocols.secagg.server_effects import (
+    Effect,
+    Exclude,
+    FailMaskedRound,
+    IgnoreReveal,
+    Place,
+    Tell,
+    TellAll,
+)
+from backend.protocols.secagg.stages import ServerStage, StageWait
 from backend.wire.masked import (
     MOST_MEMBERS,
     Dealt,
@@ -61,13 +69,13 @@ class MaskedRound:
     ) -> None:
         wishes = minima or {}
         self.terms = terms
-        self.stage = Stage.KEYS
+        self.stage = ServerStage.KEYS
         self.graph = Graph()
         self.alive: tuple[Place, ...] = ()
         self._server: Server = "active" if terms.server == "active" else "honest"
         self._base = base_hash(terms)
-        self._seats = {client: Seat(client, wishes.get(client, 0)) for client in cohort}
-        self._waiting = Waiting.begun(self._seats.values(), seconds, now, grace)
+        self._seats = {client: ClientSlot(client, wishes.get(client, 0)) for client in cohort}
+        self._waiting = StageWait.begun(self._seats.values(), seconds, now, grace)
         # Keys, seed hashes and identities that nobody else may have.
         self._taken: set[bytes] = set()
         self._unmask: Unmask | None = None
@@ -77,7 +85,10 @@ class MaskedRound:
 
     def timer(self) -> float | None:
         """When `time_passed` is due; None while only an event can change anything."""
-        if self.stage in (Stage.INPUT, Stage.DONE, Stage.FAILED) or self._reveals.recovering:
+        if (
+            self.stage in (ServerStage.INPUT, ServerStage.DONE, ServerStage.FAILED)
+            or self._reveals.recovering
+        ):
             return None
         return self._waiting.until(self.stage)
 
@@ -86,7 +97,7 @@ class MaskedRound:
         seat = self._seats.get(client)
         if seat is None:
             return stranger(self.terms.round)
-        if self.stage not in (Stage.KEYS, Stage.SHARES, Stage.INPUT):
+        if self.stage not in (ServerStage.KEYS, ServerStage.SHARES, ServerStage.INPUT):
             return StaleRoundError(f"Round {self.terms.round} is not open (any more). Wait for the next one.")
         if seat.out:
             return NotMaskedError(f"You are out of masked round {self.terms.round}. Wait for the next one.")
@@ -103,7 +114,7 @@ class MaskedRound:
             return []
         if seat.keys is not None:
             return self._refuse(seat, NotMaskedError("You sent other keys for this round before."), now)
-        if self.stage is not Stage.KEYS:
+        if self.stage is not ServerStage.KEYS:
             return []
         if reason := bad_keys(frame, client, self._base, self._taken):
             return self._refuse(seat, NotMaskedError(reason), now)
@@ -115,7 +126,7 @@ class MaskedRound:
         """A member sent its sealed shares."""
         seat = self._seat(client, frame.round)
         # A server that was killed hears again what was said to it before: too early, for it.
-        if seat is None or seat.out or frame == seat.shares or self.stage is Stage.KEYS:
+        if seat is None or seat.out or frame == seat.shares or self.stage is ServerStage.KEYS:
             return []
         if seat.shares is not None:
             return self._refuse(seat, NotMaskedError("You sent other shares for this round before."), now)
@@ -129,7 +140,7 @@ class MaskedRound:
     def vouch_arrived(self, client: ClientId, frame: Vouch, now: float) -> list[Effect]:
         """A survivor signed the list of survivors. Nobody needs more of them than the threshold."""
         seat = self._seat(client, frame.round)
-        if seat is None or seat.out or self.stage not in (Stage.SURVIVORS, Stage.UNMASK):
+        if seat is None or seat.out or self.stage not in (ServerStage.SURVIVORS, ServerStage.UNMASK):
             return []
         statement = survivors_statement(self.graph.context, self.alive)
         identity = self.graph.members[self.graph.places[client]].identity
@@ -141,9 +152,9 @@ class MaskedRound:
     def reveal_arrived(self, client: ClientId, frame: Reveal, now: float) -> list[Effect]:
         """A survivor revealed one share of each neighbour that dealt with it, and of its own."""
         seat = self._seat(client, frame.round)
-        if seat is None or seat.out or frame == seat.reveal or self.stage is Stage.KEYS:
+        if seat is None or seat.out or frame == seat.reveal or self.stage is ServerStage.KEYS:
             return []
-        if self.stage is not Stage.UNMASK or not seat.accepted or seat.reveal is not None:
+        if self.stage is not ServerStage.UNMASK or not seat.accepted or seat.reveal is not None:
             return self._refuse(seat, NotMaskedError("Nobody asked for what you revealed."), now)
         place = self.graph.places[client]
         held = len(self.graph.held(place))
@@ -185,13 +196,13 @@ class MaskedRound:
 
     def input_accepted(self, client: ClientId) -> None:
         """The Round counts the masked update of `client`."""
-        if self.stage is not Stage.INPUT or not self.graph.shares_masks(client):
+        if self.stage is not ServerStage.INPUT or not self.graph.shares_masks(client):
             raise IllegalEventError(f"The update of client {client} could not be unmasked.")
         self._seats[client].accepted = True
 
     def inputs_over(self, now: float) -> list[Effect]:
         """The Round is over with enough updates: their sum is to be unmasked."""
-        if self.stage is not Stage.INPUT:
+        if self.stage is not ServerStage.INPUT:
             raise IllegalEventError(f"Nothing is to be unmasked while the round waits for {self.stage}.")
         seats = self._seats.values()
         self.alive = tuple(sorted(self.graph.places[seat.client] for seat in seats if seat.accepted))
@@ -204,7 +215,7 @@ class MaskedRound:
         self._waiting.answers(now)
         if self._server == "honest":
             return self._ask_reveals(now, [], [])
-        self.stage = Stage.SURVIVORS
+        self.stage = ServerStage.SURVIVORS
         told = TellAll(
             self.graph.clients(self.alive), Survivors(round=self.terms.round, alive=list(self.alive))
         )
@@ -212,13 +223,13 @@ class MaskedRound:
 
     def unmasked(self) -> None:
         """The host unmasked the sum."""
-        if self.stage is not Stage.UNMASK or not self._reveals.recovering:
+        if self.stage is not ServerStage.UNMASK or not self._reveals.recovering:
             raise IllegalEventError("No sum was to be unmasked.")
-        self.stage, self._reveals.recovering = Stage.DONE, False
+        self.stage, self._reveals.recovering = ServerStage.DONE, False
 
     def mismatched(self, now: float) -> list[Effect]:
         """The shares do not fit what their owners said of their secrets; others may yet come."""
-        if self.stage is not Stage.UNMASK or not self._reveals.recovering:
+        if self.stage is not ServerStage.UNMASK or not self._reveals.recovering:
             raise IllegalEventError("No sum was to be unmasked.")
         self._reveals.recovering = False
         return self._settle(now)
@@ -229,9 +240,9 @@ class MaskedRound:
 
     # Inside.
 
-    def _seat(self, client: ClientId, number: int) -> Seat | None:
+    def _seat(self, client: ClientId, number: int) -> ClientSlot | None:
         """Who speaks of this round while it goes on, if it is in the cohort."""
-        if number != self.terms.round or self.stage in (Stage.DONE, Stage.FAILED):
+        if number != self.terms.round or self.stage in (ServerStage.DONE, ServerStage.FAILED):
             return None
         return self._seats.get(client)
 
@@ -242,13 +253,13 @@ class MaskedRound:
             return []
         over = now >= timer or self._waiting.nobody(self.stage)
         match self.stage:
-            case Stage.KEYS if over:
+            case ServerStage.KEYS if over:
                 return self._end_keys(now)
-            case Stage.SHARES if over:
+            case ServerStage.SHARES if over:
                 return self._end_shares()
-            case Stage.SURVIVORS:
+            case ServerStage.SURVIVORS:
                 return self._end_survivors(now, over)
-            case Stage.UNMASK:
+            case ServerStage.UNMASK:
                 return self._end_unmask(over)
         return []
 
@@ -267,7 +278,7 @@ class MaskedRound:
             return self._fail(f"{len(seats)} of at least {self.terms.min_clients} clients sent keys.")
         members = (member for seat in chosen if (member := seat.member()))
         self.graph = Graph.drawn(self._base, members, self._server)
-        self.stage = Stage.SHARES
+        self.stage = ServerStage.SHARES
         self._waiting.shares(now)
         return [*excluded, TellAll(tuple(self.graph.places), self.graph.roster(self.terms.round))]
 
@@ -286,7 +297,7 @@ class MaskedRound:
         if len(going) < self.terms.min_clients:
             return self._fail(self._too_few(len(shared)))
         self.graph.pair(going)
-        self.stage = Stage.INPUT
+        self.stage = ServerStage.INPUT
         clients = self.graph.clients(self.graph.pairs)
         return [*excluded, *(Tell(client, self._dealt(client)) for client in clients)]
 
@@ -311,7 +322,7 @@ class MaskedRound:
         return self._fail(f"{len(signed)} of at least {threshold} clients vouched for the survivors.")
 
     def _ask_reveals(self, now: float, vouchers: list[Place], signatures: list[bytes]) -> list[Effect]:
-        self.stage = Stage.UNMASK
+        self.stage = ServerStage.UNMASK
         alive = list(self.alive)
         self._unmask = Unmask(round=self.terms.round, alive=alive, vouchers=vouchers, signatures=signatures)
         self._reveals = Reveals(self.graph, self.alive)
@@ -330,24 +341,24 @@ class MaskedRound:
             f"{reveals.holders} of {len(self.alive)} clients revealed what unmasks the sum, too few."
         )
 
-    def _missed(self, seat: Seat) -> Roster | Dealt | Survivors | Unmask | None:
+    def _missed(self, seat: ClientSlot) -> Roster | Dealt | Survivors | Unmask | None:
         match self.stage:
-            case Stage.SHARES:
+            case ServerStage.SHARES:
                 return self.graph.roster(self.terms.round)
-            case Stage.INPUT:
+            case ServerStage.INPUT:
                 return self._dealt(seat.client)
-            case Stage.SURVIVORS if seat.accepted:
+            case ServerStage.SURVIVORS if seat.accepted:
                 return Survivors(round=self.terms.round, alive=list(self.alive))
-            case Stage.UNMASK if seat.accepted:
+            case ServerStage.UNMASK if seat.accepted:
                 return self._unmask
         return None
 
-    def _refuse(self, seat: Seat, error: UpdateRefusedError, now: float) -> list[Effect]:
+    def _refuse(self, seat: ClientSlot, error: UpdateRefusedError, now: float) -> list[Effect]:
         """Nothing more of this client is used. An update that counts already stays in the sum."""
         seat.out = True
-        refused: Effect = Distrust(seat.client, error) if seat.accepted else Exclude(seat.client, error)
+        refused: Effect = IgnoreReveal(seat.client, error) if seat.accepted else Exclude(seat.client, error)
         return [refused, *self._settle(now)]
 
     def _fail(self, reason: str) -> list[Effect]:
-        self.stage = Stage.FAILED
-        return [Fail(self.terms.round, reason)]
+        self.stage = ServerStage.FAILED
+        return [FailMaskedRound(self.terms.round, reason)]

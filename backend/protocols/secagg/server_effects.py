@@ -38,7 +38,7 @@ class Exclude:
 
 
 @dataclass(frozen=True)
-class Distrust:
+class IgnoreReveal:
     """What a client said while the sum is unmasked is not used; its update counts already. For the log."""
 
     client: ClientId
@@ -69,11 +69,11 @@ class Recover:
 
 
 @dataclass(frozen=True)
-class Fail:
+class FailMaskedRound:
     """The round's sum cannot be had, and nothing of it is revealed; `reason` is for people."""
 
     round: int
     reason: str
 
 
-Effect: TypeAlias = Tell | TellAll | Exclude | Distrust | Recover | Fail
+Effect: TypeAlias = Tell | TellAll | Exclude | IgnoreReveal | Recover | FailMaskedRound

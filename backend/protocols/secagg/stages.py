@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from backend.protocols.rounds.phases import waits_until
-from backend.protocols.secagg.client_slots import Seat
+from backend.protocols.secagg.client_slots import ClientSlot
 
 # Keys and shares may each take this part of the round's time, and no more than so many seconds.
 EXCHANGE_PART, EXCHANGE_SECONDS = 0.25, 20.0
@@ -15,7 +15,7 @@ EXCHANGE_PART, EXCHANGE_SECONDS = 0.25, 20.0
 ANSWER_SECONDS = 10.0
 
 
-class Stage(StrEnum):
+class ServerStage(StrEnum):
     """What the round waits for."""
 
     KEYS = "keys"
@@ -27,24 +27,24 @@ class Stage(StrEnum):
     FAILED = "failed"
 
 
-def owes(seat: Seat, stage: Stage) -> bool:
+def owes(seat: ClientSlot, stage: ServerStage) -> bool:
     """Whether this client has yet to say what `stage` asks for."""
     if seat.out:
         return False
     match stage:
-        case Stage.KEYS:
+        case ServerStage.KEYS:
             return seat.keys is None
-        case Stage.SHARES:
+        case ServerStage.SHARES:
             return seat.shares is None
-        case Stage.SURVIVORS:
+        case ServerStage.SURVIVORS:
             return seat.accepted and seat.signature is None
-        case Stage.UNMASK:
+        case ServerStage.UNMASK:
             return seat.accepted and seat.reveal is None
     return False
 
 
 @dataclass
-class Waiting:
+class StageWait:
     """For whom of `seats` a round waits, and how long: `patience` seconds for keys, and as long for shares.
 
     One that lost its connection may come back within `grace` seconds, and no stage is over before that. Who
@@ -52,16 +52,16 @@ class Waiting:
     costs as many looks as there are seats, and not their square. Owned by the machine.
     """
 
-    seats: Collection[Seat]
+    seats: Collection[ClientSlot]
     patience: float
     grace: float
     _until: float
     # Seats that may owe something in the stage for which they were listed.
-    _asked: Stage | None = None
-    _owing: list[Seat] = field(default_factory=list)
+    _asked: ServerStage | None = None
+    _owing: list[ClientSlot] = field(default_factory=list)
 
     @classmethod
-    def begun(cls, seats: Iterable[Seat], seconds: float, now: float, grace: float) -> Waiting:
+    def begun(cls, seats: Iterable[ClientSlot], seconds: float, now: float, grace: float) -> StageWait:
         """A round that lasts `seconds` from `now` on, and first waits for keys."""
         patience = min(max(EXCHANGE_SECONDS, grace), seconds * EXCHANGE_PART)
         return cls(list(seats), patience, grace, now + patience)
@@ -74,15 +74,15 @@ class Waiting:
         """Clients answer what they are told `now`."""
         self._until = now + max(ANSWER_SECONDS, self.grace)
 
-    def until(self, stage: Stage) -> float:
+    def until(self, stage: ServerStage) -> float:
         """When `stage` waits no longer."""
         return waits_until(self._until, (seat.lost_at for seat in self._owing_at(stage)), self.grace)
 
-    def nobody(self, stage: Stage) -> bool:
+    def nobody(self, stage: ServerStage) -> bool:
         """Whether all who could have said what `stage` asks for."""
         return next(self._owing_at(stage), None) is None
 
-    def _owing_at(self, stage: Stage) -> Iterator[Seat]:
+    def _owing_at(self, stage: ServerStage) -> Iterator[ClientSlot]:
         if self._asked is not stage:
             self._asked, self._owing = stage, list(self.seats)
         while self._owing and not owes(self._owing[-1], stage):

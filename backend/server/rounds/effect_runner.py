@@ -38,12 +38,12 @@ class RoundEffectRunner:
                     self._at.audience.tell_some(effect.clients, effect.frame)
                 case mask.Exclude():
                     self._exclude(effect, now)
-                case mask.Distrust():
+                case mask.IgnoreReveal():
                     number, reason = self._at.machine.round, str(effect.error)
                     self._at.notice(happened.ClientDistrusted(effect.client, number, reason))
                 case mask.Recover():
                     self._jobs.unmask(self._at.tally, effect, self._at.tally.seconds)
-                case mask.Fail():
+                case mask.FailMaskedRound():
                     self._fail(effect, now)
                 case do.Opened():
                     self._open_tally(effect, now)
@@ -109,7 +109,7 @@ class RoundEffectRunner:
         number = self._at.tally.round
         self.perform(self._at.machine.member_excluded(exclude.client, number, exclude.error, now), now)
 
-    def _fail(self, fail: mask.Fail, now: float) -> None:
+    def _fail(self, fail: mask.FailMaskedRound, now: float) -> None:
         """Ends the round, wherever it is."""
         if self._at.machine.phase is Phase.AGGREGATING:
             self.perform(self._at.machine.aggregation_failed(fail.reason, now), now)

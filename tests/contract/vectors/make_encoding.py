@@ -9,7 +9,7 @@ import numpy as np
 
 from backend.numerics import philox
 from backend.numerics.masking.bit_packing import pack_update
-from backend.numerics.masking.encoding import Contribution, Encoding, encode
+from backend.numerics.masking.encoding import Encoding, MaskedContribution, encode
 from backend.numerics.masking.rotation import sign_words
 from tests.contract.vectors import write
 
@@ -35,7 +35,7 @@ def _case(number: int) -> dict[str, object]:
     update = np.floor(update) / np.float32(256)
     words = philox.words(number, 2, 0, encoding.words)
     signs = philox.words(number, 3, 0, sign_words(encoding.parameters))
-    encode(encoding, Contribution(update, weight, loss, rows), words, signs)
+    encode(encoding, MaskedContribution(update, weight, loss, rows), words, signs)
     packed = pack_update(words, encoding.parameters, encoding.bits)
     return {
         **asdict(encoding),

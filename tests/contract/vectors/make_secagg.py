@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from backend.protocols.secagg.degrees import Degree, degree, neighbours
-from backend.protocols.secagg.member import MaskedMember, Stage
+from backend.protocols.secagg.member import MaskedMember, MemberStage
 from backend.protocols.secagg.member_events import (
     Effect,
     Event,
-    Failed,
+    HostFailed,
     KeysMade,
     Planned,
     Stopped,
@@ -62,7 +62,7 @@ class Step(msgspec.Struct, frozen=True):
 
     event: Event
     effects: list[Effect]
-    stage: Stage
+    stage: MemberStage
     latest: int
     members: int
     reason: str | None
@@ -213,13 +213,13 @@ STORIES: dict[str, list[Event]] = {
     "refused: a round from before": [*REVEALED, planned(3), planned(2), planned(1), KeysMade(keys(3))],
     "refused: a round that is over": [*REVEALED, version(1), planned(1, seed=9)],
     "the host cannot make keys": [
-        planned(), Failed(1, "X25519 is missing here."), MADE, planned(), planned(2),
+        planned(), HostFailed(1, "X25519 is missing here."), MADE, planned(), planned(2),
     ],
-    "the host cannot seal": [*ROSTER, Failed(1, "No memory."), sealed()],
+    "the host cannot seal": [*ROSTER, HostFailed(1, "No memory."), sealed()],
     "the host has no update to mask": [
-        *MASKED, Failed(1, "The update holds NaN."), unmask(), Welcomed(), abandoned(), Welcomed(),
+        *MASKED, HostFailed(1, "The update holds NaN."), unmask(), Welcomed(), abandoned(), Welcomed(),
     ],
-    "a late failure changes nothing": [*DEALING, Failed(1, "Too late."), Failed(2, "Elsewhere.")],
+    "a late failure changes nothing": [*DEALING, HostFailed(1, "Too late."), HostFailed(2, "Elsewhere.")],
     "events out of place change nothing": [
         MADE, Welcomed(), STOP, roster(), checked(), sealed(), dealt(), opened(), survivors(), SIGNED,
         unmask(), WEIGHED, revealed(), version(1),

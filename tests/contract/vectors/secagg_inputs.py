@@ -6,9 +6,9 @@ import msgspec
 from msgspec.structs import replace
 
 from backend.protocols.secagg.member_events import (
-    Frame,
+    MaskedFrame,
     Planned,
-    Revealed,
+    RevealMade,
     RosterChecked,
     SharesOpened,
     SharesSealed,
@@ -76,15 +76,15 @@ def member(client: int) -> Member:
 MEMBERS = [member(client) for client in range(len(CLIENTS))]
 
 
-def says(frame: ServerFrame) -> Frame:
-    return Frame(frame)
+def says(frame: ServerFrame) -> MaskedFrame:
+    return MaskedFrame(frame)
 
 
-def roster(number: int = 1, members: list[Member] | None = None) -> Frame:
+def roster(number: int = 1, members: list[Member] | None = None) -> MaskedFrame:
     return says(Roster(round=number, members=MEMBERS if members is None else members))
 
 
-def changed(client: int, /, **fields: object) -> Frame:
+def changed(client: int, /, **fields: object) -> MaskedFrame:
     """The roster with one member's fields changed."""
     members = list(MEMBERS)
     members[client] = replace(members[client], **fields)
@@ -99,7 +99,7 @@ def sealed(number: int = 1) -> SharesSealed:
     return SharesSealed(number, [word(place, 6, 80) for place in OTHERS])
 
 
-def dealt(senders: list[int] = SENDERS, count: int | None = None, number: int = 1) -> Frame:
+def dealt(senders: list[int] = SENDERS, count: int | None = None, number: int = 1) -> MaskedFrame:
     length = len(senders) if count is None else count
     return says(Dealt(round=number, senders=senders, sealed=[word(one % 16, 7, 80) for one in range(length)]))
 
@@ -108,24 +108,24 @@ def opened(unopened: tuple[int, ...] = ()) -> SharesOpened:
     return SharesOpened(1, list(unopened))
 
 
-def survivors(alive: list[int] = ALIVE) -> Frame:
+def survivors(alive: list[int] = ALIVE) -> MaskedFrame:
     return says(Survivors(round=1, alive=alive))
 
 
 def unmask(
     alive: list[int] = ALIVE, vouchers: list[int] | None = None, signatures: int | None = None
-) -> Frame:
+) -> MaskedFrame:
     named = vouchers or []
     count = len(named) if signatures is None else signatures
     signed = [word(one, 8, 64) for one in range(count)]
     return says(Unmask(round=1, alive=alive, vouchers=named, signatures=signed))
 
 
-def revealed(count: int = 4) -> Revealed:
-    return Revealed(1, [word(one, 9) for one in range(count)])
+def revealed(count: int = 4) -> RevealMade:
+    return RevealMade(1, [word(one, 9) for one in range(count)])
 
 
-def state(phase: str, number: int) -> Frame:
+def state(phase: str, number: int) -> MaskedFrame:
     frame = {
         "type": "state", "phase": phase, "round": number, "version": 0, "needed": 0, "cohort": 0,
         "reported": 0, "quorum": 1, "seconds": None, "participants": [],
@@ -133,12 +133,12 @@ def state(phase: str, number: int) -> Frame:
     return says(msgspec.convert(frame, State))
 
 
-def version(number: int) -> Frame:
+def version(number: int) -> MaskedFrame:
     made = Version(
         version=number, round=number, weights=WEIGHTS, accepted=4, examples=0, loss=0.0, metrics={}
     )
     return says(made)
 
 
-def abandoned(number: int = 1) -> Frame:
+def abandoned(number: int = 1) -> MaskedFrame:
     return says(Abandoned(round=number, reason="Too few updates arrived in time."))

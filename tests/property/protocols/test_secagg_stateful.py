@@ -6,12 +6,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from backend.protocols.secagg.stages import Stage
+from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked import Server
 from tests.support.protocols.secagg.schedules import Player, Schedule
 
 CLIENTS = st.integers(0, 7)
-ORDER = list(Stage)
+ORDER = list(ServerStage)
 
 
 class Round(RuleBasedStateMachine):
@@ -23,7 +23,7 @@ class Round(RuleBasedStateMachine):
     def begin(self, count: int, server: Server, seed: int) -> None:
         self.player = Player(Schedule(seed, count, server, 1, False, 0))
         self.world = self.player.world
-        self.seen = Stage.KEYS
+        self.seen = ServerStage.KEYS
         self.out: set[str] = set()
 
     def client(self, number: int) -> str:
@@ -54,7 +54,7 @@ class Round(RuleBasedStateMachine):
     def stages_only_go_on(self) -> None:
         if hasattr(self, "world"):
             assert ORDER.index(self.world.masks.stage) >= ORDER.index(self.seen)
-            assert self.seen is not Stage.DONE or self.world.masks.stage is Stage.DONE
+            assert self.seen is not ServerStage.DONE or self.world.masks.stage is ServerStage.DONE
             self.seen = self.world.masks.stage
 
     @invariant()
@@ -72,7 +72,12 @@ class Round(RuleBasedStateMachine):
     @invariant()
     def it_waits_only_where_it_may(self) -> None:
         if hasattr(self, "world"):
-            waits = self.world.masks.stage in (Stage.KEYS, Stage.SHARES, Stage.SURVIVORS, Stage.UNMASK)
+            waits = self.world.masks.stage in (
+                ServerStage.KEYS,
+                ServerStage.SHARES,
+                ServerStage.SURVIVORS,
+                ServerStage.UNMASK,
+            )
             assert (self.world.masks.timer() is not None) == waits
             self.world.check_secrets()
 

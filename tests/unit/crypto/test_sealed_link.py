@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.crypto.keys import agreement_key, verify
-from backend.crypto.sealed_link import TAG_BYTES, Opener, Sealer, Signalled, link_keys, signal_statement
+from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer, Signalled, link_keys, signal_statement
 from backend.errors import BadKeyError, LinkError
 from tests.contract.vectors.make_masked import made
 from tests.contract.vectors.make_sealed_link import LARGER, PLACE, SMALLER, vectors
@@ -31,7 +31,7 @@ def test_the_golden_vectors_are_what_is_computed() -> None:
 def test_what_one_seals_the_other_opens() -> None:
     for sender, receiver in (GOLDEN["links"], reversed(GOLDEN["links"])):
         assert sender["outward"] == receiver["inward"]
-        opener = Opener(bytes.fromhex(receiver["inward"]))
+        opener = FrameOpener(bytes.fromhex(receiver["inward"]))
         for case in sender["frames"]:
             assert opener.open(bytes.fromhex(case["sealed"])).hex() == case["frame"]
 
@@ -60,14 +60,14 @@ def test_a_frame_is_aes_256_gcm_under_a_counter() -> None:
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=8))
 def test_frames_come_out_as_they_went_in(frames: list[bytes]) -> None:
-    sealer, opener = Sealer(KEY), Opener(KEY)
+    sealer, opener = Sealer(KEY), FrameOpener(KEY)
     sealed = [sealer.seal(memoryview(frame)) for frame in frames]
     assert [len(one) - TAG_BYTES for one in sealed] == [len(frame) for frame in frames]
     assert [opener.open(memoryview(one)) for one in sealed] == frames
 
 
 def test_what_is_damaged_repeated_or_out_of_order_does_not_open() -> None:
-    sealer, opener = Sealer(KEY), Opener(KEY)
+    sealer, opener = Sealer(KEY), FrameOpener(KEY)
     first, second = sealer.seal(b"first"), sealer.seal(b"second")
     for bad in (second, b"", first[:-1], bytes([first[0] ^ 1]) + first[1:]):
         with pytest.raises(LinkError, match="not the next frame"):

@@ -16,7 +16,7 @@ from backend.crypto.keys import agreement_key
 from backend.crypto.keystream import Words, add_keystreams, keystream
 from backend.crypto.masking import mask_keys
 from backend.numerics.masking.bit_packing import pack
-from backend.numerics.masking.encoding import Contribution, Encoding, encode
+from backend.numerics.masking.encoding import Encoding, MaskedContribution, encode
 from backend.numerics.masking.rotation import sign_words
 from backend.numerics.vectors import Vector
 from tests.contract.vectors.make_masked import made
@@ -36,7 +36,9 @@ UPDATES: dict[str, Vector] = {
 def _encoded(update: Vector, bits: int) -> Words:
     encoding = Encoding(MEMBERS, SIZE, 0, bits, clip=1.0)
     words = keystream(made("rounding"), encoding.words)
-    encode(encoding, Contribution(update, 1.0, 0.0, []), words, keystream(made("signs"), sign_words(SIZE)))
+    encode(
+        encoding, MaskedContribution(update, 1.0, 0.0, []), words, keystream(made("signs"), sign_words(SIZE))
+    )
     return words[:SIZE]
 
 

@@ -97,7 +97,7 @@ class Holder:
 
     def hears(self, frame: ServerFrame) -> None:
         """The server said something."""
-        self.handle(ev.Frame(frame))
+        self.handle(ev.MaskedFrame(frame))
 
     def work(self) -> None:
         """Reports the outcome of what was asked first and is not reported yet."""
@@ -110,13 +110,13 @@ class Holder:
 
     def _perform(self, effect: ev.Effect) -> None:
         match effect:
-            case ev.Send(frame):
+            case ev.SendMasked(frame):
                 self.said.append(frame)
             case ev.MakeKeys():
                 self.outcomes.append(ev.KeysMade(self._make_keys(effect.plan)))
-            case ev.GiveUp(reason=reason):
+            case ev.LeaveRound(reason=reason):
                 self.refusals.append(reason)
-            case ev.Forget():
+            case ev.ForgetRound():
                 self.secrets, self.masked = None, None
             case _:
                 assert self.secrets is not None
@@ -214,7 +214,7 @@ class Holder:
                 unopened.append(sender)
         return ev.SharesOpened(asked.round, unopened)
 
-    def _reveal(self, asked: ev.MakeReveal, kept: Secrets) -> ev.Revealed:
+    def _reveal(self, asked: ev.MakeReveal, kept: Secrets) -> ev.RevealMade:
         assert asked.round not in self.gave
         seeds, mask_keys = (
             {kept.members[owner].client for owner in owners if kept.held[owner]}
@@ -225,7 +225,7 @@ class Holder:
         for owner in sorted([*asked.seeds, *asked.mask_keys]):
             both = kept.held.pop(owner)
             shares.append(NO_SHARE if both is None else both[0 if owner in asked.seeds else 1])
-        return ev.Revealed(asked.round, shares)
+        return ev.RevealMade(asked.round, shares)
 
 
 def updates(count: int, values: int, random: Random) -> list[Words]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from backend.protocols.secagg.stages import Stage
+from backend.protocols.secagg.stages import ServerStage
 from tests.support.protocols.secagg.world import World
 
 LEAST = 3
@@ -54,16 +54,16 @@ def play(world: World, lost: Losses) -> None:
         world.work(client)
         world.arrive(client)
     leave(lost.after_keys)
-    pass_time(world, Stage.KEYS)
+    pass_time(world, ServerStage.KEYS)
     hear_and_speak(world, leaving)
     leave(lost.after_shares)
-    pass_time(world, Stage.SHARES)
+    pass_time(world, ServerStage.SHARES)
     hear_and_speak(world, leaving)
     world.end_inputs()
     leave(lost.after_input)
-    if world.masks.stage is Stage.SURVIVORS:
+    if world.masks.stage is ServerStage.SURVIVORS:
         hear_and_speak(world, leaving)
-        pass_time(world, Stage.SURVIVORS)
+        pass_time(world, ServerStage.SURVIVORS)
     for client in leaving[len(leaving) - lost.unmasking :]:
         while world.lines[client].down:
             world.tell(client)
@@ -72,7 +72,7 @@ def play(world: World, lost: Losses) -> None:
     world.wait()
 
 
-def pass_time(world: World, stage: Stage) -> None:
+def pass_time(world: World, stage: ServerStage) -> None:
     """Time passes where the server still waits for those who left."""
     timer = world.masks.timer()
     if world.masks.stage is stage and timer is not None:

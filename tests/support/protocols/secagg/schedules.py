@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from backend.protocols.secagg.stages import Stage
+from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Vouch
 from backend.wire.messages import ClientFrame
 from tests.support.protocols.secagg.world import Update, World, masking
@@ -108,7 +108,7 @@ class Player:
             if not line.open and client not in self.left:
                 self.world.come_back(client)
         self.world.settle()
-        for _ in Stage:
+        for _ in ServerStage:
             self.world.wait()
             if self.world.taken:
                 self.world.end_inputs()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.stages import Stage
+from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked import Server
 from tests.support.protocols.secagg.world import SECONDS, World, masking
 
@@ -26,7 +26,7 @@ def at_shares(server: Server = "honest", least: int = 3) -> World:
     for client in world.holders:
         world.work(client)
         world.arrive(client)
-    assert world.masks.stage is Stage.SHARES
+    assert world.masks.stage is ServerStage.SHARES
     return world
 
 
@@ -40,46 +40,47 @@ def at_input(server: Server = "honest", uploaded: int = 5, least: int = 3) -> Wo
         world.tell(client)
         world.work(client)
         world.arrive(client)
-    assert world.masks.stage is Stage.INPUT
+    assert world.masks.stage is ServerStage.INPUT
     return world
 
 
 def at_survivors(uploaded: int = 5) -> World:
     world = at_input("active", uploaded)
     world.end_inputs()
-    assert world.masks.stage is Stage.SURVIVORS
+    assert world.masks.stage is ServerStage.SURVIVORS
     return world
 
 
 def at_unmask(server: Server = "honest", uploaded: int = 5) -> World:
     world = at_input(server, uploaded)
     world.end_inputs()
-    while world.masks.stage is Stage.SURVIVORS:
+    while world.masks.stage is ServerStage.SURVIVORS:
         client = next(client for client, line in world.lines.items() if line.down)
         world.tell(client)
         world.work(client)
         world.arrive(client)
-    assert world.masks.stage is Stage.UNMASK
+    assert world.masks.stage is ServerStage.UNMASK
     return world
 
 
 def done() -> World:
     world = at_unmask()
     world.settle()
-    assert world.masks.stage is Stage.DONE
+    assert world.masks.stage is ServerStage.DONE
     return world
 
 
 def failed() -> World:
     world = at_keys()
     world.perform(world.masks.time_passed(SECONDS))
-    assert world.masks.stage is Stage.FAILED
+    assert world.masks.stage is ServerStage.FAILED
     return world
 
 
-STAGES: dict[Stage, Callable[[], World]] = {
-    Stage.KEYS: at_keys, Stage.SHARES: at_shares, Stage.INPUT: at_input, Stage.SURVIVORS: at_survivors,
-    Stage.UNMASK: at_unmask, Stage.DONE: done, Stage.FAILED: failed,
+STAGES: dict[ServerStage, Callable[[], World]] = {
+    ServerStage.KEYS: at_keys, ServerStage.SHARES: at_shares, ServerStage.INPUT: at_input,
+    ServerStage.SURVIVORS: at_survivors, ServerStage.UNMASK: at_unmask, ServerStage.DONE: done,
+    ServerStage.FAILED: failed,
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from backend.errors import ShareMismatchError, UpdateRefusedError
 from backend.protocols.secagg import member_events as ev
 from backend.protocols.secagg import server_effects as do
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.stages import Stage
+from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 from tests.support.protocols.secagg.holder import Holder, plan, terms_of, updates
@@ -156,7 +156,7 @@ class World:
             case Vouch():
                 self.perform(self.masks.vouch_arrived(client, frame, self.now))
             case Reveal():
-                if frame.round == self.train.round and self.masks.stage is not Stage.FAILED:
+                if frame.round == self.train.round and self.masks.stage is not ServerStage.FAILED:
                     self.revealed.add(client)
                 self.perform(self.masks.reveal_arrived(client, frame, self.now))
             case Decline():
@@ -194,12 +194,12 @@ class World:
                 case do.Exclude(client, error):
                     assert client not in self.excluded
                     self.excluded[client] = error
-                case do.Distrust(client, error):
+                case do.IgnoreReveal(client, error):
                     self.distrusted[client] = error
                 case do.Recover():
                     self.recoveries += 1
                     self._recover(effect)
-                case do.Fail(reason=reason):
+                case do.FailMaskedRound(reason=reason):
                     assert self.failed is None
                     self.failed = reason
 
@@ -248,7 +248,7 @@ class World:
 
     def end_inputs(self) -> None:
         """The Round says that it has what it waited for."""
-        if self.masks.stage is Stage.INPUT:
+        if self.masks.stage is ServerStage.INPUT:
             self.perform(self.masks.inputs_over(self.now))
 
     # What must be.
@@ -256,9 +256,9 @@ class World:
     @property
     def outcome(self) -> str:
         """`done`, `failed` or `open`."""
-        if self.masks.stage is Stage.DONE:
+        if self.masks.stage is ServerStage.DONE:
             return "done"
-        return "failed" if self.masks.stage is Stage.FAILED else "open"
+        return "failed" if self.masks.stage is ServerStage.FAILED else "open"
 
     def plain_sum(self) -> Words:
         """The sum that the server should have found: of the updates that were taken."""

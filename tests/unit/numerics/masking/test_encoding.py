@@ -15,9 +15,9 @@ from backend.errors import NotFiniteError
 from backend.numerics import philox
 from backend.numerics.masking.bit_packing import Words, pack_update
 from backend.numerics.masking.encoding import (
-    Contribution,
     Decoded,
     Encoding,
+    MaskedContribution,
     add_encoded,
     contribution,
     decode,
@@ -43,7 +43,7 @@ def _signs(encoding: Encoding) -> Words:
     return _random(sign_words(encoding.parameters), 0)
 
 
-def _sum(encoding: Encoding, clients: list[Contribution]) -> Words:
+def _sum(encoding: Encoding, clients: list[MaskedContribution]) -> Words:
     total = np.zeros(encoding.words, np.uint32)
     for seed, told in enumerate(clients, start=1):
         words = _random(encoding.words, seed)
@@ -54,11 +54,11 @@ def _sum(encoding: Encoding, clients: list[Contribution]) -> Words:
     return total
 
 
-def _decoded(encoding: Encoding, clients: list[Contribution]) -> Decoded:
+def _decoded(encoding: Encoding, clients: list[MaskedContribution]) -> Decoded:
     return decode(encoding, _sum(encoding, clients), _signs(encoding))
 
 
-def _clients(count: int, norm: float, rows: int = 0) -> list[Contribution]:
+def _clients(count: int, norm: float, rows: int = 0) -> list[MaskedContribution]:
     """Clients whose updates agree in part, like real ones, with norms around `norm`."""
     rng = np.random.default_rng(count)
     common = rng.standard_normal(SIZE)
@@ -67,11 +67,11 @@ def _clients(count: int, norm: float, rows: int = 0) -> list[Contribution]:
         update = (common + rng.standard_normal(SIZE)) * rng.uniform(0, 2) * norm / np.sqrt(2 * SIZE)
         told = rng.uniform(0, 1, 2 * rows)
         weight, loss = float(rng.uniform(0.1, 1)), float(rng.uniform(0, 3))
-        clients.append(Contribution(update.astype(np.float32), weight, loss, told.tolist()))
+        clients.append(MaskedContribution(update.astype(np.float32), weight, loss, told.tolist()))
     return clients
 
 
-def _mean(clients: list[Contribution], clip: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _mean(clients: list[MaskedContribution], clip: float) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The weighted mean of clipped updates, in float64."""
     weighted = [
         told.weight * clip_factor(norm_of(told.update), clip) * told.update.astype(np.float64)
@@ -89,7 +89,7 @@ def test_words_and_bytes_equal_the_golden_vectors() -> None:
         update = np.floor(update) / np.float32(256)
         words = philox.words(case["seed"], 2, 0, encoding.words)
         signs = philox.words(case["seed"], 3, 0, sign_words(encoding.parameters))
-        encode(encoding, Contribution(update, case["weight"], case["loss"], case["told"]), words, signs)
+        encode(encoding, MaskedContribution(update, case["weight"], case["loss"], case["told"]), words, signs)
         assert words[: len(case["first"])].tolist() == case["first"]
         assert words[-len(case["last"]) :].tolist() == case["last"]
         assert int(words.sum(dtype=np.uint32)) == case["sum"]
@@ -104,7 +104,7 @@ def test_what_is_added_in_blocks_is_what_is_encoded_whole(bits: int) -> None:
     size = BLOCK_VALUES + 7
     encoding = Encoding(5, size, 1, bits, clip=1.0)
     signs = philox.words(1, 1, 0, sign_words(size)) if encoding.rotated else None
-    told = Contribution(np.full(size, 0.01, np.float32), 0.7, 0.5, [0.2, 0.4])
+    told = MaskedContribution(np.full(size, 0.01, np.float32), 0.7, 0.5, [0.2, 0.4])
     random = philox.words(2, 1, 0, encoding.words)
     before = philox.words(3, 1, 0, encoding.words)
     total, encoded = before.copy(), random.copy()
@@ -134,7 +134,7 @@ def test_a_full_range_is_used_and_never_left() -> None:
             words = np.full(encoding.words, 2**32 - 1, np.uint32)
             encode(
                 encoding,
-                Contribution(np.array([value], np.float32), 1.0, 0.0, []),
+                MaskedContribution(np.array([value], np.float32), 1.0, 0.0, []),
                 words,
                 np.zeros(1, np.uint32),
             )
@@ -164,7 +164,7 @@ def test_what_rides_along_is_told_too() -> None:
 
 def test_losses_and_metrics_beyond_what_can_be_told_do_not_spoil_others() -> None:
     encoding = Encoding(3, 1, 2, 32, clip=1.0)
-    told = Contribution(np.zeros(1, np.float32), 1.0, 1e20, [3e9, 6e9, 0.5, 1.0])
+    told = MaskedContribution(np.zeros(1, np.float32), 1.0, 1e20, [3e9, 6e9, 0.5, 1.0])
     decoded = _decoded(encoding, [told, told])
     assert decoded.loss == 1024.0
     assert decoded.rows == pytest.approx([1024.0, 2048.0, 1.0, 2.0], rel=1e-3)
@@ -247,18 +247,18 @@ def test_what_cannot_be_told_is_refused_and_changes_nothing() -> None:
     before = words.copy()
     bad = np.array([1.0, np.inf], np.float32)
     for told, raised in [
-        (Contribution(bad, 1.0, 0.0, [0.0, 0.0]), NotFiniteError),
-        (Contribution(fine, 1.0, float("nan"), [0.0, 0.0]), NotFiniteError),
-        (Contribution(fine, 1.0, 0.0, [0.0, float("inf")]), NotFiniteError),
-        (Contribution(fine, 1.5, 0.0, [0.0, 0.0]), ValueError),
-        (Contribution(fine, float("nan"), 0.0, [0.0, 0.0]), ValueError),
-        (Contribution(fine, 1.0, 0.0, [0.0]), ValueError),
-        (Contribution(np.zeros(3, np.float32), 1.0, 0.0, [0.0, 0.0]), ValueError),
+        (MaskedContribution(bad, 1.0, 0.0, [0.0, 0.0]), NotFiniteError),
+        (MaskedContribution(fine, 1.0, float("nan"), [0.0, 0.0]), NotFiniteError),
+        (MaskedContribution(fine, 1.0, 0.0, [0.0, float("inf")]), NotFiniteError),
+        (MaskedContribution(fine, 1.5, 0.0, [0.0, 0.0]), ValueError),
+        (MaskedContribution(fine, float("nan"), 0.0, [0.0, 0.0]), ValueError),
+        (MaskedContribution(fine, 1.0, 0.0, [0.0]), ValueError),
+        (MaskedContribution(np.zeros(3, np.float32), 1.0, 0.0, [0.0, 0.0]), ValueError),
     ]:
         with pytest.raises(raised):
             encode(encoding, told, words)
         assert np.array_equal(words, before)
     with pytest.raises(ValueError, match="random signs"):
-        encode(Encoding(3, 2, 1, 16, clip=1.0), Contribution(fine, 1.0, 0.0, [0.0, 0.0]), words)
+        encode(Encoding(3, 2, 1, 16, clip=1.0), MaskedContribution(fine, 1.0, 0.0, [0.0, 0.0]), words)
     with pytest.raises(ValueError, match="take more bits"):
         Encoding(4096, 1000, 0, 16, clip=1.0, noise=1000.0)

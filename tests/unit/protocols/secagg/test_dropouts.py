@@ -13,7 +13,7 @@ from backend.protocols.secagg import server_effects as do
 from backend.protocols.secagg.degrees import Degree
 from backend.protocols.secagg.neighbours import Graph
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, Stage
+from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
 from backend.wire.masked import Decline, Reveal, Roster, Server
 from tests.support.protocols.secagg.holder import terms_of
 from tests.support.protocols.secagg.stages import (
@@ -91,12 +91,12 @@ def test_who_shared_and_left_for_good_shares_no_mask() -> None:
     assert world.outcome == "done"
 
 
-@pytest.mark.parametrize("stage", [Stage.KEYS, Stage.SHARES, Stage.INPUT])
-def test_nobody_waits_for_a_client_that_declines(stage: Stage) -> None:
-    world = STAGES[stage]() if stage is not Stage.INPUT else at_input(uploaded=0)
+@pytest.mark.parametrize("stage", [ServerStage.KEYS, ServerStage.SHARES, ServerStage.INPUT])
+def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
+    world = STAGES[stage]() if stage is not ServerStage.INPUT else at_input(uploaded=0)
     world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
-    world.holders[FIRST].handle(ev.Failed(1, "no memory"))
-    for _ in Stage:
+    world.holders[FIRST].handle(ev.HostFailed(1, "no memory"))
+    for _ in ServerStage:
         world.settle()
     world.end_inputs()
     world.settle()
@@ -108,8 +108,8 @@ def test_nobody_waits_for_a_client_that_declines(stage: Stage) -> None:
     world.check()
 
 
-@pytest.mark.parametrize("stage", [Stage.SURVIVORS, Stage.UNMASK])
-def test_an_update_that_counts_stays_in_the_sum_when_its_client_declines(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", [ServerStage.SURVIVORS, ServerStage.UNMASK])
+def test_an_update_that_counts_stays_in_the_sum_when_its_client_declines(stage: ServerStage) -> None:
     world = STAGES[stage]()
     world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
     world.holders[FIRST].hears(Roster(round=1, members=[]))
@@ -131,8 +131,8 @@ def test_where_too_many_decline_nobody_waits_to_fail() -> None:
     world.check()
 
 
-@pytest.mark.parametrize("stage", [Stage.DONE, Stage.FAILED])
-def test_to_decline_what_is_over_or_was_declined_changes_nothing(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", [ServerStage.DONE, ServerStage.FAILED])
+def test_to_decline_what_is_over_or_was_declined_changes_nothing(stage: ServerStage) -> None:
     worlds = [STAGES[stage](), at_shares()]
     worlds[1].perform(worlds[1].masks.declined(FIRST, Decline(round=1), 0.0))
     for world in worlds:
@@ -143,12 +143,12 @@ def test_to_decline_what_is_over_or_was_declined_changes_nothing(stage: Stage) -
 
 @pytest.mark.parametrize("server", ["honest", "active"])
 def test_a_client_that_comes_back_is_told_what_it_missed(server: Server) -> None:
-    for stage in (Stage.SHARES, Stage.INPUT, Stage.SURVIVORS, Stage.UNMASK):
-        if stage is Stage.SURVIVORS and server == "honest":
+    for stage in (ServerStage.SHARES, ServerStage.INPUT, ServerStage.SURVIVORS, ServerStage.UNMASK):
+        if stage is ServerStage.SURVIVORS and server == "honest":
             continue
-        reach: dict[Stage, Callable[[], World]] = {
-            Stage.SHARES: lambda: at_shares(server), Stage.INPUT: lambda: at_input(server, 0),
-            Stage.SURVIVORS: at_survivors, Stage.UNMASK: lambda: at_unmask(server),
+        reach: dict[ServerStage, Callable[[], World]] = {
+            ServerStage.SHARES: lambda: at_shares(server), ServerStage.INPUT: lambda: at_input(server, 0),
+            ServerStage.SURVIVORS: at_survivors, ServerStage.UNMASK: lambda: at_unmask(server),
         }  # fmt: skip
         world = reach[stage]()
         world.hang_up(FIRST)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from backend.crypto import keys as crypto
 from backend.crypto.context import survivors_statement
-from backend.protocols.secagg.member import Stage as MemberStage
+from backend.protocols.secagg.member import MemberStage
 from backend.wire.masked import Dealt, Member, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
 from tests.support.protocols.secagg.holder import plan

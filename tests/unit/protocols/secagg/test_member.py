@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.protocols.secagg.member import MaskedMember, Stage
+from backend.protocols.secagg.member import MaskedMember, MemberStage
 from backend.protocols.secagg.member_events import (
     Effect,
     Event,
-    Failed,
-    Forget,
-    GiveUp,
+    ForgetRound,
+    HostFailed,
+    LeaveRound,
     MakeKeys,
     MakeReveal,
     Mask,
-    Send,
+    SendMasked,
     SignSurvivors,
     Welcomed,
 )
@@ -54,11 +54,11 @@ def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
 )
 def test_a_refusal_is_declined_and_ends_the_round_for_good(story: stories.Conversation) -> None:
     effects = [effect for step in steps(story) for effect in step.effects]
-    given_up = [effect for effect in effects if isinstance(effect, GiveUp)]
+    given_up = [effect for effect in effects if isinstance(effect, LeaveRound)]
     assert given_up
     assert len({effect.round for effect in given_up}) == len(given_up)
-    refused = [step for step in steps(story) if step.stage is Stage.REFUSED]
-    declined = [Send(Decline(round=effect.round)) for effect in given_up]
+    refused = [step for step in steps(story) if step.stage is MemberStage.REFUSED]
+    declined = [SendMasked(Decline(round=effect.round)) for effect in given_up]
     assert [effect for effect in effects if effect in declined][: len(declined)] == declined
     # It is said again on every connection, and nothing else is.
     for step in refused[1:]:
@@ -82,7 +82,7 @@ def test_whatever_comes_nothing_is_said_otherwise_a_second_time(
     for effects in replies(machine, [*beginning, *events]):
         for effect in effects:
             match effect:
-                case Send(Keys() | Shares() | Vouch() | Reveal() as frame):
+                case SendMasked(Keys() | Shares() | Vouch() | Reveal() as frame):
                     assert frame.round not in over
                     assert said.setdefault((type(frame), frame.round), frame) == frame
                 case MakeKeys():
@@ -93,7 +93,7 @@ def test_whatever_comes_nothing_is_said_otherwise_a_second_time(
                     assert effect.round not in over
                     assert (type(effect), effect.round) not in work
                     work.add((type(effect), effect.round))
-                case GiveUp() | Forget():
+                case LeaveRound() | ForgetRound():
                     over.add(effect.round)
 
 
@@ -124,34 +124,34 @@ def test_no_share_of_both_kinds_is_asked_for_one_place(events: list[Event]) -> N
 
 # What each stage answers to what it waits for; every other event of a round changes nothing there.
 EXPECTED = {
-    Stage.IDLE: {"planned"},
-    Stage.KEYS: {"keys_made", "failed"},
-    Stage.ROSTER: {"roster"},
-    Stage.CHECKING: {"roster_checked", "failed"},
-    Stage.SEALING: {"shares_sealed", "failed"},
-    Stage.DEALING: {"dealt"},
-    Stage.OPENING: {"shares_opened", "failed"},
-    Stage.MASKED: {"survivors", "unmask", "failed"},
-    Stage.SIGNING: {"survivors_signed", "failed", "unmask"},
-    Stage.VOUCHED: {"unmask"},
-    Stage.WEIGHING: {"vouchers_checked", "failed"},
-    Stage.REVEALING: {"revealed", "failed"},
-    Stage.REVEALED: set(),
-    Stage.REFUSED: set(),
+    MemberStage.IDLE: {"planned"},
+    MemberStage.KEYS: {"keys_made", "failed"},
+    MemberStage.ROSTER: {"roster"},
+    MemberStage.CHECKING: {"roster_checked", "failed"},
+    MemberStage.SEALING: {"shares_sealed", "failed"},
+    MemberStage.DEALING: {"dealt"},
+    MemberStage.OPENING: {"shares_opened", "failed"},
+    MemberStage.MASKED: {"survivors", "unmask", "failed"},
+    MemberStage.SIGNING: {"survivors_signed", "failed", "unmask"},
+    MemberStage.VOUCHED: {"unmask"},
+    MemberStage.WEIGHING: {"vouchers_checked", "failed"},
+    MemberStage.REVEALING: {"revealed", "failed"},
+    MemberStage.REVEALED: set(),
+    MemberStage.REFUSED: set(),
 }
 ROUND_ONE: dict[str, Event] = {
     "planned": inputs.planned(server="active"), "keys_made": stories.MADE, "roster": inputs.roster(),
     "roster_checked": inputs.checked(), "shares_sealed": inputs.sealed(), "dealt": inputs.dealt(),
     "shares_opened": inputs.opened(), "survivors": inputs.survivors(), "survivors_signed": stories.SIGNED,
     "unmask": inputs.unmask(vouchers=inputs.VOUCHERS), "vouchers_checked": stories.WEIGHED,
-    "revealed": inputs.revealed(), "failed": Failed(1, "No memory."),
+    "revealed": inputs.revealed(), "failed": HostFailed(1, "No memory."),
 }  # fmt: skip
 
 
-def reach(stage: Stage) -> MaskedMember:
+def reach(stage: MemberStage) -> MaskedMember:
     """A machine in `stage` of a round whose server may lie."""
     machine = MaskedMember()
-    if stage is Stage.REFUSED:
+    if stage is MemberStage.REFUSED:
         for event in (ROUND_ONE["planned"], ROUND_ONE["failed"]):
             machine.handle(event)
     for name, event in ROUND_ONE.items():
@@ -163,9 +163,9 @@ def reach(stage: Stage) -> MaskedMember:
     return machine
 
 
-@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("stage", list(MemberStage))
 @pytest.mark.parametrize("name", list(ROUND_ONE))
-def test_in_each_stage_only_what_it_waits_for_moves_on(stage: Stage, name: str) -> None:
+def test_in_each_stage_only_what_it_waits_for_moves_on(stage: MemberStage, name: str) -> None:
     machine = reach(stage)
     before = copy.deepcopy(machine)
     effects = machine.handle(ROUND_ONE[name])
@@ -173,4 +173,4 @@ def test_in_each_stage_only_what_it_waits_for_moves_on(stage: Stage, name: str) 
         assert machine.stage is not stage
     else:
         assert machine == before
-        assert all(isinstance(effect, Send) for effect in effects)
+        assert all(isinstance(effect, SendMasked) for effect in effects)

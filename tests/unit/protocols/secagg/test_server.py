@@ -12,8 +12,8 @@ from backend.crypto import keys as crypto
 from backend.crypto.context import base_hash, keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.rounds.phases import IllegalEventError
-from backend.protocols.secagg.server_effects import Fail
-from backend.protocols.secagg.stages import Stage
+from backend.protocols.secagg.server_effects import FailMaskedRound
+from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked import Decline, Keys, Reveal, Server, Shares, Vouch
 from tests.support.protocols.secagg.holder import Holder, terms_of
 from tests.support.protocols.secagg.stages import (
@@ -46,22 +46,22 @@ def test_a_round_goes_from_keys_to_the_exact_sum(server: Server) -> None:
 
 def test_a_sum_of_fewer_than_were_promised_is_not_unmasked_even_where_it_could_be() -> None:
     masks = at_input(uploaded=4, least=5).masks
-    assert masks.inputs_over(0.0) == [Fail(1, "4 of at least 5 masked updates came.")]
+    assert masks.inputs_over(0.0) == [FailMaskedRound(1, "4 of at least 5 masked updates came.")]
     assert masks.timer() is None
 
 
 # Which calls of a host are its mistake in which stage.
 ILLEGAL = {
-    "inputs_over": {*Stage} - {Stage.INPUT},
-    "unmasked": {*Stage},
-    "mismatched": {*Stage},
-    "input_accepted": {*Stage} - {Stage.INPUT},
+    "inputs_over": {*ServerStage} - {ServerStage.INPUT},
+    "unmasked": {*ServerStage},
+    "mismatched": {*ServerStage},
+    "input_accepted": {*ServerStage} - {ServerStage.INPUT},
 }
 
 
-@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("stage", list(ServerStage))
 @pytest.mark.parametrize("name", list(ILLEGAL))
-def test_what_cannot_be_raises_and_changes_nothing(stage: Stage, name: str) -> None:
+def test_what_cannot_be_raises_and_changes_nothing(stage: ServerStage, name: str) -> None:
     masks = STAGES[stage]().masks
     calls: dict[str, Callable[[], object]] = {
         "inputs_over": lambda: masks.inputs_over(0.0),
@@ -84,8 +84,8 @@ def test_an_update_that_cannot_be_unmasked_is_never_accepted() -> None:
         masks.input_accepted("nobody")
 
 
-@pytest.mark.parametrize("stage", list(Stage))
-def test_a_frame_of_another_round_or_of_a_stranger_changes_nothing(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", list(ServerStage))
+def test_a_frame_of_another_round_or_of_a_stranger_changes_nothing(stage: ServerStage) -> None:
     world = STAGES[stage]()
     masks, before = world.masks, state(world.masks)
     for client, number in ((FIRST, 2), ("nobody", 1)):
@@ -108,8 +108,10 @@ def keys_of(holder: Holder, number: int = 1) -> Keys:
     return msgspec.structs.replace(holder.machine.part.keys, round=number)
 
 
-@pytest.mark.parametrize("stage", [Stage.SHARES, Stage.INPUT, Stage.SURVIVORS, Stage.UNMASK])
-def test_what_a_client_says_again_is_taken_again_without_effects(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    "stage", [ServerStage.SHARES, ServerStage.INPUT, ServerStage.SURVIVORS, ServerStage.UNMASK]
+)
+def test_what_a_client_says_again_is_taken_again_without_effects(stage: ServerStage) -> None:
     world = STAGES[stage]()
     part = world.holders[FIRST].machine.part
     assert part is not None
@@ -123,9 +125,9 @@ def test_what_a_client_says_again_is_taken_again_without_effects(stage: Stage) -
     assert state(world.masks) == before
 
 
-@pytest.mark.parametrize("stage", [Stage.SHARES, Stage.INPUT])
-def test_other_keys_than_before_put_one_client_out_and_nobody_else(stage: Stage) -> None:
-    world = STAGES[stage]() if stage is Stage.SHARES else at_input(uploaded=0)
+@pytest.mark.parametrize("stage", [ServerStage.SHARES, ServerStage.INPUT])
+def test_other_keys_than_before_put_one_client_out_and_nobody_else(stage: ServerStage) -> None:
+    world = STAGES[stage]() if stage is ServerStage.SHARES else at_input(uploaded=0)
     other = msgspec.structs.replace(keys_of(world.holders[FIRST]), mask_key=bytes([1] * 32))
     world.perform(world.masks.keys_arrived(FIRST, other, 0.0))
     assert list(world.excluded) == [FIRST]
