@@ -25,8 +25,8 @@ import uvloop
 
 from backend.crypto.keys import identity_key
 from backend.numerics.vectors import Vector
-from backend.peer.links.interfaces import Own
-from backend.peer.links.links import Links
+from backend.peer.links.interfaces import LocalPeer
+from backend.peer.links.links import LinkManager
 from backend.peer.mesh.exchange import Exchange
 from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh import Group, Neighbour
@@ -51,7 +51,7 @@ class Peer:
     """Hands on what links say."""
 
     known: TrustStore
-    links: Links = field(init=False)
+    links: LinkManager = field(init=False)
     exchange: Exchange | None = None
     # Of a group whose order others got earlier.
     early: list[tuple[str, GroupFrame]] = field(default_factory=list)
@@ -114,7 +114,9 @@ async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
     known = TrustStore(folder)
     known.enter(TASK)
     peer = kind(known)
-    peer.links = Links(Own(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, known)
+    peer.links = LinkManager(
+        LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, known
+    )
     await peer.links.open(host)
     own = Neighbour(
         client, identity_key(key), "peer", "numpy", ["websocket"], peer.links.own.address, 0, None

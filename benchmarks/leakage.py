@@ -103,12 +103,12 @@ def _seen(volunteer: Volunteer, members: list[NDArray[np.bool_]], seed: int) -> 
     from backend.peer.training.noise import fresh_words
     from backend.peer.training.private_step import ExampleClip
     from backend.peer.training.protection import protected
-    from backend.peer.training.trainer import Plan
+    from backend.peer.training.trainer import TrainingPlan
     from backend.wire.messages import Privacy
 
     size = int(members[0].sum())
-    plan = Plan(1, RATE, seed, batch_size=size)
-    private = Plan(1, RATE, seed, batch_size=size, privacy=ExampleClip(CLIP, NOISE))
+    plan = TrainingPlan(1, RATE, seed, batch_size=size)
+    private = TrainingPlan(1, RATE, seed, batch_size=size, privacy=ExampleClip(CLIP, NOISE))
     results = [volunteer.result(who, plan) for who in members]
     local = protected(results[0], Privacy(CLIP, NOISE, 0.0, 0.0, 0), fresh_words())
     return {

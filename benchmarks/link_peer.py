@@ -29,8 +29,8 @@ from websockets.typing import Subprotocol
 
 from backend.crypto.keys import identity_key
 from backend.peer.links import peer_links
-from backend.peer.links.interfaces import Own
-from backend.peer.links.links import Links
+from backend.peer.links.interfaces import LocalPeer
+from backend.peer.links.links import LinkManager
 from backend.peer.session.trust_store import TrustStore
 from backend.wire.client_id import client_id
 from backend.wire.codec import MAX_SERVER_FRAME
@@ -56,13 +56,13 @@ _WAITING = 2 << 20
 class LinkPeer:
     """The connection to the server, and what is heard over links."""
 
-    def __init__(self, socket: ClientConnection, own: Own, known: TrustStore, relay_only: bool) -> None:
+    def __init__(self, socket: ClientConnection, own: LocalPeer, known: TrustStore, relay_only: bool) -> None:
         self._socket = socket
         self._tasks: set[asyncio.Task[None]] = set()
         self._parcels = asyncio.Semaphore(8)
         self._cpu = 0.0
         self._heard: dict[str, tuple[float, list[memoryview]]] = {}
-        self.links = Links(own, self, self, known, relay_only)
+        self.links = LinkManager(own, self, self, known, relay_only)
 
     def signal(self, client: str, data: bytes) -> bool:
         """Through the server."""
@@ -166,7 +166,7 @@ async def take_part(options: argparse.Namespace) -> None:
     """From entering to the end of standard input."""
     token, key = secrets.token_urlsafe(24), secrets.token_bytes(32)
     address = f"{options.url.replace('http', 'ws', 1)}/api/tasks/{options.task}/socket"
-    own = Own(task=options.task, client=client_id(token), key=key, ways=tuple(options.ways))
+    own = LocalPeer(task=options.task, client=client_id(token), key=key, ways=tuple(options.ways))
     with tempfile.TemporaryDirectory() as folder:
         known = TrustStore(Path(folder))
         known.enter(address)

@@ -13,7 +13,7 @@ from time import process_time
 
 from backend.crypto.context import Terms
 from backend.numerics.masking.bit_packing import masked_bytes
-from backend.peer.rounds.masking_secrets import RoundSecrets, Told
+from backend.peer.rounds.masking_secrets import RoundSecrets, UnmaskedUpdate
 from backend.peer.session.trust_store import TrustStore
 from backend.protocols.secagg import member_events as to
 from backend.protocols.secagg import server_effects as ask
@@ -107,7 +107,7 @@ class Client:
         with self.meter.running():
             return self._handle(to.MaskedFrame(decode_server(frame)))
 
-    def upload(self, told: Told) -> list[bytes]:
+    def upload(self, told: UnmaskedUpdate) -> list[bytes]:
         """The frames of a masked update."""
         with self.meter.running():
             data = self._made().mask(told)
@@ -242,7 +242,12 @@ class Host:
 
 
 def play(
-    count: int, dropped: int, masking: Masking, parameters: int, update: Callable[[int], Told], home: Path
+    count: int,
+    dropped: int,
+    masking: Masking,
+    parameters: int,
+    update: Callable[[int], UnmaskedUpdate],
+    home: Path,
 ) -> tuple[Host, list[Client]]:
     """A whole round of `count` clients, of whom the last `dropped` leave after their shares came.
 

@@ -14,7 +14,7 @@ from backend.peer.data.shards import Examples, join_shards, read_shard
 from backend.peer.training.graphs import import_graphs, import_tensorflow, open_bundle
 from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.step import Vector, never
-from backend.peer.training.trainer import Plan, Result, Trainer
+from backend.peer.training.trainer import Trainer, TrainingPlan, TrainingResult
 from backend.server.sandbox.conversion import convert
 from benchmarks.attack import Members
 from benchmarks.dense import ROOT
@@ -75,11 +75,11 @@ class Volunteer:
         self._size = graphs.manifest.batch_size
         self._start = np.fromfile(bundle / "weights.bin", "<f4")
 
-    def train(self, members: Members, plan: Plan) -> Vector:
+    def train(self, members: Members, plan: TrainingPlan) -> Vector:
         """Version 0 and the update of a training on these of the pool: weights [P]."""
         return self._start + self.result(members, plan).update
 
-    def result(self, members: Members, plan: Plan) -> Result:
+    def result(self, members: Members, plan: TrainingPlan) -> TrainingResult:
         """What the peer makes of a plan with these of the pool."""
         mine = self._digits.some(self._digits.pool[members])
         return self._trainer.train(self._start, plan, mine, never, lambda _: None)
@@ -97,11 +97,11 @@ class Volunteer:
         return found
 
 
-def plain_plan(epochs: int, rate: float, seed: int) -> Plan:
+def plain_plan(epochs: int, rate: float, seed: int) -> TrainingPlan:
     """A plan without privacy."""
-    return Plan(epochs, rate, seed)
+    return TrainingPlan(epochs, rate, seed)
 
 
-def private_plan(epochs: int, rate: float, seed: int, clip: float, noise: float) -> Plan:
+def private_plan(epochs: int, rate: float, seed: int, clip: float, noise: float) -> TrainingPlan:
     """A plan with the privacy of examples, each clipped by itself."""
-    return Plan(epochs, rate, seed, privacy=ExampleClip(clip, noise))
+    return TrainingPlan(epochs, rate, seed, privacy=ExampleClip(clip, noise))

@@ -24,7 +24,7 @@ def step_ms(bundle: Path, steps: int) -> float:
     from backend.peer.data.shards import zero_examples
     from backend.peer.training.graphs import import_graphs, open_bundle
     from backend.peer.training.step import never
-    from backend.peer.training.trainer import Plan, Trainer
+    from backend.peer.training.trainer import Trainer, TrainingPlan
 
     graphs = import_graphs(open_bundle(bundle, ("train", "apply")), "cpu")
     manifest, trainer = graphs.manifest, Trainer(graphs)
@@ -34,7 +34,7 @@ def step_ms(bundle: Path, steps: int) -> float:
     x = tuple(np.asarray(generator.uniform(size=values.shape), values.dtype) for values in zeros.x)
     data = replace(zeros, x=x)
     weights = np.fromfile(bundle / "weights.bin", "<f4")
-    plan = Plan(epochs=1, learning_rate=0.001, seed=1)
+    plan = TrainingPlan(epochs=1, learning_rate=0.001, seed=1)
     times = [trainer.train(weights, plan, data, never, lambda _: None).step_ms for _ in range(TRAININGS + 1)]
     return min(times[1:])
 

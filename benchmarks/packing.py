@@ -98,12 +98,12 @@ class Training:
     def __init__(self) -> None:
         from backend.peer.data.shards import read_shard
         from backend.peer.training.graphs import import_graphs, open_bundle
-        from backend.peer.training.measurer import Measurer
+        from backend.peer.training.measurer import VersionMeasurer
         from backend.peer.training.trainer import Trainer
 
         graphs = import_graphs(open_bundle(BUILT / "bundle", ["train", "apply", "evaluate"]), "cpu")
         index = json.loads((BUILT / "shards" / "shards.json").read_bytes())
-        self._trainer, self._measurer = Trainer(graphs), Measurer(graphs)
+        self._trainer, self._measurer = Trainer(graphs), VersionMeasurer(graphs)
         files = ([BUILT / "shards" / one["file"] for one in index[part]] for part in ("train", "holdout"))
         self._train, self._held_out = (
             [read_shard(file.read_bytes(), graphs.manifest) for file in part] for part in files
@@ -136,9 +136,9 @@ class Training:
     def told(self, weights: Vector, number: int, part: int) -> MaskedContribution:
         """What client `part` makes of `weights` in round `number`."""
         from backend.peer.training.step import never
-        from backend.peer.training.trainer import Plan
+        from backend.peer.training.trainer import TrainingPlan
 
-        plan = Plan(epochs=2, learning_rate=0.005, seed=1000 * number + part)
+        plan = TrainingPlan(epochs=2, learning_rate=0.005, seed=1000 * number + part)
         result = self._trainer.train(weights, plan, self._train[part], never, lambda _: None)
         return MaskedContribution(result.update, 1.0, result.loss, [])
 

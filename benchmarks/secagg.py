@@ -27,7 +27,7 @@ from backend.numerics.masking.bit_packing import masked_bytes, masked_words
 from backend.numerics.masking.encoding import error, weight_of
 from backend.numerics.privacy.clipping import clip_factor, norm_of
 from backend.numerics.vectors import Vector64
-from backend.peer.rounds.masking_secrets import Told
+from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.protocols.secagg.terms import encoding_of
 from backend.wire.masked import Server
 from benchmarks.masked import Host, masking_of, play
@@ -116,12 +116,12 @@ def measure(
     )
 
 
-def _told(number: int, parameters: int) -> Told:
+def _told(number: int, parameters: int) -> UnmaskedUpdate:
     """What a client learnt, the same in each round. Every other update is clipped."""
     values = np.random.default_rng(number).standard_normal(parameters, np.float32)
     norm, examples = 0.5 if number % 2 else 2.0, 50 + number % 50
     values *= np.float32(norm / np.sqrt(parameters))
-    return Told(values, examples, 0.5, [(examples / 2, float(examples))])
+    return UnmaskedUpdate(values, examples, 0.5, [(examples / 2, float(examples))])
 
 
 def _compare(host: Host, members: int, stayed: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from backend.peer.data.shards import read_shard
 from backend.peer.training.graphs import import_graphs, open_bundle
 from backend.peer.training.step import never
-from backend.peer.training.trainer import Plan, Trainer
+from backend.peer.training.trainer import Trainer, TrainingPlan
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     weights = np.fromfile(folder / "bundle" / "weights.bin", "<f4")
 
     def update(start: np.ndarray[tuple[int], np.dtype[np.float32]], steps: int, seed: int) -> bytes:
-        plan = Plan(epochs=0, steps=steps, learning_rate=wanted["learning_rate"], seed=seed)
+        plan = TrainingPlan(epochs=0, steps=steps, learning_rate=wanted["learning_rate"], seed=seed)
         return trainer.train(start, plan, examples, never, lambda _: None).content()
 
     for begun in wanted["starts"]:

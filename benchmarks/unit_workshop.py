@@ -14,11 +14,11 @@ import numpy as np
 
 from backend.formats.manifest import Manifest, SignatureName, parse_manifest
 from backend.numerics.vectors import Vector
-from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.blob_cache import BlobCache
 from backend.peer.data.shards import Examples, read_shard
 from backend.peer.training.graphs import check_bundle, import_graphs
 from backend.peer.training.step import Halt
-from backend.peer.training.trainer import Plan, Trainer
+from backend.peer.training.trainer import Trainer, TrainingPlan
 from backend.wire.units import Unit
 
 # Weights that many clients begin at, and true results that cheats may copy.
@@ -46,7 +46,7 @@ class Workshop:
 
     def __init__(self, address: str, cache: Path) -> None:
         self._client = httpx.AsyncClient(timeout=600)
-        self._blobs = Blobs(self._client, f"http://{address}", cache)
+        self._blobs = BlobCache(self._client, f"http://{address}", cache)
         self._thread = ThreadPoolExecutor(1, "tensorflow")
         self._weights: OrderedDict[str, Vector] = OrderedDict()
         self._shards: dict[str, Examples] = {}
@@ -69,7 +69,7 @@ class Workshop:
     async def train(self, unit: Unit, most_steps: int = 0) -> Done:
         """The true result of `unit`; after `most_steps` it stops early, 0: never."""
         weights, examples = await self.weights(unit.weights), await self._rows(unit)
-        plan = Plan(
+        plan = TrainingPlan(
             epochs=unit.epochs,
             learning_rate=unit.learning_rate,
             seed=unit.seed,

@@ -35,7 +35,7 @@ class Rate:
         return max(0.0, full + (tokens - self.burst) / self.per_second - now)
 
 
-class Rates:
+class TokenBuckets:
     """One bucket for each key. Owns a number for each key that is not full again, for at most `most` keys."""
 
     def __init__(self, rate: Rate, most: int) -> None:

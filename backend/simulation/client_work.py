@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from backend.peer.rounds.masking_host import Model
+from backend.peer.rounds.masking_host import MaskedModel
 from backend.protocols.client import participant_events as to
 from backend.protocols.client.training_pace import Pace
 from backend.wire.masked import Masking
@@ -79,7 +79,7 @@ class Work(Protocol):
         """Address and size in bytes of everything that has to be there before the first step."""
         ...
 
-    def model(self) -> Model:
+    def model(self) -> MaskedModel:
         """What an update is made of, as it is really sent."""
         ...
 
@@ -166,7 +166,7 @@ class Labour:
         """The update may be sent, as `content`."""
         self.update = plan.round, content
         self.report(
-            to.Trained(
+            to.RoundTrained(
                 round=plan.round,
                 size=len(content),
                 examples=update.examples,
@@ -193,7 +193,7 @@ class Labour:
             self._measuring = None
             found = self.work.measure(self.id, exam)
             self.report(
-                to.Measured(
+                to.VersionMeasured(
                     round=exam.round,
                     version=exam.version,
                     examples=found.examples,

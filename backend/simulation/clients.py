@@ -9,7 +9,7 @@ from functools import lru_cache
 from random import Random
 
 from backend.protocols.client import participant_events as to
-from backend.protocols.client.participant import Participant
+from backend.protocols.client.participant import ParticipantMachine
 from backend.simulation.client_work import Labour, Turn, Update, Work
 from backend.simulation.masks import Masks
 from backend.simulation.network import Connection, Door, Line, dial, download
@@ -54,7 +54,7 @@ class SimulatedClient:
     def __init__(self, traits: Traits, work: Work, door: Door, fate: Fate, random: Random) -> None:
         self.traits = traits
         self.id = client_id(traits.token)
-        self.machine = Participant()
+        self.machine = ParticipantMachine()
         self.labour = Labour(
             self.id, work, traits.step_seconds, traits.line.up.rate, self.handle, self._trained
         )
@@ -80,7 +80,7 @@ class SimulatedClient:
             aggregation=["masked", "open"],
             min_masked=0,
         )
-        self.handle(to.Start(hello))
+        self.handle(to.StartParticipant(hello))
 
     def handle(self, event: to.Event) -> None:
         """Brings an event before the machine and performs what it decides."""
@@ -96,7 +96,7 @@ class SimulatedClient:
             self.labour.answered()
         if isinstance(said, Accepted):
             self.labour.accepted(said.round)
-        self.handle(to.Frame(said))
+        self.handle(to.ParticipantFrame(said))
         self.masks.hear(said, self.machine)
 
     def cut_off(self, connection: Connection) -> None:
@@ -119,7 +119,7 @@ class SimulatedClient:
                     self._break_down(turn.unnoticed)
                     self._disconnected()
             case "leave":
-                self.handle(to.Stop())
+                self.handle(to.StopParticipant())
                 self._forget()
                 self._later(turn.away, self.start)
 
@@ -129,7 +129,7 @@ class SimulatedClient:
         self._stop_training()
         self.labour.stop_measuring()
         self.masks.die()
-        self.machine = Participant()
+        self.machine = ParticipantMachine()
 
     def _break_down(self, unnoticed: float) -> None:
         if self._connection is not None:
@@ -142,7 +142,7 @@ class SimulatedClient:
         match effect:
             case to.Connect(delay):
                 self._later(delay, self._dial)
-            case to.Send(frame):
+            case to.SendFrame(frame):
                 self._say(frame)
             case to.Load(bundle):
                 self._later(self._fetch({bundle: self._work.bundle_bytes(self.traits.kind)}), self._loaded)
@@ -150,7 +150,7 @@ class SimulatedClient:
                 self._train(plan)
             case to.AbortTraining():
                 self._stop_training()
-            case to.Measure(exam):
+            case to.MeasureVersion(exam):
                 self.labour.measure(exam, self._fetch(self._work.downloads(exam)))
             case to.AbortMeasuring():
                 self.labour.stop_measuring()
@@ -158,7 +158,7 @@ class SimulatedClient:
                 self._work.keep(self.id, number, undo=False)
             case to.UndoChange(number):
                 self._work.keep(self.id, number, undo=True)
-            case to.SendChunks(number, start, until):
+            case to.SendUpdateChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case to.Close():
                 self._close()
@@ -213,7 +213,7 @@ class SimulatedClient:
 
     def _loaded(self) -> None:
         train, _ = self.traits.examples
-        self.handle(to.Loaded(self.traits.backend, 1000.0 * self.traits.step_seconds, examples=train))
+        self.handle(to.BundleLoaded(self.traits.backend, 1000.0 * self.traits.step_seconds, examples=train))
 
     def _train(self, plan: Train) -> None:
         self._stop_training()

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from backend.crypto.keys import KEY_BYTES
-from backend.peer.rounds.masking_host import Masker, Model
-from backend.peer.rounds.masking_secrets import Told
+from backend.peer.rounds.masking_host import MaskedModel, Masker
+from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.peer.session.progress import Value
 from backend.peer.session.trust_store import TrustStore
-from backend.protocols.client.participant import Participant
+from backend.protocols.client.participant import ParticipantMachine
 from backend.simulation.client_work import Update
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome
 
@@ -32,7 +32,7 @@ class Masks:
 
     def __init__(
         self,
-        model: Model,
+        model: MaskedModel,
         random: Random,
         send: Callable[[ClientFrame], None],
         give_up: Callable[[int], None],
@@ -46,7 +46,7 @@ class Masks:
         self._working: set[asyncio.Task[None]] = set()
         self._masker = self._born()
 
-    def hear(self, frame: ServerFrame, machine: Participant) -> None:
+    def hear(self, frame: ServerFrame, machine: ParticipantMachine) -> None:
         """The server said something, which the participant's `machine` has heard already."""
         plan = machine.plan
         match frame:
@@ -63,7 +63,7 @@ class Masks:
         """Has `masked` called with the masked update as soon as it may be; never where the round is lost."""
         vector = np.frombuffer(update.vector, "<f4")
         private = plan.privacy is not None and plan.privacy.clip > 0.0
-        told = Told(vector, update.examples, update.loss, update.sums, private)
+        told = UnmaskedUpdate(vector, update.examples, update.loss, update.sums, private)
         masker = self._masker
 
         async def work() -> None:

@@ -11,7 +11,7 @@ from backend.formats.manifest import Manifest, Parameters
 from backend.formats.shard_index import ShardFile
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.sparse import chosen_values
-from backend.peer.rounds.masking_host import Model
+from backend.peer.rounds.masking_host import MaskedModel
 from backend.server.estimates.traffic import traffic
 from backend.simulation.client_work import Findings, Update
 from backend.wire.masked import Masking
@@ -66,9 +66,9 @@ class Pretended:
             wanted[order.control] = VALUE_BYTES * sizes.trainable
         return wanted | {shard.sha256: self._bytes[shard.sha256] for shard in order.shards}
 
-    def model(self) -> Model:
+    def model(self) -> MaskedModel:
         """See Work."""
-        return Model(self._sent.total, self._rows)
+        return MaskedModel(self._sent.total, self._rows)
 
     def size(self, masking: Masking | None) -> int:
         """See Work."""

@@ -15,12 +15,12 @@ from backend.crypto.random_words import words_of
 from backend.errors import SettingsError
 from backend.numerics.vectors import Vector
 from backend.peer.data.shards import Examples, join_shards, read_shard
-from backend.peer.training.evaluator import Evaluator
+from backend.peer.training.evaluator import HoldoutEvaluator
 from backend.peer.training.graphs import import_graphs, open_bundle
-from backend.peer.training.measurer import Measurer
+from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.protection import protected
 from backend.peer.training.step import never, read_totals
-from backend.peer.training.trainer import Control, Plan, Trainer
+from backend.peer.training.trainer import Control, Trainer, TrainingPlan
 from backend.server.observers.observer import Event, RoundEnded
 from backend.server.tasks.task import Task
 from backend.simulation.client_work import Findings, Update
@@ -59,7 +59,7 @@ class Native(Pretended):
         self._blobs = blobs
         self._graphs = graphs
         self._trainer = Trainer(graphs)
-        self._measurer = Measurer(graphs)
+        self._measurer = VersionMeasurer(graphs)
         self._sizes = task.bundle.manifest.parameters
         self._holdout = task.shards.holdout
         self._paths: dict[str, Path] = {}
@@ -95,7 +95,7 @@ class Native(Pretended):
             control = Control(self._vector(plan.control), own)
         result = self._trainer.train(
             self._vector(plan.weights),
-            Plan(
+            TrainingPlan(
                 epochs=plan.epochs,
                 learning_rate=plan.learning_rate,
                 seed=plan.seed,
@@ -136,7 +136,7 @@ class Native(Pretended):
         evaluator = self._evaluator()
         return [self._point(one, versions[0].created, evaluator) for one in versions]
 
-    def _point(self, one: VersionRecord, began: float, evaluator: Evaluator | None) -> Point:
+    def _point(self, one: VersionRecord, began: float, evaluator: HoldoutEvaluator | None) -> Point:
         found = None if evaluator is None else evaluator.evaluate(one.version, self._vector(one.weights))
         return Point(
             version=one.version,
@@ -146,10 +146,10 @@ class Native(Pretended):
             metrics=found.metrics if found else one.metrics,
         )
 
-    def _evaluator(self) -> Evaluator | None:
+    def _evaluator(self) -> HoldoutEvaluator | None:
         manifest = self._graphs.manifest
         shards = [read_shard(path.read_bytes(), manifest) for path in self._holdout]
-        return Evaluator(self._graphs, join_shards(shards)) if shards else None
+        return HoldoutEvaluator(self._graphs, join_shards(shards)) if shards else None
 
     def _vector(self, address: str) -> Vector:
         return np.fromfile(self._paths[address], "<f4")

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from backend.protocols.tasks.task_life import Life, State
+from backend.protocols.tasks.task_life import Life, LifeState
 from backend.stores.database import Database
 from backend.stores.tables import bans, lives
 from backend.stores.task_lives import Ban
@@ -25,7 +25,12 @@ class SqlLives:
         if row is None:
             return None
         return Life(
-            State(row.state), State(row.running), State(row.ended), row.by_owner, row.reason, row.since
+            LifeState(row.state),
+            LifeState(row.running),
+            LifeState(row.ended),
+            row.by_owner,
+            row.reason,
+            row.since,
         )
 
     async def set_life(self, task: str, life: Life) -> None:

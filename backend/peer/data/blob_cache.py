@@ -20,14 +20,14 @@ ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 
 
-class Source(Protocol):
+class BlobSource(Protocol):
     """Where bytes are had by their SHA-256."""
 
     async def get(self, sha256: str, at_most: int = LARGEST_BLOB) -> bytes:
         """Those bytes. Raises PeerError, and UnreachableError where trying again may help."""
 
 
-class Blobs:
+class BlobCache:
     """Bytes by SHA-256 from one server. Owns nothing but its cache folder, which several peers may share."""
 
     def __init__(

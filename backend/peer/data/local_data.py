@@ -24,7 +24,7 @@ from backend.peer.data.shards import Examples, load_examples
 
 
 @dataclass(frozen=True)
-class Dealt:
+class PartitionedData:
     """How examples that all clients have are dealt out: the key of their files, and the most in a part."""
 
     key: str
@@ -32,12 +32,12 @@ class Dealt:
 
 
 @dataclass(frozen=True)
-class Own:
+class LocalData:
     """A client's own examples: to train on, and held out to measure on."""
 
     train: Examples
     holdout: Examples
-    dealt: Dealt | None = None
+    dealt: PartitionedData | None = None
 
     def part(self, name: str) -> Examples:
         """The examples of a part that the server deals out by name. Raises PeerError for another's name."""
@@ -64,12 +64,12 @@ class OwnData:
     held: NDArray[np.bool_]
     classes: dict[str, int]
     broken: list[str]
-    dealt: Dealt | None = None
+    dealt: PartitionedData | None = None
 
-    def for_bundle(self, manifest: Manifest) -> Own:
+    def for_bundle(self, manifest: Manifest) -> LocalData:
         """The examples as the graphs take them. Raises DataError when the model takes others."""
         check_fits(self.fitted, manifest)
-        return Own(self._part(manifest, ~self.held), self._part(manifest, self.held), self.dealt)
+        return LocalData(self._part(manifest, ~self.held), self._part(manifest, self.held), self.dealt)
 
     def _part(self, manifest: Manifest, rows: NDArray[np.bool_]) -> Examples:
         weights = np.ones(np.count_nonzero(rows), np.float32)

@@ -23,14 +23,14 @@ from backend.formats.task_file.url_data import Path as FilePath
 from backend.numerics.partition import data_key
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.data.blob_cache import CACHE_BYTES
-from backend.peer.data.local_data import Dealt, OwnData, read_all
+from backend.peer.data.local_data import OwnData, PartitionedData, read_all
 from backend.peer.data.shared_files import evict
 from backend.peer.session.progress import Reporter
 
 _TOLD_EVERY = 5.0
 
 
-class UrlFile(Struct, frozen=True):
+class FetchedUrlFile(Struct, frozen=True):
     """One file, as the server says it."""
 
     address: Annotated[str, Meta(max_length=2000)]
@@ -39,10 +39,10 @@ class UrlFile(Struct, frozen=True):
     name: FilePath
 
 
-class UrlData(Struct, frozen=True):
+class FetchedUrlData(Struct, frozen=True):
     """All files, and how many examples they hold. Only the server's word: all of it is checked here."""
 
-    files: Annotated[list[UrlFile], Meta(min_length=1, max_length=64)]
+    files: Annotated[list[FetchedUrlFile], Meta(min_length=1, max_length=64)]
     train: Annotated[int, Meta(ge=1, le=1 << 21)]
     held_out: Annotated[int, Meta(ge=0, le=1 << 21)]
     holdout: Annotated[float, Meta(ge=0, lt=1)]
@@ -50,7 +50,12 @@ class UrlData(Struct, frozen=True):
 
 
 def fetch_elsewhere(
-    url: UrlData, fitted: Fitted, cache: Path, server: str, reporter: Reporter, halted: Callable[[], bool]
+    url: FetchedUrlData,
+    fitted: Fitted,
+    cache: Path,
+    server: str,
+    reporter: Reporter,
+    halted: Callable[[], bool],
 ) -> OwnData:
     """The examples, from the kept files where they are there. `server` is the host of the task's own server.
 
@@ -71,10 +76,14 @@ def fetch_elsewhere(
             f"The files hold {train:,} examples to train on and {held:,} held out; the task says "
             f"{url.train:,} and {url.held_out:,}. Tell its owner: they have to make it anew."
         )
-    return replace(own, dealt=Dealt(data_key([file.sha256 for file in url.files]), url.shard_examples))
+    return replace(
+        own, dealt=PartitionedData(data_key([file.sha256 for file in url.files]), url.shard_examples)
+    )
 
 
-def _have(file: UrlFile, kept: Path, server: str, reporter: Reporter, halted: Callable[[], bool]) -> Path:
+def _have(
+    file: FetchedUrlFile, kept: Path, server: str, reporter: Reporter, halted: Callable[[], bool]
+) -> Path:
     problem = check_address(file.address)
     if problem is not None:
         raise DataError(f"The task's data: {problem}. Tell the task's owner.")
@@ -106,7 +115,7 @@ def _have(file: UrlFile, kept: Path, server: str, reporter: Reporter, halted: Ca
 
 
 @contextmanager
-def _together(url: UrlData, paths: list[Path]) -> Iterator[Path]:
+def _together(url: FetchedUrlData, paths: list[Path]) -> Iterator[Path]:
     """The files under their names: one by itself, several in a folder."""
     with tempfile.TemporaryDirectory(prefix="minga-data-") as folder:
         root = Path(folder)

@@ -10,7 +10,7 @@ Address = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Ice:
+class IceFinding:
     """What came of one STUN or TURN server: an address, or why there is none (the end of a sentence)."""
 
     url: str
@@ -24,14 +24,14 @@ class Ice:
 
 
 @dataclass(frozen=True)
-class Found:
+class NetworkFindings:
     """All that was tried. `own` are this machine's addresses, `mapped` those of one socket as several STUN
     servers see it. `listening` is None where nobody asked to listen, and empty where it went well.
     """
 
     server_seconds: float
     own: Sequence[str]
-    ice: Sequence[Ice]
+    ice: Sequence[IceFinding]
     mapped: Sequence[Address]
     listening: str | None
     address: str | None
@@ -46,7 +46,7 @@ class Sentence:
     text: str
 
 
-def sentences(found: Found) -> list[Sentence]:
+def sentences(found: NetworkFindings) -> list[Sentence]:
     """What to tell, in the order in which peers try ways."""
     milliseconds = round(1000 * found.server_seconds)
     server = Sentence("server", True, f"The server takes peers of the mesh; it answers in {milliseconds} ms.")
@@ -57,7 +57,7 @@ def sentences(found: Found) -> list[Sentence]:
     return [server, _of_listening(found), *servers, _of_webrtc(found), Sentence("relay", True, relay)]
 
 
-def _of_listening(found: Found) -> Sentence:
+def _of_listening(found: NetworkFindings) -> Sentence:
     if found.listening is None:
         return Sentence(
             "listen",
@@ -79,7 +79,7 @@ def _of_listening(found: Found) -> Sentence:
     )
 
 
-def _of_server(one: Ice) -> Sentence:
+def _of_server(one: IceFinding) -> Sentence:
     about: Literal["stun", "turn"] = "turn" if one.is_turn else "stun"
     if one.address is None:
         return Sentence(
@@ -93,7 +93,7 @@ def _of_server(one: Ice) -> Sentence:
     return Sentence("stun", True, f"{one.url} sees this machine as {shown}.")
 
 
-def _of_webrtc(found: Found) -> Sentence:
+def _of_webrtc(found: NetworkFindings) -> Sentence:
     """Whether browsers, and Python peers that cannot be connected to, link directly with this machine."""
     seen = {one.address[0] for one in found.ice if one.address is not None and not one.is_turn}
     has_turn = any(one.is_turn and one.address is not None for one in found.ice)

@@ -21,7 +21,7 @@ from websockets.typing import Subprotocol
 
 from backend.crypto.keys import KEY_BYTES, identity_key
 from backend.errors import FrameError, LinkError, UnreachableError
-from backend.peer.doctor.findings import Address, Found, Ice
+from backend.peer.doctor.findings import Address, IceFinding, NetworkFindings
 from backend.wire.codec import MAX_SERVER_FRAME
 from backend.wire.mesh import Enter, Entered, IceServer
 from backend.wire.mesh_codec import decode_to_peer, encode_mesh
@@ -38,7 +38,7 @@ async def examine(
     listen: tuple[str, int] | None,
     address: str | None,
     headers: Mapping[str, str] | None = None,
-) -> Found:
+) -> NetworkFindings:
     """Tries everything. Raises UnreachableError where not even the server can be reached.
 
     `listen` is where to take WebSockets, `address` how others reach that, if not by itself; `headers` let
@@ -52,7 +52,7 @@ async def examine(
         host = f"[{listen[0]}]" if ":" in listen[0] else listen[0]
         address = address or f"ws://{host}:{listen[1]}"
         listening = await reach_itself(listen, address)
-    return Found(
+    return NetworkFindings(
         server_seconds=seconds,
         own=get_host_addresses(use_ipv4=True, use_ipv6=True),
         ice=ice,
@@ -108,26 +108,26 @@ async def enter_and_leave(
     return seconds, heard.ice
 
 
-async def ask_ice(url: str, username: str, credential: str) -> Ice:
+async def ask_ice(url: str, username: str, credential: str) -> IceFinding:
     """The address that a STUN server sees, or a TURN server gives."""
     wanted = "relay" if url.startswith("turn") else "srflx"
     try:
         gatherer = RTCIceGatherer([RTCIceServer([url], username or None, credential or None)])
     except ValueError:
-        return Ice(url, None, "its address cannot be understood")
+        return IceFinding(url, None, "its address cannot be understood")
     try:
         async with asyncio.timeout(2 * ICE_SECONDS):
             await gatherer.gather()
         found = [one for one in gatherer.getLocalCandidates() if one.type == wanted]
     except (OSError, TimeoutError) as error:
-        return Ice(url, None, str(error) or "it does not answer")
+        return IceFinding(url, None, str(error) or "it does not answer")
     finally:
         # What was gathered is held by this alone.
         await gatherer._connection.close()
     if not found:
         refused = ", or refuses the password" if wanted == "relay" else ""
-        return Ice(url, None, f"it does not answer{refused}")
-    return Ice(url, (found[0].ip, found[0].port))
+        return IceFinding(url, None, f"it does not answer{refused}")
+    return IceFinding(url, (found[0].ip, found[0].port))
 
 
 async def mappings(urls: Sequence[str]) -> list[Address]:

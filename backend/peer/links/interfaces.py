@@ -27,7 +27,7 @@ ROOM: dict[Way, int] = {way: min(CHUNK_BYTES, largest - _ENVELOPE) for way, larg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class LocalPeer:
     """Who this peer is: its public id, its private Ed25519 key, and the ways it takes, best first.
 
     `address` is where it takes WebSockets, as others may reach it.
@@ -40,7 +40,7 @@ class Own:
     address: str | None = None
 
 
-class Server(Protocol):
+class SignallingServer(Protocol):
     """What links ask of the connection to the task's server."""
 
     def signal(self, client: str, data: bytes) -> bool:
@@ -69,17 +69,17 @@ class Listener(Protocol):
         """There will be no link to `client`; `reason` is a sentence."""
 
 
-class Known(Protocol):
+class TrustedIdentities(Protocol):
     """Whose identities are trusted: backend.peer.session.trust_store.TrustStore is one."""
 
     def is_strange(self, client: str, identity: str) -> bool: ...
     def met(self, identities: dict[str, str]) -> None: ...
 
 
-class Ends(Protocol):
+class LinkEvents(Protocol):
     """What ways say and ask: Links is one."""
 
-    own: Own
+    own: LocalPeer
 
     def neighbour(self, client: str) -> Neighbour | None:
         """The peer `client`, if it is known and trusted."""
@@ -96,20 +96,20 @@ class Ends(Protocol):
     def answering(self, client: str, way: Way) -> None:
         """`client` began an attempt of this way."""
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: PeerLink) -> None:
         """A link came about."""
 
-    def heard(self, link: Link, frame: bytes) -> None:
+    def heard(self, link: PeerLink, frame: bytes) -> None:
         """A frame came."""
 
-    def sent(self, link: Link, size: int) -> None:
+    def sent(self, link: PeerLink, size: int) -> None:
         """The way took `size` bytes of what waited."""
 
-    def ended(self, client: str, way: Way, link: Link | None, reason: str) -> None:
+    def ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
         """A link is gone, or, without one, an attempt failed."""
 
 
-class Link(ABC):
+class PeerLink(ABC):
     """One link by one way. It owns its tasks, and ends once."""
 
     way: ClassVar[Way]
@@ -141,7 +141,7 @@ class Link(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Ends it from this side, without telling `Ends`."""
+        """Ends it from this side, without telling `LinkEvents`."""
 
 
 class Maker(ABC):
@@ -155,7 +155,7 @@ class Maker(ABC):
 
     @abstractmethod
     def give_up(self, client: str) -> None:
-        """Drops the attempt to `client`, if there is one, without telling `Ends`."""
+        """Drops the attempt to `client`, if there is one, without telling `LinkEvents`."""
 
     @abstractmethod
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 
 from backend.errors import LinkError, MingaError
 from backend.peer.links.backpressure import Draining
-from backend.peer.links.interfaces import Known, Link, Listener, Maker, Own, Server
-from backend.peer.links.peer_links import Pair
+from backend.peer.links.interfaces import (
+    Listener,
+    LocalPeer,
+    Maker,
+    PeerLink,
+    SignallingServer,
+    TrustedIdentities,
+)
+from backend.peer.links.peer_links import NeighbourLinks
 from backend.peer.links.rejected_peers import Strangers
 from backend.peer.links.relay import Relays
 from backend.peer.links.signalling import Introducing
@@ -35,16 +42,21 @@ PATIENCE = 15.0
 FAREWELL_SECONDS = 2.0
 
 
-class Links:
+class LinkManager:
     """Owns the links of the peer `own`. Used on one event loop, between `open` and `close`."""
 
     def __init__(
-        self, own: Own, server: Server, listener: Listener, known: Known, relay_only: bool = False
+        self,
+        own: LocalPeer,
+        server: SignallingServer,
+        listener: Listener,
+        known: TrustedIdentities,
+        relay_only: bool = False,
     ) -> None:
         """`relay_only` lets WebRTC use TURN servers only."""
         self.own = own
         self._listener = listener
-        self._pairs: dict[str, Pair] = {}
+        self._pairs: dict[str, NeighbourLinks] = {}
         self._wanted: frozenset[str] = frozenset()
         self._patience: float | None = None
         self._strangers = Strangers(known, listener)
@@ -104,7 +116,7 @@ class Links:
             if pair := self._pairs.get(neighbour.client):
                 pair.replace(neighbour, now)
             else:
-                self._pairs[neighbour.client] = Pair(self.own, neighbour, now)
+                self._pairs[neighbour.client] = NeighbourLinks(self.own, neighbour, now)
         self._websockets.introduced()
 
     def use_ice(self, servers: Sequence[IceServer]) -> None:
@@ -228,7 +240,7 @@ class Links:
         """`client` began an attempt of this way."""
         self._pairs[client].linking.answering(way, time.monotonic())
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: PeerLink) -> None:
         """A link came about."""
         pair, now = self._pairs[link.client], time.monotonic()
         if not pair.accepts(link, now):
@@ -241,7 +253,7 @@ class Links:
         pair.linking.opened(link.way)
         self._choose(pair, now)
 
-    def heard(self, link: Link, frame: bytes) -> None:
+    def heard(self, link: PeerLink, frame: bytes) -> None:
         """A frame came. Raises FrameError for what is none."""
         now = time.monotonic()
         link.pulse.heard(now)
@@ -259,12 +271,12 @@ class Links:
             case other:
                 self._listener.received(link.client, other)
 
-    def sent(self, link: Link, size: int) -> None:
+    def sent(self, link: PeerLink, size: int) -> None:
         """The way took `size` bytes of what waited."""
         link.pulse.sent(size, link.buffered, time.monotonic())
         self._draining.tell(link.client)
 
-    def ended(self, client: str, way: Way, link: Link | None, reason: str) -> None:
+    def ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
         """A link is gone, or, without one, an attempt failed."""
         pair = self._pairs[client]
         if link is None:
@@ -283,7 +295,7 @@ class Links:
         pair.sending.send(data, False)
         return True
 
-    def _choose(self, pair: Pair, now: float) -> None:
+    def _choose(self, pair: NeighbourLinks, now: float) -> None:
         """Sends on the best way, once nothing can be overtaken."""
         best = pair.best()
         if best is pair.sending:
@@ -296,11 +308,11 @@ class Links:
         if best is not None:
             self._listener.up(best.client, best.way)
 
-    def _drop(self, pair: Pair, link: Link, reason: str) -> None:
+    def _drop(self, pair: NeighbourLinks, link: PeerLink, reason: str) -> None:
         link.close()
         self._forget(pair, link, reason)
 
-    def _forget(self, pair: Pair, link: Link, reason: str) -> None:
+    def _forget(self, pair: NeighbourLinks, link: PeerLink, reason: str) -> None:
         """`link` is gone. Frames that it had are lost, so that the other ways do not hide it."""
         now = time.monotonic()
         del pair.links[link.way]
@@ -330,7 +342,7 @@ class Links:
                 if pair.sending is not None and pair.is_stalled(now):
                     self._makers[pair.sending.way].begin(pair.neighbour)
 
-    def _watch(self, pair: Pair, now: float, patience: float, every: float) -> None:
+    def _watch(self, pair: NeighbourLinks, now: float, patience: float, every: float) -> None:
         """Beats, and says when nothing is heard."""
         self._choose(pair, now)
         if pair.sending is not None and pair.sending.pulse.is_due(now, every):
@@ -339,7 +351,7 @@ class Links:
             pair.told_silent = True
             self._listener.silent(pair.neighbour.client)
 
-    def _seek(self, pair: Pair, now: float) -> None:
+    def _seek(self, pair: NeighbourLinks, now: float) -> None:
         for step in pair.linking.tick(now):
             maker = self._makers.get(step.way)
             if maker is None:

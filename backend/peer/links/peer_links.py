@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.peer.links.interfaces import FRAME_BYTES, ROOM, Link, Own
+from backend.peer.links.interfaces import FRAME_BYTES, ROOM, LocalPeer, PeerLink
 from backend.protocols.mesh.link_selection import Linking
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
@@ -20,14 +20,14 @@ UNUSED_SECONDS = 30.0
 GLARE_SECONDS = 10.0
 
 
-class Pair:
+class NeighbourLinks:
     """This peer and `neighbour`."""
 
-    def __init__(self, own: Own, neighbour: Neighbour, now: float) -> None:
+    def __init__(self, own: LocalPeer, neighbour: Neighbour, now: float) -> None:
         self.own = own
         self.neighbour = neighbour
-        self.links: dict[Way, Link] = {}
-        self.sending: Link | None = None
+        self.links: dict[Way, PeerLink] = {}
+        self.sending: PeerLink | None = None
         self.is_wanted = False
         self.told_silent = False
         self._said_at = now
@@ -40,7 +40,7 @@ class Pair:
         if (before.ways, before.address) != (neighbour.ways, neighbour.address):
             self.linking = self._plan(now)
 
-    def accepts(self, link: Link, now: float) -> bool:
+    def accepts(self, link: PeerLink, now: float) -> bool:
         """Whether a new link replaces the one that there is of the same way.
 
         When both began at once, that of the smaller id stays. Otherwise the other has lost the old one.
@@ -50,7 +50,7 @@ class Pair:
             return True
         return link.began == self._is_smaller
 
-    def best(self) -> Link | None:
+    def best(self) -> PeerLink | None:
         """The link of the best way."""
         return min(self.links.values(), key=lambda link: self.own.ways.index(link.way), default=None)
 
@@ -77,7 +77,7 @@ class Pair:
         """When something came last, by any way."""
         return max(link.pulse.heard_at for link in self.links.values())
 
-    def dead(self, now: float) -> list[Link]:
+    def dead(self, now: float) -> list[PeerLink]:
         """Links of no use any more."""
         return [
             link

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from backend.peer.links.interfaces import Known, Listener
+from backend.peer.links.interfaces import Listener, TrustedIdentities
 from backend.wire.mesh import Neighbour
 
 
 class Strangers:
     """Says of each such peer once that it is refused."""
 
-    def __init__(self, known: Known, listener: Listener) -> None:
+    def __init__(self, known: TrustedIdentities, listener: Listener) -> None:
         self._known = known
         self._listener = listener
         self._refused: set[tuple[str, bytes]] = set()

@@ -7,7 +7,7 @@ from collections import deque
 from typing import ClassVar
 
 from backend.errors import MingaError
-from backend.peer.links.interfaces import Ends, Link, Maker, Server
+from backend.peer.links.interfaces import LinkEvents, Maker, PeerLink, SignallingServer
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.send_queue import Outgoing
 from backend.wire.mesh import Neighbour
@@ -17,13 +17,13 @@ from backend.wire.signals import Bye, SealKey, SignalBody
 MOST_OVER = 1024
 
 
-class RelayLink(Link):
+class RelayLink(PeerLink):
     """A session of two keys; `is_up` once a sealed frame of the other opened."""
 
     way: ClassVar[Way] = "relay"
 
     def __init__(
-        self, ends: Ends, relays: Relays, client: str, handshake: Handshake, heard: SealKey, began: bool
+        self, ends: LinkEvents, relays: Relays, client: str, handshake: Handshake, heard: SealKey, began: bool
     ) -> None:
         super().__init__(client, began)
         self.session = handshake.session
@@ -67,7 +67,7 @@ class Relays(Maker):
 
     way: ClassVar[Way] = "relay"
 
-    def __init__(self, ends: Ends, server: Server) -> None:
+    def __init__(self, ends: LinkEvents, server: SignallingServer) -> None:
         self.server = server
         self._ends = ends
         self._begun: dict[str, Handshake] = {}

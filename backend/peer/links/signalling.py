@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from backend.peer.links.interfaces import Server
+from backend.peer.links.interfaces import SignallingServer
 from backend.wire.peering import Passed, Passing, PeerFrame
 
 # A signal that took so long to be told lost is of no use any more.
@@ -26,7 +26,7 @@ class Introducing:
     `say` sends a frame over a link, or returns False; `linked` are those to whom there are any.
     """
 
-    def __init__(self, own: str, server: Server, say: Say, linked: Callable[[], list[str]]) -> None:
+    def __init__(self, own: str, server: SignallingServer, say: Say, linked: Callable[[], list[str]]) -> None:
         self._own = own
         self._server = server
         self._say = say

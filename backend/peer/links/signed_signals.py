@@ -5,7 +5,7 @@ from __future__ import annotations
 from backend.crypto.keys import sign, verify
 from backend.crypto.sealed_link import Signalled, signal_statement
 from backend.errors import LinkError
-from backend.peer.links.interfaces import Own
+from backend.peer.links.interfaces import LocalPeer
 from backend.wire.mesh import Neighbour
 from backend.wire.signals import (
     KINDS,
@@ -17,7 +17,7 @@ from backend.wire.signals import (
 )
 
 
-def signed_note(own: Own, client: str, session: bytes, said: SignalBody) -> bytes:
+def signed_note(own: LocalPeer, client: str, session: bytes, said: SignalBody) -> bytes:
     """A signed signal of this peer for `client`."""
     kind, body = KINDS[type(said)], encode_body(said)
     statement = signal_statement(
@@ -26,7 +26,7 @@ def signed_note(own: Own, client: str, session: bytes, said: SignalBody) -> byte
     return encode_signal(SignedSignal(session, kind, body, sign(own.key, statement)))
 
 
-def checked_signal(own: Own, sender: Neighbour, note: bytes) -> SignedSignal:
+def checked_signal(own: LocalPeer, sender: Neighbour, note: bytes) -> SignedSignal:
     """The signal in a note that `sender` signed for this peer.
 
     Raises FrameError for what is no signal, LinkError for one that somebody else signed.

@@ -22,7 +22,7 @@ from aiortc.sdp import candidate_from_sdp
 
 from backend.crypto.sealed_link import SESSION_BYTES
 from backend.errors import FrameError, MingaError
-from backend.peer.links.interfaces import Ends, Link, Maker
+from backend.peer.links.interfaces import LinkEvents, Maker, PeerLink
 from backend.peer.links.sctp import quicken, unacknowledged
 from backend.peer.links.send_queue import Outgoing
 from backend.wire.mesh import IceServer, Neighbour
@@ -49,10 +49,10 @@ _UNUSABLE = (
     ValueError,
 )
 
-Over = Callable[["Attempt", str], None]
+Over = Callable[["WebRtcAttempt", str], None]
 
 
-class Attempt:
+class WebRtcAttempt:
     """One RTCPeerConnection and its two channels; the link, once both are open."""
 
     def __init__(self, client: str, session: bytes, began: bool, configuration: RTCConfiguration) -> None:
@@ -72,12 +72,12 @@ class Attempt:
         self.is_over = False
 
 
-class RtcLink(Link):
+class RtcLink(PeerLink):
     """Two open channels."""
 
     way: ClassVar[Way] = "webrtc"
 
-    def __init__(self, ends: Ends, attempt: Attempt, over: Callable[[], None]) -> None:
+    def __init__(self, ends: LinkEvents, attempt: WebRtcAttempt, over: Callable[[], None]) -> None:
         super().__init__(attempt.client, attempt.began)
         self._channels = attempt.channels
         self._over = over
@@ -140,12 +140,12 @@ class WebRtc(Maker):
 
     way: ClassVar[Way] = "webrtc"
 
-    def __init__(self, ends: Ends, relay_only: bool = False) -> None:
+    def __init__(self, ends: LinkEvents, relay_only: bool = False) -> None:
         self._ends = ends
         self._policy = RTCIceTransportPolicy.RELAY if relay_only else RTCIceTransportPolicy.ALL
         self._servers: list[RTCIceServer] = []
-        self._attempts: dict[str, Attempt] = {}
-        self._sessions: dict[tuple[str, bytes], Attempt] = {}
+        self._attempts: dict[str, WebRtcAttempt] = {}
+        self._sessions: dict[tuple[str, bytes], WebRtcAttempt] = {}
         self._over_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_OVER)
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -180,7 +180,7 @@ class WebRtc(Maker):
             self._end(attempt)
         await asyncio.gather(*self._closing)
 
-    def _offered(self, client: str, session: bytes) -> Attempt | None:
+    def _offered(self, client: str, session: bytes) -> WebRtcAttempt | None:
         """An attempt that answers, unless this peer's own offer stays."""
         if (client, session) in self._over_sessions:
             return None
@@ -194,10 +194,10 @@ class WebRtc(Maker):
         self._ends.answering(client, self.way)
         return self._start(client, session, began=False)
 
-    def _start(self, client: str, session: bytes, began: bool) -> Attempt | None:
+    def _start(self, client: str, session: bytes, began: bool) -> WebRtcAttempt | None:
         configuration = RTCConfiguration(iceServers=self._servers, iceTransportPolicy=self._policy)
         try:
-            attempt = Attempt(client, session, began, configuration)
+            attempt = WebRtcAttempt(client, session, began, configuration)
         except ValueError as error:
             self._ends.ended(client, self.way, None, f"an ICE server cannot be used: {error}")
             return None
@@ -211,7 +211,7 @@ class WebRtc(Maker):
         attempt.running = asyncio.create_task(self._negotiate(attempt))
         return attempt
 
-    async def _negotiate(self, attempt: Attempt) -> None:
+    async def _negotiate(self, attempt: WebRtcAttempt) -> None:
         """Does what signals say, one after the other."""
         connection, early, is_described = attempt.connection, list[Candidate](), False
         try:
@@ -237,7 +237,7 @@ class WebRtc(Maker):
         except _UNUSABLE as error:
             self._lost(attempt, f"its description cannot be used ({error or type(error).__name__})")
 
-    async def _describe(self, attempt: Attempt) -> Description:
+    async def _describe(self, attempt: WebRtcAttempt) -> Description:
         """Sends this peer's offer or answer, which has its candidates: aiortc gathers them first."""
         await attempt.connection.setLocalDescription()
         local = attempt.connection.localDescription
@@ -245,7 +245,7 @@ class WebRtc(Maker):
         self._ends.signal(attempt.client, attempt.session, description)
         return description
 
-    def _opened(self, attempt: Attempt) -> None:
+    def _opened(self, attempt: WebRtcAttempt) -> None:
         if attempt.link is None and all(channel.readyState == "open" for channel in attempt.channels):
             if self._attempts.get(attempt.client) is attempt:
                 del self._attempts[attempt.client]
@@ -254,11 +254,11 @@ class WebRtc(Maker):
             if not attempt.is_over:
                 attempt.link.beat()
 
-    def _changed(self, attempt: Attempt) -> None:
+    def _changed(self, attempt: WebRtcAttempt) -> None:
         if attempt.connection.connectionState in ("failed", "closed"):
             self._lost(attempt, "the connection failed")
 
-    def _heard(self, attempt: Attempt, data: bytes | str) -> None:
+    def _heard(self, attempt: WebRtcAttempt, data: bytes | str) -> None:
         if attempt.link is None or attempt.is_over:
             return
         try:
@@ -268,12 +268,12 @@ class WebRtc(Maker):
         except MingaError as error:
             self._lost(attempt, str(error))
 
-    def _lost(self, attempt: Attempt, reason: str) -> None:
+    def _lost(self, attempt: WebRtcAttempt, reason: str) -> None:
         if not attempt.is_over:
             self._end(attempt)
             self._ends.ended(attempt.client, self.way, attempt.link, reason)
 
-    def _end(self, attempt: Attempt) -> None:
+    def _end(self, attempt: WebRtcAttempt) -> None:
         """Ends it without telling."""
         if attempt.is_over:
             return

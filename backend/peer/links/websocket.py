@@ -15,7 +15,7 @@ from websockets.typing import Subprotocol
 from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer
 from backend.errors import FrameError, LinkError, MingaError
 from backend.peer.links.buffers import keep_short
-from backend.peer.links.interfaces import FRAME_BYTES, Ends, Link, Maker
+from backend.peer.links.interfaces import FRAME_BYTES, LinkEvents, Maker, PeerLink
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.send_queue import Outgoing
 from backend.wire.mesh import Neighbour
@@ -55,13 +55,18 @@ _OPTIONS = _Options(
 )
 
 
-class WebSocketLink(Link):
+class WebSocketLink(PeerLink):
     """A link over one connection. `run` ends with it."""
 
     way: ClassVar[Way] = "websocket"
 
     def __init__(
-        self, ends: Ends, client: str, connection: Connection, seals: tuple[Sealer, FrameOpener], began: bool
+        self,
+        ends: LinkEvents,
+        client: str,
+        connection: Connection,
+        seals: tuple[Sealer, FrameOpener],
+        began: bool,
     ) -> None:
         super().__init__(client, began)
         self._ends = ends
@@ -129,7 +134,7 @@ class WebSockets(Maker):
 
     way: ClassVar[Way] = "websocket"
 
-    def __init__(self, ends: Ends) -> None:
+    def __init__(self, ends: LinkEvents) -> None:
         self._ends = ends
         self._server: Server | None = None
         self._dialling: dict[str, asyncio.Task[None]] = {}

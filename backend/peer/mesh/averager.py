@@ -12,13 +12,13 @@ import numpy as np
 
 from backend.errors import GroupError
 from backend.numerics.aggregation.outer_step import outer_step
-from backend.peer.links.links import Links
+from backend.peer.links.links import LinkManager
 from backend.peer.mesh.certificate_collector import Attesting
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
 from backend.peer.mesh.weights import KeptWeights
 from backend.peer.session.progress import Teller
 from backend.peer.training.step import Vector
-from backend.peer.training.trainer import Result
+from backend.peer.training.trainer import TrainingResult
 from backend.protocols.mesh import member_events as to
 from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Outer
@@ -36,7 +36,7 @@ class TrainedWork:
     """What a training made, from which weights, and how the way is changed before averaging."""
 
     plan: Train
-    result: Result
+    result: TrainingResult
     base: bytes
     outer: Outer
     # Values that are trained; the rest is running statistics.
@@ -68,7 +68,7 @@ class Averager:
 
     def __init__(
         self,
-        links: Links,
+        links: LinkManager,
         key: bytes,
         holdings: KeptWeights,
         reporter: Teller,

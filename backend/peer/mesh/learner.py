@@ -11,13 +11,13 @@ from backend.errors import PeerError
 from backend.peer.mesh.averager import TrainedWork
 from backend.peer.mesh.weight_transfer import Sources
 from backend.peer.mesh.weights import KeptWeights
-from backend.peer.rounds.update_cache import Kept
+from backend.peer.rounds.update_cache import UpdateCache
 from backend.peer.session import session_jobs
 from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_messages import tell_partial
-from backend.peer.training.trainer import Result
-from backend.peer.training.training_jobs import Job, Jobs
+from backend.peer.training.trainer import TrainingResult
+from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events as to
 from backend.wire.mesh import Entered
 from backend.wire.messages import Evaluate, Train
@@ -29,18 +29,20 @@ WEIGHTS_PAUSE = 1.0
 class Learner:
     """Runs `jobs` for one session. `holdings` takes the weights that it trains from."""
 
-    def __init__(self, jobs: Jobs, sources: Sources, holdings: KeptWeights, reporter: Reporter) -> None:
+    def __init__(
+        self, jobs: TrainingJobs, sources: Sources, holdings: KeptWeights, reporter: Reporter
+    ) -> None:
         self._jobs = jobs
         self._sources = sources
         self._holdings = holdings
         self._reporter = reporter
-        self._kept = Kept()
+        self._kept = UpdateCache()
 
-    async def load(self, bundle: str) -> to.Loaded | None:
+    async def load(self, bundle: str) -> to.BundleLoaded | None:
         """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
         return await session_jobs.load(self._jobs, bundle, self._reporter)
 
-    async def train(self, job: Job[Train], entered: Entered) -> TrainedWork | None:
+    async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
         """What the plan makes; None if it is void before. Raises PeerError."""
         plan = job.order
         base = await self._weights(job)
@@ -53,7 +55,7 @@ class Learner:
         trainable = self._jobs.manifest.parameters.trainable
         return TrainedWork(plan, result, base, entered.outer, trainable, entered.bundle)
 
-    async def _weights(self, job: Job[Train]) -> bytes | None:
+    async def _weights(self, job: TrainingJob[Train]) -> bytes | None:
         """What the plan begins with, asked for until somebody has it or the plan is void."""
         plan, size = job.order, self._jobs.update_bytes()
         while not job.aborted:
@@ -67,7 +69,7 @@ class Learner:
                 return content
         return None
 
-    async def _result(self, job: Job[Train], bundle: str) -> Result | None:
+    async def _result(self, job: TrainingJob[Train], bundle: str) -> TrainingResult | None:
         """What training by the plan makes; a group without a result leaves it as good as it was."""
         plan = job.order
         # The number of the version does not matter to what is trained from its weights.
@@ -84,11 +86,11 @@ class Learner:
             self._kept.keep(bundle, same, result)
         return result
 
-    async def measure(self, job: Job[Evaluate]) -> to.Measured | None:
+    async def measure(self, job: TrainingJob[Evaluate]) -> to.VersionMeasured | None:
         """What the version does on held-out examples; None where that cannot be said any more."""
         return await session_jobs.measure(self._jobs, job, self._reporter)
 
 
-def _is_finite(result: Result) -> bool:
+def _is_finite(result: TrainingResult) -> bool:
     """Whether it can be averaged; NaN is trained anew, not kept."""
     return bool(np.isfinite(result.update).all())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from backend.peer.links.links import Links
+from backend.peer.links.links import LinkManager
 from backend.wire.mesh import Entered, Group, Members, Neighbour, Relay, ServerToPeer, Signal, Unreachable
 
 # Beyond so many others a peer links with those whose ids come after its own and before it, around the circle,
@@ -15,7 +15,7 @@ MOST_LINKS = 32
 class PeerDirectory:
     """What the server said of the others. Tells the links."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: LinkManager) -> None:
         self._links = links
         self._members: Mapping[str, Neighbour] = {}
         self._group: Collection[str] = ()

@@ -29,7 +29,7 @@ Data: TypeAlias = Bytes | Callable[[], Bytes]
 
 
 class Lines(Protocol):
-    """What an exchange needs of links; backend.peer.links.links.Links has it."""
+    """What an exchange needs of links; backend.peer.links.links.LinkManager has it."""
 
     def send(self, client: str, frame: PeerFrame | bytes, bulk: bool = False) -> None: ...
     def room(self, client: str) -> int: ...

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import httpx
 
 from backend.errors import PeerError, UnreachableError
-from backend.peer.session.server_connection import Line
+from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.transport import MESH, NO_HEADERS
 from backend.wire.mesh import PeerToServer, RelayTo, ServerToPeer, SignalTo
 
@@ -21,7 +21,7 @@ class Upstream:
     """The connection to the server, one after the other; `server` of the peer's links."""
 
     def __init__(self, address: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        self._line = Line(MESH, address, headers)
+        self._line = ServerConnection(MESH, address, headers)
         self.send, self.hang_up = self._line.send, self._line.hang_up
         self._parcels = asyncio.Semaphore(MOST_PARCELS)
         # Whether the server knows this peer: what goes to others is refused before.

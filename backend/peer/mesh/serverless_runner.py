@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from backend.formats.manifest import MetricSpec
-from backend.peer.links.links import Links
+from backend.peer.links.links import LinkManager
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_messages import tell_peers_evaluation
-from backend.protocols.client.participant_events import Disconnected, Measured
+from backend.protocols.client.participant_events import Disconnected, VersionMeasured
 from backend.protocols.mesh import member_events as to
 from backend.protocols.mesh.member import MeshMember
 from backend.protocols.mesh.serverless import events as onward
@@ -25,7 +25,7 @@ class ServerlessRunner:
 
     def __init__(
         self,
-        links: Links,
+        links: LinkManager,
         machine: ServerlessRounds,
         reporter: Reporter,
         tell: Callable[[to.Event], None],
@@ -58,7 +58,7 @@ class ServerlessRunner:
                 self.happened(onward.LocalGroupFailed())
             case to.WeightsCertified(certificate):
                 self.happened(onward.LocalGroupCertified(certificate))
-            case Measured() if member.exam.evaluation is not None:
+            case VersionMeasured() if member.exam.evaluation is not None:
                 self.happened(onward.LocalMeasured(member.exam.evaluation))
 
     def heard(self, client: str, frame: OnwardFrame) -> None:

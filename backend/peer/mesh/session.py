@@ -12,9 +12,9 @@ import httpx
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.peer.data.blob_cache import Source
-from backend.peer.links.interfaces import Own
-from backend.peer.links.links import Links
+from backend.peer.data.blob_cache import BlobSource
+from backend.peer.links.interfaces import LocalPeer
+from backend.peer.links.links import LinkManager
 from backend.peer.mesh.averager import Averager, TrainedWork
 from backend.peer.mesh.learner import Learner
 from backend.peer.mesh.peer_directory import PeerDirectory
@@ -24,11 +24,11 @@ from backend.peer.mesh.weight_transfer import Fetching, Sources
 from backend.peer.mesh.weights import EarlierVisit, KeptWeights, VisitFile
 from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
-from backend.peer.session.server_address import Site
+from backend.peer.session.server_address import ServerAddress
 from backend.peer.session.server_messages import LinkNews, tell_mesh_news
-from backend.peer.session.session_loop import Stay
+from backend.peer.session.session_loop import SessionLoop
 from backend.peer.session.trust_store import TrustStore
-from backend.peer.training.training_jobs import Job, Jobs
+from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events as shared
 from backend.protocols.client.training_pace import Pace
 from backend.protocols.mesh import member_events as to
@@ -68,7 +68,7 @@ class Listening:
 class Membership:
     """As what a peer enters a mesh. `key` is its private Ed25519 key."""
 
-    site: Site
+    site: ServerAddress
     task: str
     enter: Enter
     key: bytes
@@ -84,8 +84,8 @@ class MeshSession:
         self,
         member: Membership,
         client: httpx.AsyncClient,
-        blobs: Source,
-        make_jobs: Callable[[Source], Jobs],
+        blobs: BlobSource,
+        make_jobs: Callable[[BlobSource], TrainingJobs],
         reporter: Reporter,
         random: Callable[[], float],
         known: TrustStore,
@@ -98,12 +98,12 @@ class MeshSession:
         self._link_news = LinkNews(reporter)
         self.machine = MeshMember()
         self._upstream = Upstream(address, member.headers)
-        self._stay: Stay[to.Event, ServerToPeer] = Stay(
+        self._stay: SessionLoop[to.Event, ServerToPeer] = SessionLoop(
             self._upstream, to.ServerFrame, reporter, random, "; training and averaging go on"
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
-        own = Own(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
-        self._links = Links(own, self._upstream, self, known)
+        own = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
+        self._links = LinkManager(own, self._upstream, self, known)
         self._upstream.ended = self._links.server_away
         self._holdings = KeptWeights()
         self._visit = VisitFile(member.state / "mesh", address, member.task)
@@ -123,8 +123,8 @@ class MeshSession:
             self._stay.hasten,
             lambda: self.jobs.manifest.metrics,
         )
-        self._training: Job[Train] | None = None
-        self._measuring: Job[Evaluate] | None = None
+        self._training: TrainingJob[Train] | None = None
+        self._measuring: TrainingJob[Evaluate] | None = None
         self._work: TrainedWork | None = None
         self._pace = Pace()
 
@@ -191,9 +191,9 @@ class MeshSession:
                 self._averager.abort()
             case to.UploadDeposit(weights):
                 self._stay.spawn(self._deposit(weights))
-            case shared.Measure(exam):
+            case shared.MeasureVersion(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
-                self._measuring = Job(exam, time.monotonic() + seconds)
+                self._measuring = TrainingJob(exam, time.monotonic() + seconds)
                 self._stay.spawn(self._measure(self._measuring))
             case shared.AbortMeasuring():
                 _abort(self._measuring)
@@ -202,7 +202,7 @@ class MeshSession:
 
     def _begin_training(self, plan: Train) -> None:
         seconds = self._pace.training_seconds(plan.seconds, 0)
-        self._training = Job(plan, time.monotonic() + seconds)
+        self._training = TrainingJob(plan, time.monotonic() + seconds)
         if entered := self.machine.entered:
             self._stay.spawn(self._train(self._training, entered))
 
@@ -210,13 +210,13 @@ class MeshSession:
         if loaded := await self._learner.load(bundle):
             self._stay.tell(loaded)
 
-    async def _train(self, job: Job[Train], entered: Entered) -> None:
+    async def _train(self, job: TrainingJob[Train], entered: Entered) -> None:
         if work := await self._learner.train(job, entered):
             self._work, result = work, work.result
             done = (result.examples, result.steps, result.loss, result.sums)
             self._stay.tell(to.PlanTrained(job.order.round, *done))
 
-    async def _measure(self, job: Job[Evaluate]) -> None:
+    async def _measure(self, job: TrainingJob[Evaluate]) -> None:
         if measured := await self._learner.measure(job):
             self._stay.tell(measured)
 
@@ -298,6 +298,6 @@ class MeshSession:
         self.jobs.close()
 
 
-def _abort(job: Job[Train] | Job[Evaluate] | None) -> None:
+def _abort(job: TrainingJob[Train] | TrainingJob[Evaluate] | None) -> None:
     if job:
         job.abort()

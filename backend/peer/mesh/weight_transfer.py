@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
-from backend.peer.data.blob_cache import LARGEST_BLOB, Source
+from backend.peer.data.blob_cache import LARGEST_BLOB, BlobSource
 from backend.peer.mesh.weights import KeptWeights
 from backend.wire.peering import Fetch, PeerFrame, Weights
 
@@ -125,7 +125,11 @@ class Sources:
     """
 
     def __init__(
-        self, holdings: KeptWeights, fetching: Fetching, blobs: Source, holders: Callable[[str], list[str]]
+        self,
+        holdings: KeptWeights,
+        fetching: Fetching,
+        blobs: BlobSource,
+        holders: Callable[[str], list[str]],
     ) -> None:
         self._holdings = holdings
         self._fetching = fetching

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from backend.crypto.context import Terms
 from backend.errors import MingaError, UpdateRefusedError
 from backend.numerics.masking.sparse import Residual
-from backend.peer.rounds.masking_secrets import RoundSecrets, Told
+from backend.peer.rounds.masking_secrets import RoundSecrets, UnmaskedUpdate
 from backend.peer.session.progress import Teller
 from backend.peer.session.trust_store import TrustStore
 from backend.protocols.secagg import member_events as to
@@ -26,7 +26,7 @@ Work = Callable[[RoundSecrets], to.Event]
 
 
 @dataclass(frozen=True)
-class Model:
+class MaskedModel:
     """What a masked update is made of: so many `parameters`, and `rows` of metrics."""
 
     parameters: int
@@ -61,7 +61,7 @@ class Masker:
         self._spawn = spawn
         self._give_up = give_up
         self._draw = draw
-        self._model = Model(0, 0)
+        self._model = MaskedModel(0, 0)
         self._task = ""
         self._secrets: RoundSecrets | None = None
         self._may_mask: asyncio.Future[RoundSecrets | None] | None = None
@@ -76,7 +76,7 @@ class Masker:
 
     # What the session tells.
 
-    def planned(self, welcome: Welcome, plan: Train, model: Model) -> None:
+    def planned(self, welcome: Welcome, plan: Train, model: MaskedModel) -> None:
         """The server sent a plan with masking, perhaps once more."""
         self._task, self._model = welcome.task, model
         if self._residual_of != (welcome.bundle, welcome.client):
@@ -93,7 +93,7 @@ class Masker:
         """The connection is open (again)."""
         self._handle(to.Welcomed())
 
-    async def masked(self, number: int, told: Told) -> memoryview | None:
+    async def masked(self, number: int, told: UnmaskedUpdate) -> memoryview | None:
         """The masked update of round `number`, as soon as it may be masked; None where it cannot be."""
         if self._secrets is None or self._secrets.terms.round != number or self._may_mask is None:
             return None
@@ -113,7 +113,7 @@ class Masker:
         self._handle(to.Stopped())
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _owing(self, told: Told, terms: Terms) -> Told:
+    def _owing(self, told: UnmaskedUpdate, terms: Terms) -> UnmaskedUpdate:
         """The training with what updates before it left unsent."""
         if terms.share == 1.0:
             return told

@@ -51,7 +51,7 @@ NOISE_PART = 1 << 18
 
 
 @dataclass(frozen=True)
-class Told:
+class UnmaskedUpdate:
     """What a training came to, before it is masked: its `update` [parameters] and what an offer would say.
 
     Of one that is `private` nothing is told but the update. `owed` [parameters] is what updates before it
@@ -167,7 +167,7 @@ class RoundSecrets:
         if self.terms.noise > 0.0:
             self._add_noise(self._masks[:sent])
 
-    def mask(self, told: Told) -> memoryview:
+    def mask(self, told: UnmaskedUpdate) -> memoryview:
         """The masked update as it is sent: what was masked once is sent again, and nothing else ever.
 
         Raises NotFiniteError for NaN or infinity.
@@ -204,7 +204,7 @@ class RoundSecrets:
         self._held.clear()
         return to.RevealMade(asked.round, shares)
 
-    def _shared(self, told: Told) -> tuple[Told, Vector | None]:
+    def _shared(self, told: UnmaskedUpdate) -> tuple[UnmaskedUpdate, Vector | None]:
         """What of a training is sent in this round, and what is left of it."""
         chosen = chosen_of(self.terms, self._context)
         if chosen is None:
@@ -215,7 +215,7 @@ class RoundSecrets:
         sent, left = chosen.split(update)
         return replace(told, update=sent, owed=None), left
 
-    def _contribution(self, told: Told) -> MaskedContribution:
+    def _contribution(self, told: UnmaskedUpdate) -> MaskedContribution:
         terms = self.terms
         if told.private or terms.noise > 0.0:
             return private_contribution(told.update, terms.rows)

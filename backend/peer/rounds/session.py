@@ -9,21 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from backend.peer.rounds.masking_host import Masker
-from backend.peer.rounds.masking_secrets import Told
-from backend.peer.rounds.update_cache import Kept
+from backend.peer.rounds.masking_secrets import UnmaskedUpdate
+from backend.peer.rounds.update_cache import UpdateCache
 from backend.peer.session import session_jobs
 from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
-from backend.peer.session.server_connection import Line
+from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.server_messages import tell_news, tell_partial
-from backend.peer.session.session_loop import Stay
+from backend.peer.session.session_loop import SessionLoop
 from backend.peer.session.transport import NO_HEADERS, ROUNDS, chunks
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.step import Vector
-from backend.peer.training.trainer import Result
-from backend.peer.training.training_jobs import Job, Jobs
+from backend.peer.training.trainer import TrainingResult
+from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events as to
-from backend.protocols.client.participant import Participant
+from backend.protocols.client.participant import ParticipantMachine
 from backend.protocols.client.training_pace import Pace
 from backend.wire.messages import (
     CHUNK_BYTES,
@@ -39,7 +39,7 @@ from backend.wire.messages import (
 
 
 @dataclass(frozen=True)
-class Update:
+class TrainedUpdate:
     """What one training made, until the next one is done."""
 
     plan: Train
@@ -56,7 +56,7 @@ class Session:
         self,
         address: str,
         hello: Hello,
-        jobs: Jobs,
+        jobs: TrainingJobs,
         reporter: Reporter,
         random: Callable[[], float],
         identity: bytes,
@@ -67,16 +67,18 @@ class Session:
         self._hello = hello
         self.jobs = jobs
         self._reporter = reporter
-        self.machine = Participant()
-        self._line = Line(ROUNDS, address, headers)
-        self._stay: Stay[to.Event, ServerFrame] = Stay(self._line, to.Frame, reporter, random)
+        self.machine = ParticipantMachine()
+        self._line = ServerConnection(ROUNDS, address, headers)
+        self._stay: SessionLoop[to.Event, ServerFrame] = SessionLoop(
+            self._line, to.ParticipantFrame, reporter, random
+        )
         self._welcome: Welcome | None = None
         self._name = ""
         self._chunk_bytes = CHUNK_BYTES
-        self._training: Job[Train] | None = None
-        self._measuring: Job[Evaluate] | None = None
-        self._update: Update | None = None
-        self._kept = Kept()
+        self._training: TrainingJob[Train] | None = None
+        self._measuring: TrainingJob[Evaluate] | None = None
+        self._update: TrainedUpdate | None = None
+        self._kept = UpdateCache()
         self._pace = Pace()
         self._uploading_since: float | None = None
         known.enter(address)
@@ -99,22 +101,22 @@ class Session:
         does not add up updates in any way that this peer allows.
         """
         try:
-            await self._stay.run(self, to.Start(self._hello), stop)
+            await self._stay.run(self, to.StartParticipant(self._hello), stop)
         finally:
             await self._end()
 
     def handle(self, event: to.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
         match event:
-            case to.Frame(Welcome() as frame):
+            case to.ParticipantFrame(Welcome() as frame):
                 self._welcome = frame
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
                 self._name = f"{self._address} {frame.bundle} {frame.client}"
-            case to.Frame(Accepted() | Refused()):
+            case to.ParticipantFrame(Accepted() | Refused()):
                 self._time_upload()
         for effect in self.machine.handle(event):
             self._perform(effect)
-        if isinstance(event, to.Frame):
+        if isinstance(event, to.ParticipantFrame):
             self._kept.heard(event.frame)
             tell_news(self._reporter, event.frame, self._masker.members)
             self._pass_on(event.frame)
@@ -146,19 +148,19 @@ class Session:
             case to.Connect(delay):
                 self._uploading_since = None
                 self._stay.connect(delay, self.machine.contact.dismissal)
-            case to.Send(frame):
+            case to.SendFrame(frame):
                 self._line.send(frame)
             case to.Load(bundle):
                 self._stay.spawn(self._load(bundle))
             case to.StartTraining(plan):
                 seconds = self._pace.training_seconds(plan.seconds, self.jobs.update_bytes())
-                self._training = Job(plan, time.monotonic() + seconds)
+                self._training = TrainingJob(plan, time.monotonic() + seconds)
                 self._stay.spawn(self._train(self._training))
             case to.AbortTraining():
                 _abort(self._training)
-            case to.Measure(exam):
+            case to.MeasureVersion(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
-                self._measuring = Job(exam, time.monotonic() + seconds)
+                self._measuring = TrainingJob(exam, time.monotonic() + seconds)
                 self._stay.spawn(self._measure(self._measuring))
             case to.AbortMeasuring():
                 _abort(self._measuring)
@@ -166,7 +168,7 @@ class Session:
                 self._keep(number, undo=False)
             case to.UndoChange(number):
                 self._keep(number, undo=True)
-            case to.SendChunks(number, start, until):
+            case to.SendUpdateChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case to.Close():
                 self._line.hang_up()
@@ -195,7 +197,7 @@ class Session:
         if loaded := await session_jobs.load(self.jobs, bundle, self._reporter):
             self._stay.tell(loaded)
 
-    async def _train(self, job: Job[Train]) -> None:
+    async def _train(self, job: TrainingJob[Train]) -> None:
         plan, name = job.order, self._name
         report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
         result = self._kept.take(name, plan)
@@ -219,11 +221,11 @@ class Session:
         if content is None or job.aborted:
             self._stay.rests(True)
             return
-        self._update = Update(plan, content, result.change, name)
+        self._update = TrainedUpdate(plan, content, result.change, name)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._stay.tell(to.Trained(plan.round, len(self._update.content), *done))
+        self._stay.tell(to.RoundTrained(plan.round, len(self._update.content), *done))
 
-    async def _measure(self, job: Job[Evaluate]) -> None:
+    async def _measure(self, job: TrainingJob[Evaluate]) -> None:
         if measured := await session_jobs.measure(self.jobs, job, self._reporter):
             self._stay.tell(measured)
 
@@ -241,14 +243,14 @@ class Session:
         self.jobs.close()
 
 
-def _told(plan: Train, result: Result) -> Told:
+def _told(plan: Train, result: TrainingResult) -> UnmaskedUpdate:
     """What of a training goes into its masked update; under privacy neither loss nor metrics."""
     if plan.privacy is None:
-        return Told(result.update, result.examples, result.loss, result.sums)
+        return UnmaskedUpdate(result.update, result.examples, result.loss, result.sums)
     silent = [(0.0, 0.0)] * len(result.sums)
-    return Told(result.update, result.examples, 0.0, silent, private=plan.privacy.clip > 0.0)
+    return UnmaskedUpdate(result.update, result.examples, 0.0, silent, private=plan.privacy.clip > 0.0)
 
 
-def _abort(job: Job[Train] | Job[Evaluate] | None) -> None:
+def _abort(job: TrainingJob[Train] | TrainingJob[Evaluate] | None) -> None:
     if job:
         job.abort()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from backend.peer.training.trainer import Result
+from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Refused, ServerFrame, Train, Version
 
 # Refused for what it is; any other refusal is about the round it was for.
@@ -14,7 +14,7 @@ SPOILT = frozenset({"not-finite", "norm-too-large", "wrong-length", "bad-example
 
 
 @dataclass
-class Kept:
+class UpdateCache:
     """The last whole training of one session, until a version is made or the update is found bad.
 
     An abandoned round costs its clients nothing: what they trained holds as long as nobody has a newer
@@ -23,14 +23,14 @@ class Kept:
 
     name: str = ""
     plan: Train | None = None
-    result: Result | None = None
+    result: TrainingResult | None = None
 
-    def keep(self, name: str, plan: Train, result: Result) -> None:
+    def keep(self, name: str, plan: Train, result: TrainingResult) -> None:
         """Remembers what `plan` made if it was done to its end; `name` says whose and what run's it is."""
         if result.steps == result.planned:
             self.name, self.plan, self.result = name, _work(plan), result
 
-    def take(self, name: str, plan: Train) -> Result | None:
+    def take(self, name: str, plan: Train) -> TrainingResult | None:
         """What `plan` would make, if that was made already."""
         return self.result if (self.name, self.plan) == (name, _work(plan)) else None
 

@@ -22,7 +22,7 @@ _KEY = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
 
 
 @dataclass(frozen=True)
-class Identity:
+class ClientIdentity:
     """One client's secrets: its token, and the private Ed25519 key (32 bytes) of its identity."""
 
     token: str = field(repr=False)
@@ -35,9 +35,9 @@ class Identity:
 
 
 @contextmanager
-def machine_identity(state: Path) -> Iterator[Identity]:
+def machine_identity(state: Path) -> Iterator[ClientIdentity]:
     """This machine's while no other peer uses it; otherwise, or if `state` is read-only, a new one."""
-    temporary = Identity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES))
+    temporary = ClientIdentity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES))
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(state / "token.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -50,10 +50,10 @@ def machine_identity(state: Path) -> Iterator[Identity]:
         os.close(lock)
 
 
-def kept_identity(state: Path) -> Identity:
+def kept_identity(state: Path) -> ClientIdentity:
     """This machine's identity, made if there is none, whether or not a peer uses it."""
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return _kept_identity(state, Identity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES)))
+    return _kept_identity(state, ClientIdentity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES)))
 
 
 def _locked(lock: int) -> bool:
@@ -67,9 +67,9 @@ def _locked(lock: int) -> bool:
     return True
 
 
-def _kept_identity(state: Path, otherwise: Identity) -> Identity:
+def _kept_identity(state: Path, otherwise: ClientIdentity) -> ClientIdentity:
     token = _kept(state / "token", _TOKEN, otherwise.token)
-    return Identity(token, bytes.fromhex(_kept(state / "identity", _KEY, otherwise.key.hex())))
+    return ClientIdentity(token, bytes.fromhex(_kept(state / "identity", _KEY, otherwise.key.hex())))
 
 
 def _kept(path: Path, pattern: re.Pattern[str], otherwise: str) -> str:

@@ -13,21 +13,21 @@ import httpx
 
 from backend.crypto.keys import identity_key
 from backend.errors import PeerError
-from backend.peer.data.blob_cache import Blobs, Source
+from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.data.local_data import OwnData
 from backend.peer.mesh.session import Listening, Membership, MeshSession
 from backend.peer.rounds.session import Session
-from backend.peer.session.identity import Identity
+from backend.peer.session.identity import ClientIdentity
 from backend.peer.session.progress import Reporter
-from backend.peer.session.server_address import Choice, Site
+from backend.peer.session.server_address import Choice, ServerAddress
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import Device
-from backend.peer.training.training_jobs import Jobs
+from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.options import GIVE_UP_SECONDS, Taking
 from backend.peer.units.session import UnitsSession
-from backend.peer.units.shard_cache import Shelf
-from backend.peer.units.unit_trainer import Labour
+from backend.peer.units.shard_cache import ShardCache
+from backend.peer.units.unit_trainer import UnitTrainer
 from backend.wire.mesh import Enter
 from backend.wire.mesh_fields import Way
 from backend.wire.messages import Hello
@@ -37,7 +37,7 @@ from backend.wire.units import Enlist
 class Running(Protocol):
     """Any session."""
 
-    jobs: Jobs
+    jobs: TrainingJobs
 
     async def run(self, stop: asyncio.Event) -> None: ...
 
@@ -60,9 +60,9 @@ class Wishes:
 class Joining:
     """Who joins which task, and with what."""
 
-    site: Site
+    site: ServerAddress
     task: Choice
-    identity: Identity
+    identity: ClientIdentity
     agent: str
     state: Path
     own: OwnData | None
@@ -71,7 +71,7 @@ class Joining:
 
     def session(self, client: httpx.AsyncClient, cache: Path, reporter: Reporter) -> Running:
         """The session that fits the task. Raises PeerError for wishes that do not fit it."""
-        blobs = Blobs(client, self.site.root, cache)
+        blobs = BlobCache(client, self.site.root, cache)
         known = TrustStore(self.state / "met", self.wishes.listed)
         if self.task.scheme == "decentralized":
             self._not_of_units()
@@ -92,7 +92,7 @@ class Joining:
             raise PeerError("Only a peer of work units gives its server up; leave --give-up-after out.")
 
     def _in_mesh(
-        self, client: httpx.AsyncClient, blobs: Source, reporter: Reporter, known: TrustStore
+        self, client: httpx.AsyncClient, blobs: BlobSource, reporter: Reporter, known: TrustStore
     ) -> MeshSession:
         if self.wishes.min_masked:
             raise PeerError(
@@ -121,7 +121,7 @@ class Joining:
         )
         return MeshSession(member, client, blobs, self._jobs, reporter, random.random, known)
 
-    def _in_rounds(self, blobs: Source, reporter: Reporter, known: TrustStore) -> Session:
+    def _in_rounds(self, blobs: BlobSource, reporter: Reporter, known: TrustStore) -> Session:
         wishes = self.wishes
         hello = Hello(
             token=self.identity.token,
@@ -135,7 +135,7 @@ class Joining:
         jobs = self._jobs(blobs)
         return Session(address, hello, jobs, reporter, random.random, self.identity.key, known, self.headers)
 
-    def _in_units(self, blobs: Blobs, cache: Path, reporter: Reporter) -> UnitsSession:
+    def _in_units(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:
         wishes = self.wishes
         if wishes.min_masked or wishes.listed is not None:
             raise PeerError(
@@ -143,7 +143,7 @@ class Joining:
                 "and --roster out."
             )
         address = self.site.socket(self.task.name)
-        shelf = Shelf(self.state / "shelves", address, cache)
+        shelf = ShardCache(self.state / "shelves", address, cache)
         enlist = Enlist(
             token=self.identity.token,
             kind="peer",
@@ -154,9 +154,9 @@ class Joining:
         patience = wishes.give_up_after or GIVE_UP_SECONDS
         taking = Taking(address, enlist, wishes.at_once or 1, wishes.preemptible, patience)
         jobs = self._jobs(blobs, taking.at_once)
-        labour = Labour(blobs, jobs)
+        labour = UnitTrainer(blobs, jobs)
         return UnitsSession(taking, jobs, labour, shelf, reporter, random.random, self.headers)
 
-    def _jobs(self, source: Source, at_once: int = 1) -> Jobs:
+    def _jobs(self, source: BlobSource, at_once: int = 1) -> TrainingJobs:
         read = self.own.for_bundle if self.own else None
-        return Jobs(source, self.wishes.device, Variates(self.state / "variates"), read, at_once)
+        return TrainingJobs(source, self.wishes.device, Variates(self.state / "variates"), read, at_once)

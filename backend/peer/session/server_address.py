@@ -17,7 +17,7 @@ from msgspec import Struct
 from backend.errors import PeerError, UnreachableError
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Fitted
-from backend.peer.data.url_data import UrlData
+from backend.peer.data.url_data import FetchedUrlData
 from backend.peer.session.progress import Reporter
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True)
-class Site:
+class ServerAddress:
     """A server's root, without a slash at its end, and the task that the address named, if it did.
 
     `invitation` is the code behind the # of an invitation's address.
@@ -70,10 +70,10 @@ class TaskData(Struct, frozen=True):
     source: Literal["shards", "volunteer", "url"]
     preprocess: Fitted | None
     volunteer: VolunteerData | None
-    url: UrlData | None = None
+    url: FetchedUrlData | None = None
 
 
-def parse_address(address: str) -> Site:
+def parse_address(address: str) -> ServerAddress:
     """Understands a site's root, a task's pages or an invitation; `http://` may be left out.
 
     Raises PeerError when it is no address of the web.
@@ -91,7 +91,7 @@ def parse_address(address: str) -> Site:
     invitation = None
     if not marker and path.endswith("/join"):
         path, invitation = path.removesuffix("/join"), parts.fragment or None
-    return Site(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", task or None, invitation)
+    return ServerAddress(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", task or None, invitation)
 
 
 def visitor_headers(token: str) -> dict[str, str]:
@@ -101,7 +101,7 @@ def visitor_headers(token: str) -> dict[str, str]:
     return {"Cookie": f"minga_visitor={visitor}; __Host-minga_visitor={visitor}"}
 
 
-async def accept_invitation(client: httpx.AsyncClient, site: Site) -> Site:
+async def accept_invitation(client: httpx.AsyncClient, site: ServerAddress) -> ServerAddress:
     """The site with the task of its invitation, which lets in whoever `client` speaks for.
 
     Raises PeerError for an invitation that does not hold, and UnreachableError when nobody answers.
@@ -120,7 +120,7 @@ async def accept_invitation(client: httpx.AsyncClient, site: Site) -> Site:
         raise PeerError(f"{site.root} is no Minga server; check the address.") from error
 
 
-async def choose_task(client: httpx.AsyncClient, site: Site, wanted: str | None) -> Choice:
+async def choose_task(client: httpx.AsyncClient, site: ServerAddress, wanted: str | None) -> Choice:
     """The task: the wanted one, the one in the address, or the site's only one.
 
     Raises PeerError when there is no such task or the address is of something else than Minga, and
@@ -164,7 +164,7 @@ async def patiently(
             pause = min(LONGEST_PAUSE, 2 * pause)
 
 
-async def task_data(client: httpx.AsyncClient, site: Site, task: str) -> TaskData:
+async def task_data(client: httpx.AsyncClient, site: ServerAddress, task: str) -> TaskData:
     """Where the task's examples come from, and what volunteers' own have to be like.
 
     Raises PeerError when the server says nothing that can be understood, and UnreachableError when nobody
@@ -179,7 +179,7 @@ async def task_data(client: httpx.AsyncClient, site: Site, task: str) -> TaskDat
         ) from error
 
 
-async def _tasks(client: httpx.AsyncClient, site: Site) -> list[Choice]:
+async def _tasks(client: httpx.AsyncClient, site: ServerAddress) -> list[Choice]:
     content = await _get(client, site, "/api/tasks")
     try:
         return msgspec.json.decode(content, type=_Tasks).tasks
@@ -187,7 +187,7 @@ async def _tasks(client: httpx.AsyncClient, site: Site) -> list[Choice]:
         raise PeerError(f"{site.root} is no Minga server; check the address.") from error
 
 
-async def _get(client: httpx.AsyncClient, site: Site, path: str) -> bytes:
+async def _get(client: httpx.AsyncClient, site: ServerAddress, path: str) -> bytes:
     try:
         response = await client.get(f"{site.root}{path}")
     except httpx.TransportError as error:

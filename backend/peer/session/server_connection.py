@@ -13,7 +13,7 @@ def _unheeded(_: object) -> None:
     """Nobody has to know what the socket took."""
 
 
-class Line(Generic[Said, Heard]):
+class ServerConnection(Generic[Said, Heard]):
     """Owns the socket at `address`, and what waits to be sent.
 
     That is bounded by the server's credit, so that sending never blocks.

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from backend.errors import PeerError
 from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
-from backend.peer.training.trainer import Progress
-from backend.peer.training.training_jobs import Job, Jobs
+from backend.peer.training.trainer import TrainingProgress
+from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events as to
 from backend.wire.messages import Evaluate
 
 
-async def load(jobs: Jobs, bundle: str, reporter: Reporter) -> to.Loaded | None:
+async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> to.BundleLoaded | None:
     """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
     reporter.tell("loading", "Loading the model.")
     loaded = await insist(lambda: jobs.load(bundle), lambda: False, reporter)
@@ -23,10 +23,12 @@ async def load(jobs: Jobs, bundle: str, reporter: Reporter) -> to.Loaded | None:
     backend, step_ms, examples = loaded
     sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
     reporter.tell("ready", sentence, backend=backend, step_ms=step_ms, examples=examples)
-    return to.Loaded(backend, step_ms, examples)
+    return to.BundleLoaded(backend, step_ms, examples)
 
 
-async def measure(jobs: Jobs, job: Job[Evaluate], reporter: Reporter) -> to.Measured | None:
+async def measure(
+    jobs: TrainingJobs, job: TrainingJob[Evaluate], reporter: Reporter
+) -> to.VersionMeasured | None:
     """What the version does on held-out examples; None where that cannot be said any more."""
     exam = job.order
     sentence = f"Measuring version {exam.version} on held-out examples."
@@ -44,14 +46,14 @@ async def measure(jobs: Jobs, job: Job[Evaluate], reporter: Reporter) -> to.Meas
     if not examples:
         sentence = f"Nothing is held out here to measure version {exam.version} on."
     reporter.tell("measured", sentence, version=exam.version, examples=examples, loss=loss)
-    return to.Measured(exam.round, exam.version, examples, loss, sums)
+    return to.VersionMeasured(exam.round, exam.version, examples, loss, sums)
 
 
-def report_steps(of: str, reporter: Reporter) -> Callable[[Progress], None]:
+def report_steps(of: str, reporter: Reporter) -> Callable[[TrainingProgress], None]:
     """Tells the steps of `of`, a round or a unit, from the thread that trains. Made in the session's loop."""
     loop = asyncio.get_running_loop()
 
-    def report(progress: Progress) -> None:
+    def report(progress: TrainingProgress) -> None:
         loop.call_soon_threadsafe(reporter.step, of, progress.step, progress.steps, progress.loss)
 
     return report

@@ -12,7 +12,7 @@ from backend.errors import MingaError, ReplacedError, UnfitError
 from backend.peer.session.background_tasks import SessionTasks
 from backend.peer.session.progress import Teller
 from backend.protocols.client.connection import Contact
-from backend.protocols.client.participant_events import Connected, Disconnected, Stop
+from backend.protocols.client.participant_events import Connected, Disconnected, StopParticipant
 from backend.wire.messages import Closing
 
 # A peer that is told to stop ends within 25 s: this for what is in hand, the rest for a long step.
@@ -25,7 +25,7 @@ Heard = TypeVar("Heard")
 Heard_co = TypeVar("Heard_co", covariant=True)
 
 
-class Machine(Protocol):
+class ClientMachine(Protocol):
     """What a stay reads of the machine of its client."""
 
     contact: Contact
@@ -40,17 +40,17 @@ class Guest(Protocol[Event_contra]):
     """The session of a stay."""
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> ClientMachine:
         """The client's."""
 
-    def handle(self, event: Event_contra | Connected | Disconnected | Stop) -> None:
+    def handle(self, event: Event_contra | Connected | Disconnected | StopParticipant) -> None:
         """Has the machine hear `event`, and performs what it decides."""
 
     def wind_down(self) -> None:
         """Ends what is in hand after the current step."""
 
 
-class Connections(Protocol[Heard_co]):
+class SessionConnections(Protocol[Heard_co]):
     """What a stay asks of its session's line to the server; server_connection.py has the words."""
 
     @property
@@ -64,7 +64,7 @@ class Connections(Protocol[Heard_co]):
         """Ends it after all that was queued."""
 
 
-class Stay(Generic[Event, Heard]):
+class SessionLoop(Generic[Event, Heard]):
     """Owns the events to come, what goes on beside each other, and when the line opens.
 
     `frame` makes an event of what the server said; `meanwhile` ends the sentence about a server that is away.
@@ -72,7 +72,7 @@ class Stay(Generic[Event, Heard]):
 
     def __init__(
         self,
-        line: Connections[Heard],
+        line: SessionConnections[Heard],
         frame: Callable[[Heard], Event],
         reporter: Teller,
         random: Callable[[], float],
@@ -85,7 +85,7 @@ class Stay(Generic[Event, Heard]):
         self._meanwhile = meanwhile
         # Each event with the frame that it is of.
         self._inbox: asyncio.Queue[
-            tuple[Event | Connected | Disconnected | Stop | BaseException, Heard | None]
+            tuple[Event | Connected | Disconnected | StopParticipant | BaseException, Heard | None]
         ] = asyncio.Queue()
         self._chores = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
         self.spawn = self._chores.spawn
@@ -124,7 +124,7 @@ class Stay(Generic[Event, Heard]):
             match session.machine.phase:
                 case "finished":
                     self._reporter.tell("finished", "The task is finished; thank you.")
-                    session.handle(Stop())
+                    session.handle(StopParticipant())
                     return
                 case "stopped":
                     if said is not None:
@@ -181,7 +181,7 @@ class Stay(Generic[Event, Heard]):
         with suppress(TimeoutError):
             async with asyncio.timeout(WIND_DOWN_SECONDS):
                 await self._rests.wait()
-        self._inbox.put_nowait((Stop(), None))
+        self._inbox.put_nowait((StopParticipant(), None))
 
 
 def _final(said: object, reason: str | None) -> MingaError:

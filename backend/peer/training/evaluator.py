@@ -21,7 +21,7 @@ from backend.errors import MingaError, PeerError
 from backend.numerics.metrics import metric_values
 from backend.peer.data.shards import Examples, join_shards, read_shard
 from backend.peer.training.graphs import Graphs, import_graphs, open_bundle
-from backend.peer.training.measurer import Measurer
+from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.step import Vector, never, read_totals
 
 
@@ -39,7 +39,7 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
     weights: str
 
 
-class Measured(Struct, frozen=True):
+class EvaluationMeans(Struct, frozen=True):
     """Exact means over the held-out examples."""
 
     version: int
@@ -47,30 +47,30 @@ class Measured(Struct, frozen=True):
     metrics: dict[str, float]
 
 
-class Failed(Struct, frozen=True):
+class EvaluationFailed(Struct, frozen=True):
     """Why there is no measurement."""
 
     version: int | None
     error: str
 
 
-class Evaluator:
+class HoldoutEvaluator:
     """The evaluate graph and the held-out examples."""
 
     def __init__(self, graphs: Graphs, examples: Examples) -> None:
         self._metrics = graphs.manifest.metrics
-        self._measurer = Measurer(graphs)
+        self._measurer = VersionMeasurer(graphs)
         self._examples = examples
 
-    def evaluate(self, version: int, weights: Vector) -> Measured:
+    def evaluate(self, version: int, weights: Vector) -> EvaluationMeans:
         """Loss and metrics of `weights` [P]. Raises PeerError when their number is wrong."""
         _, loss, sums = read_totals(self._measurer.totals(weights, self._examples, never))
         if not math.isfinite(loss):
             raise PeerError(f"The loss of version {version} is not a finite number.")
-        return Measured(version, loss, metric_values(self._metrics, [sums]))
+        return EvaluationMeans(version, loss, metric_values(self._metrics, [sums]))
 
 
-def open_evaluator(setup: Setup) -> Evaluator:
+def open_evaluator(setup: Setup) -> HoldoutEvaluator:
     """The evaluator of a setup. Raises MingaError, with a sentence."""
     bundle = open_bundle(Path(setup.bundle), ["evaluate"])
     try:
@@ -79,7 +79,7 @@ def open_evaluator(setup: Setup) -> Evaluator:
         raise PeerError(f"The held-out shard {error.filename} cannot be read: {error.strerror}.") from error
     if not shards or not (examples := join_shards(shards)):
         raise PeerError("There are no held-out examples; cut the data with a held-out shard.")
-    return Evaluator(import_graphs(bundle, "cpu"), examples)
+    return HoldoutEvaluator(import_graphs(bundle, "cpu"), examples)
 
 
 def serve(lines: TextIO, answers: TextIO) -> None:
@@ -90,16 +90,16 @@ def serve(lines: TextIO, answers: TextIO) -> None:
         answers.flush()
 
 
-def _answer(evaluator: Evaluator, line: str) -> Measured | Failed:
+def _answer(evaluator: HoldoutEvaluator, line: str) -> EvaluationMeans | EvaluationFailed:
     version = None
     try:
         request = msgspec.json.decode(line, type=Request)
         version = request.version
         return evaluator.evaluate(version, np.fromfile(request.weights, "<f4"))
     except OSError as error:
-        return Failed(version, f"The weights {error.filename} cannot be read: {error.strerror}.")
+        return EvaluationFailed(version, f"The weights {error.filename} cannot be read: {error.strerror}.")
     except (MingaError, msgspec.DecodeError) as error:
-        return Failed(version, str(error))
+        return EvaluationFailed(version, str(error))
 
 
 def main() -> int:

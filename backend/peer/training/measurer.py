@@ -13,7 +13,7 @@ from backend.peer.training.step import Halt, Totals, Vector, totals, totals_size
 from backend.protocols.client.training_pace import Stride
 
 
-class Measurer:
+class VersionMeasurer:
     """The evaluate graph of one bundle. Owned by one thread at a time."""
 
     def __init__(self, graphs: Graphs) -> None:

@@ -23,19 +23,19 @@ class ExampleClip:
 
 
 @dataclass(frozen=True)
-class Rows:
+class MicrobatchRows:
     """Which graph a microbatch runs on, and how many rows it takes."""
 
     graph: SignatureName
     count: int
 
 
-def rows_of(graphs: Graphs, microbatch: int) -> Rows:
+def rows_of(graphs: Graphs, microbatch: int) -> MicrobatchRows:
     """Slices where whole microbatches fit into one: fewer rows that do not count. Else whole batches."""
     part = graphs.manifest.slice
     if part is not None and "train_slice" in graphs.run and part.batch_size % microbatch == 0:
-        return Rows("train_slice", part.batch_size)
-    return Rows("train", graphs.manifest.batch_size)
+        return MicrobatchRows("train_slice", part.batch_size)
+    return MicrobatchRows("train", graphs.manifest.batch_size)
 
 
 def clipped_outputs(

@@ -9,11 +9,11 @@ import numpy as np
 from backend.numerics.privacy import Words, deviation
 from backend.numerics.privacy.clipping import clip_factor, norm_of
 from backend.numerics.privacy.gaussian import add_gaussian
-from backend.peer.training.trainer import Result
+from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Privacy
 
 
-def protected(result: Result, privacy: Privacy | None, words: Words) -> Result:
+def protected(result: TrainingResult, privacy: Privacy | None, words: Words) -> TrainingResult:
     """What may be told of a training: all of it where a plan asks for no privacy.
 
     Else neither loss nor sums, and an update that is clipped and noised as far as the plan says so.

@@ -33,7 +33,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What one round asks of a client.
 
     `steps` 0 makes as many as `epochs`; `batch_size` None is the bundle's; `past_steps` is where a
@@ -52,7 +52,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """After `step` of `steps`: the mean loss over the examples so far."""
 
     step: int
@@ -61,7 +61,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrainingResult:
     """`update` [P] is local minus global; `change` [T] is that of the control variate, if there is one.
 
     `examples` counts each visit to an example; `steps` of `planned` were done.
@@ -94,11 +94,11 @@ class Trainer:
     def train(
         self,
         weights: Vector,
-        plan: Plan,
+        plan: TrainingPlan,
         examples: Examples,
         halt: Halt,
-        report: Callable[[Progress], None],
-    ) -> Result:
+        report: Callable[[TrainingProgress], None],
+    ) -> TrainingResult:
         """Trains from `weights` [P] over `examples`.
 
         `halt` may end it before any step; the result is then that of the steps done. `report` is called now
@@ -117,11 +117,11 @@ class Trainer:
     def _run(
         self,
         weights: Vector,
-        plan: Plan,
+        plan: TrainingPlan,
         examples: Examples,
         halt: Halt,
-        report: Callable[[Progress], None],
-    ) -> Result:
+        report: Callable[[TrainingProgress], None],
+    ) -> TrainingResult:
         walk = self._walk(plan)
         planned = walk.length(len(examples))
         began = reported = time.perf_counter()
@@ -131,16 +131,16 @@ class Trainer:
             if (now := time.perf_counter()) - reported > REPORT_EVERY and done < planned:
                 reported = now
                 _, loss, _ = read_totals(carry["totals"].numpy())
-                report(Progress(done, planned, loss))
+                report(TrainingProgress(done, planned, loss))
         count, loss, sums = read_totals(carry["totals"].numpy())
         update = self._end(carry) - weights
         step_ms = 1000 * (time.perf_counter() - began) / max(done, 1)
-        report(Progress(done, planned, loss))
+        report(TrainingProgress(done, planned, loss))
         change = self._change(plan, update, done) if done else None
-        return Result(update, change, count, done, planned, loss, sums, step_ms)
+        return TrainingResult(update, change, count, done, planned, loss, sums, step_ms)
 
     def _steps(
-        self, carry: Carry, plan: Plan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
+        self, carry: Carry, plan: TrainingPlan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
     ) -> Iterator[Carry]:
         """What step after step makes. On a GPU the last few may still be under way."""
         corrections, noise = self._corrections(plan, weights), Noise()
@@ -167,11 +167,11 @@ class Trainer:
         manifest = self._manifest
         zeros = zero_examples(manifest, manifest.batch_size)
         weights = np.zeros(manifest.parameters.total, np.float32)
-        plan = Plan(epochs=1, learning_rate=0.0, seed=0)
+        plan = TrainingPlan(epochs=1, learning_rate=0.0, seed=0)
         self.train(weights, plan, zeros, never, lambda _: None)
         return self.train(weights, plan, zeros, never, lambda _: None).step_ms
 
-    def _check(self, weights: Vector, plan: Plan, examples: Examples) -> None:
+    def _check(self, weights: Vector, plan: TrainingPlan, examples: Examples) -> None:
         sizes = self._manifest.parameters
         if weights.shape != (sizes.total,):
             raise PeerError(
@@ -199,10 +199,10 @@ class Trainer:
                 "Control variates need a learning rate above 0; the task's owner must set another one."
             )
 
-    def _walk(self, plan: Plan) -> Walk:
+    def _walk(self, plan: TrainingPlan) -> Walk:
         return Walk(plan.seed, plan.epochs, plan.steps, plan.batch_size or self._manifest.batch_size)
 
-    def _corrections(self, plan: Plan, weights: Vector) -> Mapping[str, Tensor]:
+    def _corrections(self, plan: TrainingPlan, weights: Vector) -> Mapping[str, Tensor]:
         """What `step.corrected` takes, on the device for the whole training."""
         tf = self._tf
         given: dict[str, Tensor] = {}
@@ -213,7 +213,7 @@ class Trainer:
             given["drift"] = tf.constant(plan.control.server - plan.control.own)
         return given
 
-    def _bound(self, plan: Plan, noise: Noise) -> Mapping[str, Tensor]:
+    def _bound(self, plan: TrainingPlan, noise: Noise) -> Mapping[str, Tensor]:
         """What a private step takes (`step_of`); nothing for any other. The noise is new at each call."""
         if plan.privacy is None:
             return {}
@@ -225,7 +225,7 @@ class Trainer:
             "microbatches": np.float32(-(-rows // plan.privacy.microbatch)),
         }
 
-    def _change(self, plan: Plan, update: Vector, done: int) -> Vector | None:
+    def _change(self, plan: TrainingPlan, update: Vector, done: int) -> Vector | None:
         if plan.control is None:
             return None
         moved = update[: self._manifest.parameters.trainable]

@@ -14,18 +14,18 @@ import numpy as np
 
 from backend.errors import PeerError
 from backend.formats.manifest import Manifest, SignatureName, parse_manifest
-from backend.peer.data.blob_cache import Source
-from backend.peer.data.local_data import Own
+from backend.peer.data.blob_cache import BlobSource
+from backend.peer.data.local_data import LocalData
 from backend.peer.data.shards import Examples, join_shards, read_shard
-from backend.peer.rounds.masking_host import Model
+from backend.peer.rounds.masking_host import MaskedModel
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import CheckedBundle, Device, check_bundle, import_graphs
-from backend.peer.training.measurer import Measurer
+from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.noise import fresh_words
 from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.protection import protected
 from backend.peer.training.step import Halt, Sums, Vector, read_totals, totals_size
-from backend.peer.training.trainer import Control, Plan, Progress, Result, Trainer
+from backend.peer.training.trainer import Control, Trainer, TrainingPlan, TrainingProgress, TrainingResult
 from backend.wire.messages import Evaluate, Privacy, Shard, Train
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ MAX_MANIFEST = 16 << 20
 
 
 @dataclass
-class Job(Generic[Order]):
+class TrainingJob(Generic[Order]):
     """One order of the server. `stop` ends it after the current step; `aborted`: nobody wants its result.
 
     `ends` is when it must be done, by `time.monotonic`.
@@ -65,8 +65,8 @@ class _Loaded:
     address: str
     manifest: Manifest
     trainer: Trainer
-    own: Own | None
-    measurer: Measurer | None = None
+    own: LocalData | None
+    measurer: VersionMeasurer | None = None
 
 
 def example_clip(privacy: Privacy) -> ExampleClip | None:
@@ -76,7 +76,7 @@ def example_clip(privacy: Privacy) -> ExampleClip | None:
     return ExampleClip(privacy.example_clip, privacy.example_noise, privacy.microbatch)
 
 
-class Jobs:
+class TrainingJobs:
     """Loads a bundle and runs orders on it, `at_once` at a time. Owned by one session.
 
     `own` reads the client's own examples for a bundle; without it the peer trains on shards alone.
@@ -84,10 +84,10 @@ class Jobs:
 
     def __init__(
         self,
-        blobs: Source,
+        blobs: BlobSource,
         device: Device,
         variates: Variates,
-        own: Callable[[Manifest], Own] | None = None,
+        own: Callable[[Manifest], LocalData] | None = None,
         at_once: int = 1,
     ) -> None:
         self._blobs = blobs
@@ -125,12 +125,14 @@ class Jobs:
         """What an update will weigh on the wire."""
         return 4 * self._current().manifest.parameters.total
 
-    def model(self) -> Model:
+    def model(self) -> MaskedModel:
         """What a masked update is made of."""
         manifest = self._current().manifest
-        return Model(manifest.parameters.total, sum(metric.rows for metric in manifest.metrics))
+        return MaskedModel(manifest.parameters.total, sum(metric.rows for metric in manifest.metrics))
 
-    async def train(self, job: Job[Train], name: str, report: Callable[[Progress], None]) -> Result:
+    async def train(
+        self, job: TrainingJob[Train], name: str, report: Callable[[TrainingProgress], None]
+    ) -> TrainingResult:
         """Runs the plan of `job`; `report` is called from the thread, `name` is the control variate's.
 
         Raises PeerError.
@@ -144,7 +146,7 @@ class Jobs:
             examples = loaded.own.train
         else:
             raise PeerError("This task trains on its clients' own data; say which with --data.")
-        plan = Plan(
+        plan = TrainingPlan(
             learning_rate=order.learning_rate,
             seed=order.seed,
             epochs=order.epochs,
@@ -157,20 +159,25 @@ class Jobs:
         )
         trainer = loaded.trainer
 
-        def work() -> Result:
+        def work() -> TrainingResult:
             result = trainer.train(weights, plan, examples, job.late_for_more, report)
             return protected(result, order.privacy, fresh_words())
 
         return await self._in_thread(work)
 
     async def run(
-        self, plan: Plan, weights: Vector, examples: Examples, halt: Halt, report: Callable[[Progress], None]
-    ) -> Result:
+        self,
+        plan: TrainingPlan,
+        weights: Vector,
+        examples: Examples,
+        halt: Halt,
+        report: Callable[[TrainingProgress], None],
+    ) -> TrainingResult:
         """What `plan` makes of these, as `Trainer.train`; `report` is called from the thread."""
         trainer = self._current().trainer
         return await self._in_thread(lambda: trainer.train(weights, plan, examples, halt, report))
 
-    async def measure(self, job: Job[Evaluate]) -> tuple[int, float, Sums]:
+    async def measure(self, job: TrainingJob[Evaluate]) -> tuple[int, float, Sums]:
         """Examples, mean loss and metric rows of the version; shards are in memory one at a time.
 
         Raises PeerError.
@@ -231,9 +238,9 @@ class Jobs:
             return loaded.own.part(shard.sha256)
         return read_shard(await self._blobs.get(shard.sha256), loaded.manifest)
 
-    async def _load_measurer(self, address: str) -> Measurer:
+    async def _load_measurer(self, address: str) -> VersionMeasurer:
         bundle = await self._fetch_bundle(address, "evaluate")
-        return await self._in_thread(lambda: Measurer(import_graphs(bundle, self._device)))
+        return await self._in_thread(lambda: VersionMeasurer(import_graphs(bundle, self._device)))
 
     async def _fetch_bundle(self, address: str, *names: SignatureName) -> CheckedBundle:
         """With these graphs, as far as a bundle of its kind has them."""

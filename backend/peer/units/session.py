@@ -9,15 +9,15 @@ from backend.errors import BundleError, PeerError
 from backend.peer.session import session_jobs
 from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
-from backend.peer.session.server_connection import Line
-from backend.peer.session.session_loop import Stay
+from backend.peer.session.server_connection import ServerConnection
+from backend.peer.session.session_loop import SessionLoop
 from backend.peer.session.transport import NO_HEADERS, UNITS, chunks
-from backend.peer.training.trainer import Result
-from backend.peer.training.training_jobs import Jobs
+from backend.peer.training.trainer import TrainingResult
+from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.options import Taking
 from backend.peer.units.server_messages import UnitNews
-from backend.peer.units.shard_cache import Shelf
-from backend.peer.units.unit_trainer import Labour, Work
+from backend.peer.units.shard_cache import ShardCache
+from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
 from backend.protocols.client import unit_client_events as to
 from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
 from backend.protocols.client.unit_client import Worker
@@ -42,9 +42,9 @@ class UnitsSession:
     def __init__(
         self,
         taking: Taking,
-        jobs: Jobs,
-        labour: Labour,
-        shelf: Shelf,
+        jobs: TrainingJobs,
+        labour: UnitTrainer,
+        shelf: ShardCache,
         reporter: Reporter,
         random: Callable[[], float],
         headers: Mapping[str, str] = NO_HEADERS,
@@ -56,12 +56,12 @@ class UnitsSession:
         self._reporter = reporter
         self._news = UnitNews(reporter)
         self.machine = Worker()
-        self._line = Line(UNITS, taking.address, headers)
-        self._stay: Stay[to.Event, ServerToUnits] = Stay(
-            self._line, to.Frame, reporter, random, "; work goes on"
+        self._line = ServerConnection(UNITS, taking.address, headers)
+        self._stay: SessionLoop[to.Event, ServerToUnits] = SessionLoop(
+            self._line, to.UnitFrame, reporter, random, "; work goes on"
         )
         self._chunk_bytes = CHUNK_BYTES
-        self._works: dict[int, Work] = {}
+        self._works: dict[int, UnitWork] = {}
         # Leases of those that came over a connection that was lost.
         self._before: set[int] = set()
         self._failures = 0
@@ -74,7 +74,7 @@ class UnitsSession:
         at one unit after the other, ReplacedError when the server talks to another peer with the same token,
         UnfitError when the task does not take this peer, and UnreachableError when the server stays away.
         """
-        start = to.Start(self._taking.enlist, self._taking.slots, self._taking.at_once)
+        start = to.StartUnitClient(self._taking.enlist, self._taking.slots, self._taking.at_once)
         try:
             await self._stay.run(self, start, stop)
         finally:
@@ -83,9 +83,9 @@ class UnitsSession:
     def handle(self, event: to.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
         match event:
-            case to.Frame(Enlisted() as frame):
+            case to.UnitFrame(Enlisted() as frame):
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
-            case to.Frame(Rejected(lease=lease)):
+            case to.UnitFrame(Rejected(lease=lease)):
                 self._labour.rejected(lease)
             case Disconnected():
                 # What of these cannot be had later, the server lost: no fault of this machine.
@@ -93,7 +93,7 @@ class UnitsSession:
         for effect in self.machine.handle(event):
             self._perform(effect)
         match event:
-            case to.Frame(said):
+            case to.UnitFrame(said):
                 self._news.heard(said)
             case to.Fetched() if self.machine.enlist:
                 self._shelf.write(self.machine.enlist.shards)
@@ -104,24 +104,24 @@ class UnitsSession:
             case Connect(delay):
                 self._taking.check_patience(self._stay.away(delay), self._stay.reason)
                 self._stay.connect(delay, self.machine.contact.dismissal)
-            case to.Send(frame):
+            case to.SendUnitFrame(frame):
                 self._line.send(frame)
                 if isinstance(frame, Release):
                     self._news.released(frame)
             case Load(bundle):
                 self._stay.spawn(self._load(bundle))
-            case to.Fetch(unit):
-                work = self._works[unit.lease] = Work(unit)
+            case to.FetchUnit(unit):
+                work = self._works[unit.lease] = UnitWork(unit)
                 self._stay.spawn(self._fetch(work))
                 self._stay.spawn(self._beat(work))
-            case to.Train(unit):
+            case to.TrainUnit(unit):
                 self._stay.spawn(self._train(self._works[unit.lease]))
-            case to.Finish(lease):
+            case to.FinishUnit(lease):
                 self._works[lease].stop.set()
-            case to.Forget(lease):
+            case to.ForgetUnit(lease):
                 self._works.pop(lease).forget()
                 self._labour.release(lease)
-            case to.SendChunks(lease, start, until):
+            case to.SendResultChunks(lease, start, until):
                 self._send_chunks(lease, start, until)
             case Close():
                 self._line.hang_up()
@@ -134,9 +134,9 @@ class UnitsSession:
         backend, step_ms, _ = loaded
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
         self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
-        self._stay.tell(to.Loaded(backend, step_ms))
+        self._stay.tell(to.UnitBundleLoaded(backend, step_ms))
 
-    async def _fetch(self, work: Work) -> None:
+    async def _fetch(self, work: UnitWork) -> None:
         try:
             await insist(lambda: self._labour.fetch(work), lambda: work.forgotten, self._reporter)
         except (PeerError, BundleError) as error:
@@ -145,7 +145,7 @@ class UnitsSession:
             if not work.forgotten:
                 self._stay.tell(to.Fetched(work.unit.lease))
 
-    async def _train(self, work: Work) -> None:
+    async def _train(self, work: UnitWork) -> None:
         unit = work.unit
         report = session_jobs.report_steps(f"Unit {unit.unit}", self._reporter)
         sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
@@ -160,40 +160,40 @@ class UnitsSession:
         if work.forgotten:
             return
         if work.content is None:
-            self._stay.tell(to.Failed(unit.lease, self._parting))
+            self._stay.tell(to.UnitFailed(unit.lease, self._parting))
             return
         self._tell_partial(unit, result)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._stay.tell(to.Trained(unit.lease, len(work.content), *done))
+        self._stay.tell(to.UnitTrained(unit.lease, len(work.content), *done))
 
-    def _failed(self, work: Work, cause: Cause, error: Exception) -> None:
+    def _failed(self, work: UnitWork, cause: Cause, error: Exception) -> None:
         """Gives a unit back, and rests before the next: its server may have nothing else to give."""
         if work.forgotten:
             return
         lease, unit = work.unit.lease, work.unit.unit
         if cause == "data" and lease in self._before:
-            self._stay.tell(to.Failed(lease, cause))
+            self._stay.tell(to.UnitFailed(lease, cause))
             return
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             raise PeerError(f"{MOST_FAILURES} units in a row could not be done here; the last: {error}")
         sentence = f"Unit {unit} could not be done: {error or type(error).__name__}"
         self._reporter.tell("trouble", sentence, lease=lease, unit=unit)
-        self._stay.tell(to.Want(0, self._taking.at_once))
-        self._stay.tell(to.Failed(lease, cause))
+        self._stay.tell(to.WantUnits(0, self._taking.at_once))
+        self._stay.tell(to.UnitFailed(lease, cause))
         self._stay.spawn(self._rest(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
 
     async def _rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         if not self._stopping:
-            self._stay.tell(to.Want(self._taking.slots, self._taking.at_once))
+            self._stay.tell(to.WantUnits(self._taking.slots, self._taking.at_once))
 
-    async def _beat(self, work: Work) -> None:
+    async def _beat(self, work: UnitWork) -> None:
         """Signs of life, from a unit's arrival until it is over."""
         while not work.forgotten:
             await asyncio.sleep(max(1.0, work.unit.heartbeat))
             if not work.forgotten:
-                self._stay.tell(to.Pulse(work.unit.lease, work.steps))
+                self._stay.tell(to.HeartbeatDue(work.unit.lease, work.steps))
 
     def _send_chunks(self, lease: int, start: int, until: int) -> None:
         content = self._works[lease].content
@@ -202,7 +202,7 @@ class UnitsSession:
         for chunk in chunks(content, lease, start, until, self._chunk_bytes):
             self._line.send(chunk)
 
-    def _tell_partial(self, unit: Unit, result: Result) -> None:
+    def _tell_partial(self, unit: Unit, result: TrainingResult) -> None:
         if result.steps < result.planned:
             sentence = f"Unit {unit.unit}: sending {result.steps} of {result.planned} steps, what was done."
             steps = {"steps": result.steps, "planned": result.planned}

@@ -17,7 +17,7 @@ from backend.wire.units import MOST_HELD
 _Shards = Annotated[list[Hash], Meta(max_length=MOST_HELD)]
 
 
-class Shelf:
+class ShardCache:
     """The shards of the task at one address, the newest last, in a file of `folder`.
 
     Several peers of a machine may share both the folder and the `cache`; who writes last is remembered.

@@ -10,17 +10,17 @@ import numpy as np
 
 from backend.errors import PeerError
 from backend.numerics.aggregation.asynchronous import elastic
-from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.blob_cache import BlobCache
 from backend.peer.data.shards import Examples
 from backend.peer.training.step import Vector
-from backend.peer.training.trainer import Plan, Progress, Result
-from backend.peer.training.training_jobs import Jobs
+from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
+from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.snapshots import FetchedWeights
 from backend.wire.units import Unit
 
 
 @dataclass
-class Work:
+class UnitWork:
     """One unit in hand, from its arrival until it is forgotten.
 
     `stop` ends its training after the present step; `forgotten`: nobody wants what comes of it. `steps` were
@@ -40,17 +40,17 @@ class Work:
         self.stop.set()
 
 
-class Labour:
+class UnitTrainer:
     """Fetches and trains units on the loaded bundle. Owns the weights that they start from."""
 
-    def __init__(self, blobs: Blobs, jobs: Jobs) -> None:
+    def __init__(self, blobs: BlobCache, jobs: TrainingJobs) -> None:
         self._blobs = blobs
         self._jobs = jobs
         self._snapshots = FetchedWeights(self._weights)
         # The lease of the last result, and the weights that it led to.
         self._own: tuple[int, Vector] | None = None
 
-    async def fetch(self, work: Work) -> None:
+    async def fetch(self, work: UnitWork) -> None:
         """Gets the rows and the weights of a unit. Raises PeerError, and UnreachableError to try again."""
         unit = work.unit
         work.weights = await self._snapshots.take(unit.lease, unit.weights)
@@ -62,7 +62,7 @@ class Labour:
             )
         work.examples = shard.picked(slice(unit.first, unit.first + unit.examples))
 
-    async def train(self, work: Work, report: Callable[[Progress], None]) -> Result:
+    async def train(self, work: UnitWork, report: Callable[[TrainingProgress], None]) -> TrainingResult:
         """Trains a unit that was fetched; `report` is called from the thread. Raises PeerError.
 
         `work.content` is then the change from the unit's weights, little-endian.
@@ -70,7 +70,7 @@ class Labour:
         unit, weights, examples = work.unit, work.weights, work.examples
         if weights is None or examples is None:
             raise PeerError(f"Unit {unit.unit} was not fetched.")
-        plan = Plan(
+        plan = TrainingPlan(
             learning_rate=unit.learning_rate,
             seed=unit.seed,
             epochs=unit.epochs,
@@ -81,7 +81,7 @@ class Labour:
         )
         start = self._start(unit, weights)
 
-        def watched(progress: Progress) -> None:
+        def watched(progress: TrainingProgress) -> None:
             work.steps = progress.step
             report(progress)
 

@@ -21,7 +21,7 @@ DISMISSED_ATTEMPTS = 4
 FINAL = ("replaced", "unfit", "removed", "banned", "closed")
 
 
-class Link(StrEnum):
+class ConnectionState(StrEnum):
     """The connection: CLOSED by choice, OPENING for the first time, LOST until the next attempt succeeds.
 
     GREETED once the client's first frame was sent, OPEN after the server's.
@@ -36,10 +36,10 @@ class Link(StrEnum):
 
 # What a client does while its link is not open, in a word that is a phase of every machine.
 _AWAY = {
-    Link.CLOSED: "stopped",
-    Link.OPENING: "connecting",
-    Link.LOST: "offline",
-    Link.GREETED: "connecting",
+    ConnectionState.CLOSED: "stopped",
+    ConnectionState.OPENING: "connecting",
+    ConnectionState.LOST: "offline",
+    ConnectionState.GREETED: "connecting",
 }
 
 
@@ -50,24 +50,24 @@ class Contact:
     `attempts` failed since the link was open. `dismissal`: why the server closed it, until it is open again.
     """
 
-    link: Link = Link.CLOSED
+    link: ConnectionState = ConnectionState.CLOSED
     attempts: int = 0
     dismissal: str | None = None
 
     @property
     def is_closed(self) -> bool:
         """Whether the client takes no part."""
-        return self.link is Link.CLOSED
+        return self.link is ConnectionState.CLOSED
 
     @property
     def is_open(self) -> bool:
         """Whether the server has taken the client in."""
-        return self.link is Link.OPEN
+        return self.link is ConnectionState.OPEN
 
     @property
     def awaits_greeting(self) -> bool:
         """Whether a socket that opens now is the client's, to be greeted on."""
-        return self.link in (Link.OPENING, Link.LOST)
+        return self.link in (ConnectionState.OPENING, ConnectionState.LOST)
 
     @property
     def away(self) -> str | None:
@@ -76,15 +76,15 @@ class Contact:
 
     def started(self) -> tuple[Contact, Connect]:
         """The client takes part from now on."""
-        return Contact(Link.OPENING), Connect(0.0)
+        return Contact(ConnectionState.OPENING), Connect(0.0)
 
     def greeted(self) -> Contact:
         """The client's first frame goes out."""
-        return replace(self, link=Link.GREETED)
+        return replace(self, link=ConnectionState.GREETED)
 
     def welcomed(self) -> Contact:
         """The server took the client in."""
-        return Contact(Link.OPEN)
+        return Contact(ConnectionState.OPEN)
 
     def disconnected(self, random: float) -> tuple[Contact, list[Connect]]:
         """The socket closed or could not be opened; `random` in [0, 1) spreads the next attempt."""
@@ -92,7 +92,7 @@ class Contact:
             return self, []
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0**self.attempts) * (0.5 + random)
         attempts = min(self.attempts + 1, MOST_ATTEMPTS)
-        return replace(self, link=Link.LOST, attempts=attempts), [Connect(delay)]
+        return replace(self, link=ConnectionState.LOST, attempts=attempts), [Connect(delay)]
 
     def dismissed(self, said: Closing) -> Contact:
         """The server closes the connection: for good, or until the client comes back."""
@@ -103,4 +103,4 @@ class Contact:
 
     def closed(self) -> Contact:
         """The client takes no part any more."""
-        return replace(self, link=Link.CLOSED)
+        return replace(self, link=ConnectionState.CLOSED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backend.protocols.client.participant_events import AbortMeasuring, Measure, Measured
+from backend.protocols.client.participant_events import AbortMeasuring, MeasureVersion, VersionMeasured
 from backend.wire.messages import Evaluate, Evaluation
 
 
@@ -24,12 +24,12 @@ class Exam:
         """Whether `order` is a repetition of what is in hand."""
         return self.order is not None and _named(self.order) == _named(order)
 
-    def asked(self, order: Evaluate) -> tuple[Exam, list[AbortMeasuring | Measure]]:
+    def asked(self, order: Evaluate) -> tuple[Exam, list[AbortMeasuring | MeasureVersion]]:
         """The server asks for `order` instead."""
         _, aborted = self.forgotten()
-        return Exam(order), [*aborted, Measure(order)]
+        return Exam(order), [*aborted, MeasureVersion(order)]
 
-    def measured(self, event: Measured) -> tuple[Exam, Evaluation | None]:
+    def measured(self, event: VersionMeasured) -> tuple[Exam, Evaluation | None]:
         """What the client found, for the server; None if it was not asked for, or is known already."""
         if not self.is_measuring or self.order is None or _named(self.order) != _named(event):
             return self, None
@@ -49,5 +49,5 @@ class Exam:
         return Exam(), [AbortMeasuring()] if self.is_measuring else []
 
 
-def _named(one: Evaluate | Measured) -> tuple[int, int]:
+def _named(one: Evaluate | VersionMeasured) -> tuple[int, int]:
     return one.round, one.version

@@ -11,27 +11,27 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.client.connection import Contact, Link
+from backend.protocols.client.connection import ConnectionState, Contact
 from backend.protocols.client.evaluation import Exam
 from backend.protocols.client.participant_events import (
     AbortTraining,
+    BundleLoaded,
     Close,
     Connected,
     Disconnected,
     Effect,
     Event,
-    Frame,
     KeepChange,
     Load,
-    Loaded,
-    Measured,
-    Send,
-    SendChunks,
-    Start,
+    ParticipantFrame,
+    RoundTrained,
+    SendFrame,
+    SendUpdateChunks,
+    StartParticipant,
     StartTraining,
-    Stop,
-    Trained,
+    StopParticipant,
     UndoChange,
+    VersionMeasured,
 )
 from backend.wire.messages import (
     Abandoned,
@@ -58,7 +58,7 @@ from backend.wire.messages import (
 BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
 
 
-class Phase(StrEnum):
+class ParticipantPhase(StrEnum):
     """What the participant does, in the word that its page or terminal explains."""
 
     STOPPED = "stopped"
@@ -73,7 +73,7 @@ class Phase(StrEnum):
 
 
 @dataclass
-class Participant:
+class ParticipantMachine:
     """One participant of one task, over as many connections as it takes. Owned by its host alone.
 
     An event that makes no sense in the present state has no effects and changes nothing.
@@ -98,36 +98,36 @@ class Participant:
     reason: str | None = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> ParticipantPhase:
         if away := self.contact.away:
-            return Phase(away)
+            return ParticipantPhase(away)
         if self.ready is None:
-            return Phase.LOADING
+            return ParticipantPhase.LOADING
         if self.finished:
-            return Phase.FINISHED
+            return ParticipantPhase.FINISHED
         if self.plan is None:
-            return Phase.EVALUATING if self.exam.is_measuring else Phase.WAITING
-        return Phase.TRAINING if self.offer is None else Phase.UPLOADING
+            return ParticipantPhase.EVALUATING if self.exam.is_measuring else ParticipantPhase.WAITING
+        return ParticipantPhase.TRAINING if self.offer is None else ParticipantPhase.UPLOADING
 
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
         match event:
-            case Start(hello):
+            case StartParticipant(hello):
                 return self._start(hello)
             case Connected():
                 return self._connected()
-            case Frame(frame):
+            case ParticipantFrame(frame):
                 return self._frame(frame)
-            case Loaded(backend, step_ms, examples):
+            case BundleLoaded(backend, step_ms, examples):
                 return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
-            case Trained():
+            case RoundTrained():
                 return self._trained(event)
-            case Measured():
+            case VersionMeasured():
                 return self._measured(event)
             case Disconnected(random):
                 self.contact, again = self.contact.disconnected(random)
                 return [*again]
-            case Stop():
+            case StopParticipant():
                 return self._stop()
 
     def _start(self, hello: Hello) -> list[Effect]:
@@ -142,7 +142,7 @@ class Participant:
             return []
         self.contact = self.contact.greeted()
         backend = self.ready.backend if self.ready else self.hello.backend
-        return [Send(replace(self.hello, backend=backend))]
+        return [SendFrame(replace(self.hello, backend=backend))]
 
     def _stop(self) -> list[Effect]:
         if self.contact.is_closed:
@@ -157,7 +157,7 @@ class Participant:
         self.ready = ready
         return self._say(ready)
 
-    def _trained(self, event: Trained) -> list[Effect]:
+    def _trained(self, event: RoundTrained) -> list[Effect]:
         if self.plan is None or self.offer is not None or event.round != self.plan.round:
             return []
         # Loss and sums are of the examples as they are: nothing hides one among them.
@@ -175,39 +175,39 @@ class Participant:
         self.sent = 0
         return self._say(self.offer)
 
-    def _measured(self, event: Measured) -> list[Effect]:
+    def _measured(self, event: VersionMeasured) -> list[Effect]:
         self.exam, found = self.exam.measured(event)
         return self._say(found) if found else []
 
     def _frame(self, frame: ServerFrame) -> list[Effect]:
         """Before Welcome only Welcome and Closing make sense, after it everything but Welcome."""
         match frame, self.contact.link:
-            case Welcome(), Link.GREETED:
+            case Welcome(), ConnectionState.GREETED:
                 return self._welcome(frame)
-            case Closing(), Link.GREETED | Link.OPEN:
+            case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
                 self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
                 return [Close(), *self._forget_all()] if self.contact.is_closed else []
-            case Train(), Link.OPEN:
+            case Train(), ConnectionState.OPEN:
                 return self._train(frame)
-            case Evaluate(), Link.OPEN:
+            case Evaluate(), ConnectionState.OPEN:
                 return self._evaluate(frame)
-            case Credit(round=number, until=until), Link.OPEN:
+            case Credit(round=number, until=until), ConnectionState.OPEN:
                 return self._credit(number, until)
-            case Accepted(round=number, examples=examples), Link.OPEN:
+            case Accepted(round=number, examples=examples), ConnectionState.OPEN:
                 self.accepted += 1
                 self.examples += examples
                 return [*self._counts(number), *self._round_over(number)]
-            case Refused(round=number, reason=reason), Link.OPEN:
+            case Refused(round=number, reason=reason), ConnectionState.OPEN:
                 self.refused += 1
                 self.reason = reason
                 return self._round_over(number)
-            case Version(version=version, round=number), Link.OPEN:
+            case Version(version=version, round=number), ConnectionState.OPEN:
                 return [*self._learned(version), *self._missed(number)]
-            case Abandoned(round=number), Link.OPEN:
+            case Abandoned(round=number), ConnectionState.OPEN:
                 return [*self._undo(number), *self._missed(number)]
-            case Evaluated(version=version, source="clients"), Link.OPEN:
+            case Evaluated(version=version, source="clients"), ConnectionState.OPEN:
                 return self._forget_exam(version)
-            case State(phase=phase, round=number, version=version), Link.OPEN:
+            case State(phase=phase, round=number, version=version), ConnectionState.OPEN:
                 self.finished = phase == "finished"
                 return [
                     *self._learned(version),
@@ -227,7 +227,7 @@ class Participant:
         if self.ready is None:
             return []
         self.sent = 0
-        return [Send(frame) for frame in (self.ready, self.offer, self.exam.evaluation) if frame]
+        return [SendFrame(frame) for frame in (self.ready, self.offer, self.exam.evaluation) if frame]
 
     def _break_off(self, reason: str) -> list[Effect]:
         self.contact, self.reason = self.contact.closed(), reason
@@ -266,7 +266,7 @@ class Participant:
         if until <= start:
             return []
         self.sent = until
-        return [SendChunks(number, start, until)]
+        return [SendUpdateChunks(number, start, until)]
 
     def _counts(self, number: int) -> list[Effect]:
         """A change of the control variate is kept at once: who stops now has no other chance."""
@@ -293,7 +293,9 @@ class Participant:
 
     def _missed(self, number: int) -> list[Effect]:
         """Like `_round_over`; one that had not reported yet must say that it is ready for the next round."""
-        again: list[Effect] = [Send(self.ready)] if self.ready and self.phase is Phase.TRAINING else []
+        again: list[Effect] = (
+            [SendFrame(self.ready)] if self.ready and self.phase is ParticipantPhase.TRAINING else []
+        )
         aborted = self._round_over(number)
         return [*aborted, *again] if aborted else []
 
@@ -311,4 +313,4 @@ class Participant:
 
     def _say(self, frame: ClientFrame) -> list[Effect]:
         """Sends it now; what was not answered is said again after the next Welcome."""
-        return [Send(frame)] if self.contact.is_open else []
+        return [SendFrame(frame)] if self.contact.is_open else []

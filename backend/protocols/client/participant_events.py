@@ -14,7 +14,7 @@ from backend.wire.messages import ClientFrame, Evaluate, Hash, Hello, ServerFram
 # Events.
 
 
-class Start(Struct, frozen=True, tag="start"):
+class StartParticipant(Struct, frozen=True, tag="start"):
     """Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one)."""
 
     hello: Hello
@@ -24,13 +24,13 @@ class Connected(Struct, frozen=True, tag="connected"):
     """The socket is open."""
 
 
-class Frame(Struct, frozen=True, tag="frame"):
+class ParticipantFrame(Struct, frozen=True, tag="frame"):
     """The server said something."""
 
     frame: ServerFrame
 
 
-class Loaded(Struct, frozen=True, tag="loaded"):
+class BundleLoaded(Struct, frozen=True, tag="loaded"):
     """The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds.
 
     `examples` are the client's own training examples, 0 where the task deals out shards.
@@ -41,7 +41,7 @@ class Loaded(Struct, frozen=True, tag="loaded"):
     examples: int
 
 
-class Trained(Struct, frozen=True, tag="trained"):
+class RoundTrained(Struct, frozen=True, tag="trained"):
     """The update of `round`, `size` bytes long, is ready, perhaps after fewer steps than planned.
 
     Never reported after `abort_training`, nor without a whole step.
@@ -55,7 +55,7 @@ class Trained(Struct, frozen=True, tag="trained"):
     sums: Sums
 
 
-class Measured(Struct, frozen=True, tag="measured"):
+class VersionMeasured(Struct, frozen=True, tag="measured"):
     """The measurement that `measure` asked for. Never reported after `abort_measuring`."""
 
     round: int
@@ -71,11 +71,20 @@ class Disconnected(Struct, frozen=True, tag="disconnected"):
     random: Annotated[float, Meta(ge=0.0, lt=1.0)]
 
 
-class Stop(Struct, frozen=True, tag="stop"):
+class StopParticipant(Struct, frozen=True, tag="stop"):
     """The volunteer stops."""
 
 
-Event = Start | Connected | Frame | Loaded | Trained | Measured | Disconnected | Stop
+Event = (
+    StartParticipant
+    | Connected
+    | ParticipantFrame
+    | BundleLoaded
+    | RoundTrained
+    | VersionMeasured
+    | Disconnected
+    | StopParticipant
+)
 
 # Effects, performed in order.
 
@@ -86,7 +95,7 @@ class Connect(Struct, frozen=True, tag="connect"):
     delay: float
 
 
-class Send(Struct, frozen=True, tag="send"):
+class SendFrame(Struct, frozen=True, tag="send"):
     """Send one frame."""
 
     frame: ClientFrame
@@ -108,7 +117,7 @@ class AbortTraining(Struct, frozen=True, tag="abort_training"):
     """End the training in progress and throw its result away."""
 
 
-class Measure(Struct, frozen=True, tag="measure"):
+class MeasureVersion(Struct, frozen=True, tag="measure"):
     """Measure the version on held-out examples; then report `measured`."""
 
     exam: Evaluate
@@ -130,7 +139,7 @@ class UndoChange(Struct, frozen=True, tag="undo_change"):
     round: int
 
 
-class SendChunks(Struct, frozen=True, tag="send_chunks"):
+class SendUpdateChunks(Struct, frozen=True, tag="send_chunks"):
     """Send bytes [start, until) of the update of `round` as Chunk frames (`start` is `from` in JSON)."""
 
     round: int
@@ -144,14 +153,14 @@ class Close(Struct, frozen=True, tag="close"):
 
 Effect = (
     Connect
-    | Send
+    | SendFrame
     | Load
     | StartTraining
     | AbortTraining
-    | Measure
+    | MeasureVersion
     | AbortMeasuring
     | KeepChange
     | UndoChange
-    | SendChunks
+    | SendUpdateChunks
     | Close
 )

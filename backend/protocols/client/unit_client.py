@@ -12,30 +12,30 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.client.connection import Contact, Link
-from backend.protocols.client.participant_events import Close, Connected, Disconnected, Load, Stop
+from backend.protocols.client.connection import ConnectionState, Contact
+from backend.protocols.client.participant_events import Close, Connected, Disconnected, Load, StopParticipant
 from backend.protocols.client.unit_client_events import (
     Effect,
     Event,
-    Failed,
     Fetched,
-    Finish,
-    Frame,
+    FinishUnit,
     GiveBack,
-    Loaded,
-    Pulse,
-    Send,
-    Start,
-    Trained,
-    Want,
+    HeartbeatDue,
+    SendUnitFrame,
+    StartUnitClient,
+    UnitBundleLoaded,
+    UnitFailed,
+    UnitFrame,
+    UnitTrained,
+    WantUnits,
     WindDown,
 )
-from backend.protocols.client.units_in_hand import Hand, Held, Stage
+from backend.protocols.client.units_in_hand import Hand, Held, UnitStage
 from backend.wire import units as say
 from backend.wire.messages import Closing, Credit, Leave, Ready
 
 
-class Phase(StrEnum):
+class UnitClientPhase(StrEnum):
     """What the client does, in the word that its page or terminal explains.
 
     RESTING: it holds nothing and wants nothing. WAITING: the server has nothing for it.
@@ -87,43 +87,43 @@ class Worker:
         return self.hand.held
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> UnitClientPhase:
         if away := self.contact.away:
-            return Phase(away)
+            return UnitClientPhase(away)
         if self.ready is None:
-            return Phase.LOADING
+            return UnitClientPhase.LOADING
         if self.board is not None and self.board.phase == "finished":
-            return Phase.FINISHED
+            return UnitClientPhase.FINISHED
         stages = self.hand.stages
-        if Stage.TRAINING in stages:
-            return Phase.TRAINING
-        if stages & {Stage.FETCHING, Stage.QUEUED}:
-            return Phase.FETCHING
+        if UnitStage.TRAINING in stages:
+            return UnitClientPhase.TRAINING
+        if stages & {UnitStage.FETCHING, UnitStage.QUEUED}:
+            return UnitClientPhase.FETCHING
         if stages:
-            return Phase.UPLOADING
-        return Phase.WAITING if self.slots else Phase.RESTING
+            return UnitClientPhase.UPLOADING
+        return UnitClientPhase.WAITING if self.slots else UnitClientPhase.RESTING
 
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
         match event:
-            case Start():
+            case StartUnitClient():
                 return self._start(event)
             case Connected():
                 return self._connected()
-            case Frame(frame):
+            case UnitFrame(frame):
                 return self._frame(frame)
-            case Loaded(backend, step_ms):
+            case UnitBundleLoaded(backend, step_ms):
                 return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=0))
-            case Want(slots, at_once):
+            case WantUnits(slots, at_once):
                 self.slots, self.at_once = slots, at_once
                 return [*self._say(say.Want(slots=slots)), *self._advance()]
             case Fetched(lease):
                 return self._fetched(lease)
-            case Trained():
+            case UnitTrained():
                 return self._trained(event)
-            case Failed(lease, cause):
+            case UnitFailed(lease, cause):
                 return [*self._release(lease, cause), *self._advance()]
-            case Pulse(lease, steps):
+            case HeartbeatDue(lease, steps):
                 return self._say(say.Beat(lease=lease, steps=steps)) if lease in self.held else []
             case GiveBack(cause):
                 self.cause = cause
@@ -132,10 +132,10 @@ class Worker:
                 return self._wind_down(cause)
             case Disconnected(random):
                 return self._disconnected(random)
-            case Stop():
+            case StopParticipant():
                 return self._stop()
 
-    def _start(self, event: Start) -> list[Effect]:
+    def _start(self, event: StartUnitClient) -> list[Effect]:
         if not self.contact.is_closed:
             return []
         self.enlist, self.slots, self.at_once = event.enlist, event.slots, event.at_once
@@ -147,7 +147,7 @@ class Worker:
         if self.enlist is None or not self.contact.awaits_greeting:
             return []
         self.contact = self.contact.greeted()
-        return [Send(self.enlist)]
+        return [SendUnitFrame(self.enlist)]
 
     def _disconnected(self, random: float) -> list[Effect]:
         self.contact, again = self.contact.disconnected(random)
@@ -158,7 +158,7 @@ class Worker:
         if self.contact.is_closed:
             return []
         released = self._give_back("stopping")
-        farewell: list[Effect] = [Send(Leave())] if self.contact.is_open else []
+        farewell: list[Effect] = [SendUnitFrame(Leave())] if self.contact.is_open else []
         self.contact = self.contact.closed()
         return [*released, *farewell, Close(), *self.hand.forget_all()]
 
@@ -176,7 +176,7 @@ class Worker:
         self.enlist = replace(self.enlist, shards=[*others, mine][-say.MOST_HELD :])
         return self._advance()
 
-    def _trained(self, event: Trained) -> list[Effect]:
+    def _trained(self, event: UnitTrained) -> list[Effect]:
         result = say.Result(
             lease=event.lease,
             examples=event.examples,
@@ -191,8 +191,8 @@ class Worker:
         self.slots, self.cause = 0, cause
         effects = self._say(say.Want(slots=0))
         for lease, one in list(self.held.items()):
-            if one.stage is Stage.TRAINING:
-                effects.append(Finish(lease))
+            if one.stage is UnitStage.TRAINING:
+                effects.append(FinishUnit(lease))
             else:
                 effects += self._release(lease, cause)
         return effects
@@ -200,34 +200,34 @@ class Worker:
     def _frame(self, frame: say.ServerToUnits) -> list[Effect]:
         """Before Enlisted only Enlisted and Closing make sense, after it everything but Enlisted."""
         match frame, self.contact.link:
-            case say.Enlisted(bundle=bundle), Link.GREETED:
+            case say.Enlisted(bundle=bundle), ConnectionState.GREETED:
                 return self._enlisted(bundle)
-            case Closing(), Link.GREETED | Link.OPEN:
+            case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
                 self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
                 return [Close(), *self.hand.forget_all()] if self.contact.is_closed else []
-            case say.Unit(), Link.OPEN:
+            case say.Unit(), ConnectionState.OPEN:
                 return self._unit(frame)
-            case say.Drop(lease=lease), Link.OPEN:
+            case say.Drop(lease=lease), ConnectionState.OPEN:
                 dropped = self.hand.lacks_result(lease)
                 return [*self.hand.forget(lease), *self._advance()] if dropped else []
-            case Credit(round=lease, until=until), Link.OPEN:
+            case Credit(round=lease, until=until), ConnectionState.OPEN:
                 return self.hand.send(lease, until)
-            case say.Taken(lease=lease, waits=waits), Link.OPEN:
+            case say.Taken(lease=lease, waits=waits), ConnectionState.OPEN:
                 return self._taken(lease, waits)
-            case say.Counted(lease=lease, examples=examples, blended=blended), Link.OPEN:
+            case say.Counted(lease=lease, examples=examples, blended=blended), ConnectionState.OPEN:
                 self.counted += 1
                 self.blended += blended
                 self.examples += examples
                 return self._decided(lease)
-            case say.Rejected(lease=lease, reason=reason), Link.OPEN:
+            case say.Rejected(lease=lease, reason=reason), ConnectionState.OPEN:
                 self.rejected += 1
                 self.reason = reason
                 return self._decided(lease)
-            case say.Idle(cause=cause), Link.OPEN:
+            case say.Idle(cause=cause), ConnectionState.OPEN:
                 self.idle = cause
-            case say.Standing(), Link.OPEN:
+            case say.Standing(), ConnectionState.OPEN:
                 self.standing = frame
-            case say.Board(), Link.OPEN:
+            case say.Board(), ConnectionState.OPEN:
                 self.board = frame
                 return self.hand.forget_all() if frame.phase == "finished" else []
         return []
@@ -283,4 +283,4 @@ class Worker:
 
     def _say(self, frame: say.UnitsToServer) -> list[Effect]:
         """To a server that knows that this client is ready; others hear it when they do."""
-        return [Send(frame)] if self.contact.is_open and self.ready is not None else []
+        return [SendUnitFrame(frame)] if self.contact.is_open and self.ready is not None else []

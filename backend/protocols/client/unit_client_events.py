@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from backend.protocols.client.participant_events import Close, Connect, Connected, Disconnected, Load, Stop
+from backend.protocols.client.participant_events import (
+    Close,
+    Connect,
+    Connected,
+    Disconnected,
+    Load,
+    StopParticipant,
+)
 from backend.wire.fields import Sums
 from backend.wire.units import Cause, Enlist, ServerToUnits, Slots, Unit, UnitsToServer
 
 # Events.
 
 
-class Start(Struct, frozen=True, tag="start"):
-    """Take part from now on, as `Want` says.
+class StartUnitClient(Struct, frozen=True, tag="start"):
+    """Take part from now on, as `WantUnits` says.
 
     `enlist` is said on every connection, with the backend and the shards that there are by then.
     """
@@ -26,20 +33,20 @@ class Start(Struct, frozen=True, tag="start"):
     at_once: int
 
 
-class Frame(Struct, frozen=True, tag="frame"):
+class UnitFrame(Struct, frozen=True, tag="frame"):
     """The server said something."""
 
     frame: ServerToUnits
 
 
-class Loaded(Struct, frozen=True, tag="loaded"):
+class UnitBundleLoaded(Struct, frozen=True, tag="loaded"):
     """The bundle of the last `load` is ready; one step took `step_ms` milliseconds."""
 
     backend: str
     step_ms: float
 
 
-class Want(Struct, frozen=True, tag="want"):
+class WantUnits(Struct, frozen=True, tag="want"):
     """Hold up to `slots` units from now on and train `at_once` of them.
 
     With no slots what is held is still done, and no more is taken.
@@ -55,7 +62,7 @@ class Fetched(Struct, frozen=True, tag="fetched"):
     lease: int
 
 
-class Trained(Struct, frozen=True, tag="trained"):
+class UnitTrained(Struct, frozen=True, tag="trained"):
     """The result of `lease`, `size` bytes long, is ready, perhaps after fewer steps than planned.
 
     Never reported after `forget`, nor without a whole step.
@@ -69,14 +76,14 @@ class Trained(Struct, frozen=True, tag="trained"):
     sums: Sums
 
 
-class Failed(Struct, frozen=True, tag="failed"):
+class UnitFailed(Struct, frozen=True, tag="failed"):
     """`lease` could not be fetched or trained, or was to finish before its first step."""
 
     lease: int
     cause: Cause
 
 
-class Pulse(Struct, frozen=True, tag="pulse"):
+class HeartbeatDue(Struct, frozen=True, tag="pulse"):
     """The unit's `heartbeat` seconds are over again; `steps` were taken so far."""
 
     lease: int
@@ -96,55 +103,55 @@ class WindDown(Struct, frozen=True, tag="wind_down"):
 
 
 Event = (
-    Start
+    StartUnitClient
     | Connected
-    | Frame
-    | Loaded
-    | Want
+    | UnitFrame
+    | UnitBundleLoaded
+    | WantUnits
     | Fetched
-    | Trained
-    | Failed
-    | Pulse
+    | UnitTrained
+    | UnitFailed
+    | HeartbeatDue
     | GiveBack
     | WindDown
     | Disconnected
-    | Stop
+    | StopParticipant
 )
 
 # Effects, performed in order.
 
 
-class Send(Struct, frozen=True, tag="send"):
+class SendUnitFrame(Struct, frozen=True, tag="send"):
     """Send one frame."""
 
     frame: UnitsToServer
 
 
-class Fetch(Struct, frozen=True, tag="fetch"):
+class FetchUnit(Struct, frozen=True, tag="fetch"):
     """Get the shard and the weights of `unit`; then report `fetched`, or `failed`."""
 
     unit: Unit
 
 
-class Train(Struct, frozen=True, tag="train"):
+class TrainUnit(Struct, frozen=True, tag="train"):
     """Train `unit`, which was fetched; then report `trained`, or `failed`."""
 
     unit: Unit
 
 
-class Finish(Struct, frozen=True, tag="finish"):
+class FinishUnit(Struct, frozen=True, tag="finish"):
     """End the training of `lease` after its present step; then report `trained`, or `failed`."""
 
     lease: int
 
 
-class Forget(Struct, frozen=True, tag="forget"):
+class ForgetUnit(Struct, frozen=True, tag="forget"):
     """`lease` is over here: end what goes on of it and throw away what is kept for it."""
 
     lease: int
 
 
-class SendChunks(Struct, frozen=True, tag="send_chunks"):
+class SendResultChunks(Struct, frozen=True, tag="send_chunks"):
     """Send bytes [start, until) of the result of `lease` as Chunk frames (`start` is `from` in JSON)."""
 
     lease: int
@@ -152,4 +159,14 @@ class SendChunks(Struct, frozen=True, tag="send_chunks"):
     until: int
 
 
-Effect = Connect | Send | Load | Fetch | Train | Finish | Forget | SendChunks | Close
+Effect = (
+    Connect
+    | SendUnitFrame
+    | Load
+    | FetchUnit
+    | TrainUnit
+    | FinishUnit
+    | ForgetUnit
+    | SendResultChunks
+    | Close
+)

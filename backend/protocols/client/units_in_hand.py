@@ -7,11 +7,17 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from backend.protocols.client.unit_client_events import Effect, Fetch, Forget, SendChunks, Train
+from backend.protocols.client.unit_client_events import (
+    Effect,
+    FetchUnit,
+    ForgetUnit,
+    SendResultChunks,
+    TrainUnit,
+)
 from backend.wire import units as say
 
 
-class Stage(StrEnum):
+class UnitStage(StrEnum):
     """How far one unit is. QUEUED: fetched, until a place to train is free."""
 
     FETCHING = "fetching"
@@ -25,7 +31,7 @@ class Held:
     """A unit in hand. `result` is there once it is SENDING, of which `sent` bytes went on this connection."""
 
     unit: say.Unit
-    stage: Stage = Stage.FETCHING
+    stage: UnitStage = UnitStage.FETCHING
     result: say.Result | None = None
     sent: int = 0
 
@@ -40,7 +46,7 @@ class Hand:
     held: dict[int, Held] = field(default_factory=dict)
 
     @property
-    def stages(self) -> set[Stage]:
+    def stages(self) -> set[UnitStage]:
         """Where there is any."""
         return {one.stage for one in self.held.values()}
 
@@ -62,31 +68,31 @@ class Hand:
     def take(self, unit: say.Unit) -> list[Effect]:
         """One more, to be fetched."""
         self.held[unit.lease] = Held(unit)
-        return [Fetch(unit)]
+        return [FetchUnit(unit)]
 
     def fetched(self, lease: int) -> say.Unit | None:
         """What was being fetched is here; None where nothing was."""
         held = self.held.get(lease)
-        if held is None or held.stage is not Stage.FETCHING:
+        if held is None or held.stage is not UnitStage.FETCHING:
             return None
-        self.held[lease] = replace(held, stage=Stage.QUEUED)
+        self.held[lease] = replace(held, stage=UnitStage.QUEUED)
         return held.unit
 
     def begin(self, at_once: int) -> list[Effect]:
         """Trains what was fetched first, as far as there are places for so many `at_once`."""
-        free = at_once - sum(one.stage is Stage.TRAINING for one in self.held.values())
-        queued = [one for one in self.held.values() if one.stage is Stage.QUEUED]
+        free = at_once - sum(one.stage is UnitStage.TRAINING for one in self.held.values())
+        queued = [one for one in self.held.values() if one.stage is UnitStage.QUEUED]
         begun = queued[: max(0, free)]
         for one in begun:
-            self.held[one.unit.lease] = replace(one, stage=Stage.TRAINING)
-        return [Train(one.unit) for one in begun]
+            self.held[one.unit.lease] = replace(one, stage=UnitStage.TRAINING)
+        return [TrainUnit(one.unit) for one in begun]
 
     def trained(self, result: say.Result) -> bool:
         """Whether what this is the result of was in training; it is sent from now on."""
         held = self.held.get(result.lease)
-        if held is None or held.stage is not Stage.TRAINING:
+        if held is None or held.stage is not UnitStage.TRAINING:
             return False
-        self.held[result.lease] = replace(held, stage=Stage.SENDING, result=result)
+        self.held[result.lease] = replace(held, stage=UnitStage.SENDING, result=result)
         return True
 
     def send(self, lease: int, granted: int) -> list[Effect]:
@@ -98,7 +104,7 @@ class Hand:
         if until <= held.sent:
             return []
         self.held[lease] = replace(held, sent=until)
-        return [SendChunks(lease, held.sent, until)]
+        return [SendResultChunks(lease, held.sent, until)]
 
     def send_anew(self) -> list[say.Result]:
         """All results: on a new connection nothing of them was sent."""
@@ -108,7 +114,7 @@ class Hand:
 
     def forget(self, lease: int) -> list[Effect]:
         """One that is over, if it is in hand."""
-        return [Forget(lease)] if self.held.pop(lease, None) else []
+        return [ForgetUnit(lease)] if self.held.pop(lease, None) else []
 
     def forget_all(self) -> list[Effect]:
         """None is needed any more."""

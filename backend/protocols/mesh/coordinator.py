@@ -38,11 +38,11 @@ from backend.protocols.mesh.mesh_round import (
 )
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
 from backend.protocols.rounds.base import Rounds
-from backend.protocols.rounds.deadline import Work
-from backend.protocols.rounds.phases import IllegalEventError, Phase
-from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.deadline import PlannedWork
+from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
+from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.shard_assignment import training_seed
-from backend.protocols.rounds.stop_rules import Progress
+from backend.protocols.rounds.stop_rules import RunProgress
 from backend.wire.mesh import Averaged, Failed, Group, Measure, Trained
 
 # Groups of one start of a server are numbered from a multiple of it on.
@@ -59,14 +59,14 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RoundPlan,
         averages: Averages,
         weights: str,
         weights_round: int = 0,
         number: int = 0,
         version: int = 0,
         opening: int = 1,
-        progress: Progress | None = None,
+        progress: RunProgress | None = None,
         past: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(plan, number, version, progress, past)
@@ -241,7 +241,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if self.holdings.settle(self.attendance.here):
             return self._take_up(now)
         plan = self.plan
-        self._enter(Phase.TRAINING)
+        self._enter(RoundPhase.TRAINING)
         self.round = max(self.round, self.holdings.round) + 1
         clients = self.attendance.choose(self.attendance.available, "")
         members = self._members(clients)
@@ -256,7 +256,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def _take_up(self, now: float) -> list[Effect]:
         """Peers hold the result of a round of which this server saw no end: it is recorded first."""
-        self._enter(Phase.AGGREGATING)
+        self._enter(RoundPhase.AGGREGATING)
         # A round that this server gave up meanwhile is recorded as such: the result stands under the next.
         self.round, weights = max(self.round + 1, self.holdings.round), self.holdings.newest
         held, here = (self.holdings.round, weights), sorted(self.attendance.here)
@@ -273,7 +273,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             present, shards = self.attendance[client], parts.get(client, ())
             sizes = plan.shard_examples
             examples = sum(sizes[shard] for shard in shards) if sizes else present.examples
-            work = Work(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
+            work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
             seed = training_seed(client, self.round, plan.seed)
             members[client] = Trainee(self.holdings.base(client), shards, seed, work)
         return members
@@ -297,7 +297,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         trained = convened.trained()
         if len(trained) < self.quorum:
             return self._abandon(f"{len(trained)} of at least {self.quorum} peers trained in time.", now)
-        self._enter(Phase.AGGREGATING)
+        self._enter(RoundPhase.AGGREGATING)
         groups = group_orders(
             self.averages,
             trained,

@@ -14,17 +14,17 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from backend.protocols.client.connection import Contact, Link
+from backend.protocols.client.connection import ConnectionState, Contact
 from backend.protocols.client.evaluation import Exam
 from backend.protocols.client.participant_events import (
+    BundleLoaded,
     Close,
     Connected,
     Disconnected,
     Load,
-    Loaded,
-    Measured,
     StartTraining,
-    Stop,
+    StopParticipant,
+    VersionMeasured,
 )
 from backend.protocols.mesh import member_entry as entry
 from backend.protocols.mesh.member_events import (
@@ -120,7 +120,7 @@ class MeshMember:
                 return self._frame(frame)
             case Agreed(frame):
                 return self._agreed(frame)
-            case Loaded(backend, step_ms, examples):
+            case BundleLoaded(backend, step_ms, examples):
                 return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
             case PlanTrained():
                 return self._trained(event)
@@ -130,11 +130,11 @@ class MeshMember:
                 return self._failed(event)
             case WeightsCertified(certificate):
                 return self._certified(certificate)
-            case Measured():
+            case VersionMeasured():
                 return self._measured(event)
             case Disconnected(random):
                 return self._disconnected(random)
-            case Stop():
+            case StopParticipant():
                 return self._stop()
 
     def _start(self, enter: say.Enter) -> list[Effect]:
@@ -216,7 +216,7 @@ class MeshMember:
             self.enter = entry.certified(self.enter, certificate)
         return []
 
-    def _measured(self, event: Measured) -> list[Effect]:
+    def _measured(self, event: VersionMeasured) -> list[Effect]:
         self.exam, found = self.exam.measured(event)
         return self._say(found) if found else []
 
@@ -236,26 +236,26 @@ class MeshMember:
     def _frame(self, frame: say.ServerToPeer) -> list[Effect]:
         """Before `entered` only that and `closing` make sense, after it everything but `entered`."""
         match frame, self.contact.link:
-            case say.Entered(), Link.GREETED:
+            case say.Entered(), ConnectionState.GREETED:
                 return self._entered(frame)
-            case Closing(), Link.GREETED | Link.OPEN:
+            case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
                 self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
                 return [Close(), *self._forget_all()] if self.contact.is_closed else []
-            case Train(), Link.OPEN:
+            case Train(), ConnectionState.OPEN:
                 return self._train(frame)
-            case say.Group(), Link.OPEN:
+            case say.Group(), ConnectionState.OPEN:
                 return self._group(frame)
-            case say.Deposit(weights=weights), Link.OPEN:
+            case say.Deposit(weights=weights), ConnectionState.OPEN:
                 return [UploadDeposit(weights)]
-            case Evaluate(), Link.OPEN:
+            case Evaluate(), ConnectionState.OPEN:
                 return self._evaluate(frame)
-            case Version(version=version, round=number), Link.OPEN:
+            case Version(version=version, round=number), ConnectionState.OPEN:
                 return [*self._forget_exam(version - 1), *self._over(number)]
-            case Abandoned(round=number), Link.OPEN:
+            case Abandoned(round=number), ConnectionState.OPEN:
                 return self._over(number)
-            case Evaluated(version=version, source="clients"), Link.OPEN:
+            case Evaluated(version=version, source="clients"), ConnectionState.OPEN:
                 return self._forget_exam(version)
-            case State(phase=phase, round=number, version=version), Link.OPEN:
+            case State(phase=phase, round=number, version=version), ConnectionState.OPEN:
                 self.finished = phase == "finished"
                 rest = self._forget_all() if self.finished else self._over(number - 1)
                 return [*self._forget_exam(version - 1), *rest]
@@ -263,7 +263,11 @@ class MeshMember:
 
     def _agreed(self, frame: Train | say.Group | Evaluate) -> list[Effect]:
         """Stands for what the server would say; while that is there, it says so itself."""
-        if self.contact.link not in (Link.LOST, Link.GREETED) or self.ready is None or self.finished:
+        if (
+            self.contact.link not in (ConnectionState.LOST, ConnectionState.GREETED)
+            or self.ready is None
+            or self.finished
+        ):
             return []
         self.by_peers = True
         match frame:

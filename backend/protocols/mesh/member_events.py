@@ -11,16 +11,16 @@ from msgspec import Struct
 from backend.protocols.client.participant_events import (
     AbortMeasuring,
     AbortTraining,
+    BundleLoaded,
     Close,
     Connect,
     Connected,
     Disconnected,
     Load,
-    Loaded,
-    Measure,
-    Measured,
+    MeasureVersion,
     StartTraining,
-    Stop,
+    StopParticipant,
+    VersionMeasured,
 )
 from backend.wire.mesh import Certificate, Enter, Group, PeerToServer, ServerToPeer
 from backend.wire.messages import Evaluate, Hash, Sums, Train
@@ -93,14 +93,14 @@ Event = (
     | Connected
     | ServerFrame
     | Agreed
-    | Loaded
+    | BundleLoaded
     | PlanTrained
     | GroupAveraged
     | GroupFailed
     | WeightsCertified
-    | Measured
+    | VersionMeasured
     | Disconnected
-    | Stop
+    | StopParticipant
 )
 
 # Effects, performed in order.
@@ -137,7 +137,7 @@ Effect = (
     | Average
     | AbortAveraging
     | UploadDeposit
-    | Measure
+    | MeasureVersion
     | AbortMeasuring
     | Close
 )

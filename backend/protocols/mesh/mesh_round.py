@@ -18,7 +18,7 @@ from backend.errors import (
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.protocols.mesh.coordinator_effects import SendMeshTrain
 from backend.protocols.rounds.cohort_member import too_much, wrong_sums
-from backend.protocols.rounds.deadline import Work
+from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.rounds.phases import waits_until
 from backend.wire.mesh import Averaged, Group, Trained
 from backend.wire.messages import Status
@@ -45,7 +45,7 @@ class Trainee:
     base: str
     shards: tuple[int, ...]
     seed: int
-    work: Work
+    work: PlannedWork
     standing: MeshMemberStage = MeshMemberStage.TRAINING
     lost_at: float | None = None
     trained: Trained | None = None
@@ -214,6 +214,6 @@ def misreport(group: Group, client: str, said: Averaged) -> UpdateRefusedError |
     return None
 
 
-def works_of(members: Mapping[str, Trainee]) -> dict[str, Work]:
+def works_of(members: Mapping[str, Trainee]) -> dict[str, PlannedWork]:
     """What each is asked for."""
     return {name: one.work for name, one in members.items()}

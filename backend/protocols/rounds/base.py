@@ -14,11 +14,11 @@ from typing import Generic, Protocol, TypeVar
 from backend.protocols.rounds.attendance import Attendance
 from backend.protocols.rounds.deadline import Speeds
 from backend.protocols.rounds.effects import Abandon, ClientId, Common, Finished
-from backend.protocols.rounds.evaluation import Measuring, open_measuring
-from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, Phase
-from backend.protocols.rounds.plan import Plan
-from backend.protocols.rounds.shard_assignment import Dealer
-from backend.protocols.rounds.stop_rules import Progress, Source
+from backend.protocols.rounds.evaluation import OpenEvaluation, open_measuring
+from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, RoundPhase
+from backend.protocols.rounds.plan import RoundPlan
+from backend.protocols.rounds.shard_assignment import ShardAssigner
+from backend.protocols.rounds.stop_rules import RunProgress, Source
 from backend.wire.messages import Aggregation, Evaluation, Status
 
 
@@ -62,10 +62,10 @@ class Rounds(ABC, Generic[Open, Own]):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RoundPlan,
         number: int = 0,
         version: int = 0,
-        progress: Progress | None = None,
+        progress: RunProgress | None = None,
         past: Mapping[ClientId, int] | None = None,
     ) -> None:
         self.plan = plan
@@ -73,20 +73,20 @@ class Rounds(ABC, Generic[Open, Own]):
         self.version = version
         self.attendance = Attendance(plan.own_data, past or {})
         self.open: Open | None = None
-        self.measuring: Measuring | None = None
-        self._progress = progress or Progress(plan.stop)
+        self.measuring: OpenEvaluation | None = None
+        self._progress = progress or RunProgress(plan.stop)
         self._speeds = Speeds()
         self._dealer = _dealer(plan)
         self._gathered = 0.0
         self._stop: str | None = None
         self._held = False
-        self.phase = Phase.FINISHED if self.reason_to_finish() else Phase.WAITING
+        self.phase = RoundPhase.FINISHED if self.reason_to_finish() else RoundPhase.WAITING
 
     # What the host asks.
 
     def timer(self) -> float | None:
         """When `time_passed` is due; None while only an event can change anything."""
-        if self.phase is Phase.GATHERING:
+        if self.phase is RoundPhase.GATHERING:
             return self._gathered
         if self.open:
             return self.open.timer()
@@ -196,16 +196,16 @@ class Rounds(ABC, Generic[Open, Own]):
     def pause_requested(self) -> list[Own | Common]:
         """No round opens before `resume_requested`. An open round still ends as it would."""
         self._held = True
-        if self.phase in (Phase.WAITING, Phase.GATHERING):
-            self._enter(Phase.PAUSED)
+        if self.phase in (RoundPhase.WAITING, RoundPhase.GATHERING):
+            self._enter(RoundPhase.PAUSED)
         return []
 
     def resume_requested(self, now: float) -> list[Own | Common]:
         """Rounds open again, also of a task that its owner had ended; nothing where its rules did."""
         self._held, self._stop = False, None
         may = self.reason_to_finish() is None
-        if self.phase is Phase.PAUSED or (self.phase is Phase.FINISHED and may):
-            self._enter(Phase.WAITING)
+        if self.phase is RoundPhase.PAUSED or (self.phase is RoundPhase.FINISHED and may):
+            self._enter(RoundPhase.WAITING)
         return self._gather(now)
 
     @abstractmethod
@@ -215,7 +215,7 @@ class Rounds(ABC, Generic[Open, Own]):
 
     def time_passed(self, now: float) -> list[Own | Common]:
         """The clock reached `timer()` (or any other time: then nothing happens)."""
-        if self.phase is Phase.GATHERING and now >= self._gathered:
+        if self.phase is RoundPhase.GATHERING and now >= self._gathered:
             return self._begin(now)
         return self._settle(now)
 
@@ -236,24 +236,24 @@ class Rounds(ABC, Generic[Open, Own]):
 
     # What follows what.
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: RoundPhase) -> None:
         if phase not in TRANSITIONS[self.phase]:
             raise IllegalEventError(f"{self.phase} does not lead to {phase}.")
         self.phase = phase
 
     def _gather(self, now: float) -> list[Own | Common]:
-        if self.phase is not Phase.WAITING or self.needed():
+        if self.phase is not RoundPhase.WAITING or self.needed():
             return []
         if not self.plan.gather:
             return self._begin(now)
-        self._enter(Phase.GATHERING)
+        self._enter(RoundPhase.GATHERING)
         self._gathered = now + self.plan.gather
         return []
 
     def _scatter(self) -> None:
         """Ends the gathering when too few are left of those who could be chosen."""
-        if self.phase is Phase.GATHERING and self.needed():
-            self._enter(Phase.WAITING)
+        if self.phase is RoundPhase.GATHERING and self.needed():
+            self._enter(RoundPhase.WAITING)
 
     def _settle(self, now: float) -> list[Own | Common]:
         timer = self.timer()
@@ -268,7 +268,7 @@ class Rounds(ABC, Generic[Open, Own]):
         self._close(seconds)
         if not self.plan.measures(version) or not self.attendance.available:
             return self._go_on(now)
-        self._enter(Phase.EVALUATING)
+        self._enter(RoundPhase.EVALUATING)
         self.measuring = open_measuring(self.plan, self.attendance, self.round, version, seconds, now)
         return [self.measuring.question(client, now) for client in self.measuring.asked]
 
@@ -282,11 +282,11 @@ class Rounds(ABC, Generic[Open, Own]):
         if self.reason_to_finish():
             return [abandoned, *self._go_on(now)]
         if self._held:
-            self._enter(Phase.PAUSED)
+            self._enter(RoundPhase.PAUSED)
         elif self.needed():
-            self._enter(Phase.WAITING)
+            self._enter(RoundPhase.WAITING)
         else:
-            self._enter(Phase.GATHERING)
+            self._enter(RoundPhase.GATHERING)
             self._gathered = now + max(RETRY_SECONDS, self.plan.gather)
         return [abandoned]
 
@@ -301,7 +301,7 @@ class Rounds(ABC, Generic[Open, Own]):
         self._speeds.failed = False
         self._progress.spent += seconds
 
-    def _conclude(self, measuring: Measuring, now: float) -> list[Own | Common]:
+    def _conclude(self, measuring: OpenEvaluation, now: float) -> list[Own | Common]:
         self.measuring = None
         found = measuring.end(self.plan)
         if found is None:
@@ -312,23 +312,23 @@ class Rounds(ABC, Generic[Open, Own]):
     def _go_on(self, now: float) -> list[Own | Common]:
         """What follows when a round is over, and its version measured."""
         if reason := self.reason_to_finish():
-            self._enter(Phase.FINISHED)
+            self._enter(RoundPhase.FINISHED)
             return [Finished(self.version, reason)]
         if not self._held and not self.needed():
             return self._begin(now)
-        self._enter(Phase.PAUSED if self._held else Phase.WAITING)
+        self._enter(RoundPhase.PAUSED if self._held else RoundPhase.WAITING)
         return []
 
     def _stop_now(self) -> list[Own | Common]:
         reason = self.reason_to_finish()
-        if reason is None or self.phase not in (Phase.WAITING, Phase.GATHERING, Phase.PAUSED):
+        if reason is None or self.phase not in (RoundPhase.WAITING, RoundPhase.GATHERING, RoundPhase.PAUSED):
             return []
-        self._enter(Phase.FINISHED)
+        self._enter(RoundPhase.FINISHED)
         return [Finished(self.version, reason)]
 
 
-def _dealer(plan: Plan) -> Dealer | None:
+def _dealer(plan: RoundPlan) -> ShardAssigner | None:
     """Who deals out the task's shards; nobody where clients train on their own examples."""
     if plan.own_data:
         return None
-    return Dealer(len(plan.shard_examples), plan.shards_per_client, plan.seed, plan.shard_parts)
+    return ShardAssigner(len(plan.shard_examples), plan.shards_per_client, plan.seed, plan.shard_parts)

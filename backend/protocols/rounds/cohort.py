@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from backend.errors import StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
 from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, objection
-from backend.protocols.rounds.deadline import Speeds, Work
-from backend.protocols.rounds.effects import Effect, Opened, Refuse, SendTrain
+from backend.protocols.rounds.deadline import PlannedWork, Speeds
+from backend.protocols.rounds.effects import AnnounceRound, Effect, RefuseUpdate, SendRoundTrain
 from backend.protocols.rounds.phases import waits_until
-from backend.protocols.rounds.plan import Plan
-from backend.protocols.rounds.shard_assignment import Dealer, training_seed
+from backend.protocols.rounds.plan import RoundPlan
+from backend.protocols.rounds.shard_assignment import ShardAssigner, training_seed
 from backend.wire.messages import Aggregation, Offer, Status
 
 # Of those in a masked round at least so many updates are awaited: with fewer their sum could not be unmasked.
@@ -87,17 +87,17 @@ class Cohort:
         seconds = self.until - self.opened
         cohort = tuple(self.members)
         most = max(member.work.examples for member in self.members.values())
-        opened = Opened(
+        opened = AnnounceRound(
             self.number, self.version, cohort, self.available, self.wanted, seconds, self.aggregation, most
         )
         return [opened, *(self.order(client, self.opened) for client in cohort)]
 
-    def order(self, client: str, now: float) -> SendTrain:
+    def order(self, client: str, now: float) -> SendRoundTrain:
         """What a member is to do in the time that is left."""
         member, seconds = self.members[client], max(0.0, self.until - now)
-        return SendTrain(client, self.number, self.version, member.shards, member.seed, seconds)
+        return SendRoundTrain(client, self.number, self.version, member.shards, member.seed, seconds)
 
-    def objection(self, client: str, offer: Offer, plan: Plan) -> UpdateRefusedError | None:
+    def objection(self, client: str, offer: Offer, plan: RoundPlan) -> UpdateRefusedError | None:
         """Why a member's offer cannot be taken; None if it can."""
         return objection(self.members[client], offer, self.version, plan, self.aggregation)
 
@@ -120,7 +120,7 @@ class Cohort:
         refusals: list[Effect] = []
         for client, member in self.members.items():
             if member.standing in (CohortStage.SENDING, CohortStage.CHECKING):
-                refusals.append(Refuse(client, self.number, late))
+                refusals.append(RefuseUpdate(client, self.number, late))
             if now < self.until or client not in attendance:
                 continue
             if member.standing is CohortStage.TRAINING:
@@ -131,10 +131,10 @@ class Cohort:
 
 
 def open_cohort(
-    plan: Plan,
+    plan: RoundPlan,
     attendance: Attendance,
     speeds: Speeds,
-    dealer: Dealer | None,
+    dealer: ShardAssigner | None,
     aggregation: Aggregation,
     number: int,
     version: int,
@@ -162,13 +162,17 @@ def open_cohort(
 
 
 def _members(
-    clients: tuple[str, ...], plan: Plan, attendance: Attendance, dealer: Dealer | None, number: int
+    clients: tuple[str, ...],
+    plan: RoundPlan,
+    attendance: Attendance,
+    dealer: ShardAssigner | None,
+    number: int,
 ) -> dict[str, CohortMember]:
     sizes, members = plan.shard_examples, dict[str, CohortMember]()
     parts = dealer.deal(clients, attendance.available) if dealer else {}
     for client in clients:
         present, shards = attendance[client], parts.get(client, ())
         examples = sum(sizes[shard] for shard in shards) if sizes else present.examples
-        work = Work(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
+        work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
         members[client] = CohortMember(shards, training_seed(client, number, plan.seed), work)
     return members

@@ -13,8 +13,8 @@ from backend.errors import (
     UpdateRefusedError,
     WrongLengthError,
 )
-from backend.protocols.rounds.deadline import Work
-from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.deadline import PlannedWork
+from backend.protocols.rounds.plan import RoundPlan
 from backend.wire.messages import Aggregation, Offer
 
 
@@ -38,7 +38,7 @@ class CohortMember:
 
     shards: tuple[int, ...]
     seed: int
-    work: Work
+    work: PlannedWork
     standing: CohortStage = CohortStage.TRAINING
     lost_at: float | None = None
     offer: Offer | None = None
@@ -55,7 +55,7 @@ def stranger(round_number: int) -> UpdateRefusedError:
 
 
 def objection(
-    member: CohortMember, offer: Offer, version: int, plan: Plan, aggregation: Aggregation
+    member: CohortMember, offer: Offer, version: int, plan: RoundPlan, aggregation: Aggregation
 ) -> UpdateRefusedError | None:
     """Why a member's offer in the open round cannot be taken; None if it can."""
     if member.standing is CohortStage.GONE:
@@ -85,7 +85,7 @@ def _tells(offer: Offer) -> UpdateRefusedError | None:
     )
 
 
-def too_much(work: Work, examples: int, steps: int) -> UpdateRefusedError | None:
+def too_much(work: PlannedWork, examples: int, steps: int) -> UpdateRefusedError | None:
     """Why a client that was asked for `work` cannot have trained on so many examples in so many steps."""
     if not 1 <= examples <= work.examples:
         return BadExamplesError(
@@ -114,5 +114,5 @@ def _wrong_size(offer: Offer, size: int) -> UpdateRefusedError | None:
     return None
 
 
-def _wrong_rows(offer: Offer, plan: Plan) -> UpdateRefusedError | None:
+def _wrong_rows(offer: Offer, plan: RoundPlan) -> UpdateRefusedError | None:
     return wrong_sums(len(offer.sums), 0 if plan.withheld else plan.metric_rows)

@@ -15,7 +15,7 @@ NEWCOMER = 3.0
 
 
 @dataclass(frozen=True)
-class Work:
+class PlannedWork:
     """What one client is asked for; `step_ms` is what it measured for one step."""
 
     examples: int
@@ -48,7 +48,7 @@ class Speeds:
         self.rates[client] = max(self.rates.get(client, 0.0), seconds / max(1, examples))
         self.misses[client] = self.misses.get(client, 0) + 1
 
-    def seconds(self, cohort: Mapping[str, Work], quorum: int, least: float, most: float) -> float:
+    def seconds(self, cohort: Mapping[str, PlannedWork], quorum: int, least: float, most: float) -> float:
         """How long a round of this cohort may last, within `least` and `most`.
 
         It is enough for half of the cohort and for the quorum. Nobody's pace is known: `most`.
@@ -63,7 +63,7 @@ class Speeds:
         half = median(needed.values())
         return max(min(least, most), min(most, max([SLACK * half, SLACK * enough, *again])))
 
-    def _estimate(self, client: str, work: Work) -> float:
+    def _estimate(self, client: str, work: PlannedWork) -> float:
         if client in self.rates:
             return self.rates[client] * work.examples
         return NEWCOMER * work.steps * work.step_ms / 1000.0

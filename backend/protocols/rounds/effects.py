@@ -12,7 +12,7 @@ ClientId: TypeAlias = str
 
 
 @dataclass(frozen=True)
-class Opened:
+class AnnounceRound:
     """A round began with `cohort`: it ends with `wanted` accepted updates, or after `seconds`.
 
     `available` clients could have been chosen. Updates are added up by `aggregation`; no member's plan makes
@@ -30,7 +30,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class SendTrain:
+class SendRoundTrain:
     """Tell `client` to train from `version` on `shards` (their numbers) and to report within `seconds`."""
 
     client: ClientId
@@ -53,7 +53,7 @@ class SendEvaluate:
 
 
 @dataclass(frozen=True)
-class Measured:
+class RecordEvaluation:
     """`clients` measured `version` on so many held-out examples together: tell everybody, and record it."""
 
     version: int
@@ -64,7 +64,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Grant:
+class GrantUpload:
     """Take the offered update in as soon as there is room for it."""
 
     client: ClientId
@@ -88,7 +88,7 @@ class Accept:
 
 
 @dataclass(frozen=True)
-class Refuse:
+class RefuseUpdate:
     """An update does not count; forget its bytes, and tell the client why."""
 
     client: ClientId
@@ -129,6 +129,16 @@ class Restore:
 
 
 # Whatever kind of rounds a task has.
-Common: TypeAlias = SendEvaluate | Measured | Abandon | Finished
+Common: TypeAlias = SendEvaluate | RecordEvaluation | Abandon | Finished
 
-Effect: TypeAlias = Opened | SendTrain | Grant | Check | Accept | Refuse | Aggregate | Restore | Common
+Effect: TypeAlias = (
+    AnnounceRound
+    | SendRoundTrain
+    | GrantUpload
+    | Check
+    | Accept
+    | RefuseUpdate
+    | Aggregate
+    | Restore
+    | Common
+)

@@ -9,14 +9,14 @@ from itertools import chain
 from backend.numerics.aggregation.update_checks import MAX_REPORTED
 from backend.numerics.metrics import metric_values
 from backend.protocols.rounds.attendance import Attendance, wanted
-from backend.protocols.rounds.effects import Measured, SendEvaluate
+from backend.protocols.rounds.effects import RecordEvaluation, SendEvaluate
 from backend.protocols.rounds.phases import waits_until
-from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.plan import RoundPlan
 from backend.wire.messages import Evaluation
 
 
 @dataclass
-class Measurer:
+class AskedClient:
     """One client that was asked; `most_examples` bounds what it may say it measured on."""
 
     shards: tuple[int, ...]
@@ -26,7 +26,7 @@ class Measurer:
 
 
 @dataclass
-class Measuring:
+class OpenEvaluation:
     """The evaluation of `version` after round `number`. Owned by the machine of the rounds.
 
     Who lost its connection may come back within `grace` seconds.
@@ -35,7 +35,7 @@ class Measuring:
     number: int
     version: int
     until: float
-    asked: dict[str, Measurer]
+    asked: dict[str, AskedClient]
     grace: float
     reports: list[Evaluation] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class Measuring:
         if self.awaits(client):
             self.asked[client].lost_at, self.asked[client].answered = now, not lost
 
-    def end(self, plan: Plan) -> Measured | None:
+    def end(self, plan: RoundPlan) -> RecordEvaluation | None:
         """What was found, if anything. Who did not answer stays as it is.
 
         It may be slow to measure and good at training: there its silence is noted, and it says that it is
@@ -88,12 +88,12 @@ class Measuring:
             return None
         loss = math.fsum(report.loss * report.examples for report in self.reports) / examples
         metrics = metric_values(plan.metrics, [report.sums for report in self.reports])
-        return Measured(self.version, loss, metrics, examples, len(self.reports))
+        return RecordEvaluation(self.version, loss, metrics, examples, len(self.reports))
 
 
 def open_measuring(
-    plan: Plan, attendance: Attendance, number: int, version: int, seconds: float, now: float
-) -> Measuring:
+    plan: RoundPlan, attendance: Attendance, number: int, version: int, seconds: float, now: float
+) -> OpenEvaluation:
     """Chooses who measures `version`, and on what, within the `seconds` that the round took.
 
     Who fetched, trained and sent in that time fetches and measures in it.
@@ -103,16 +103,16 @@ def open_measuring(
         count = min(count, len(plan.holdout_examples))
     clients = attendance.choose(count, f"{plan.seed}/evaluate/{number}")
     until = now + min(plan.deadline, max(plan.min_deadline, seconds))
-    return Measuring(number, version, until, _measurers(clients, plan, attendance), plan.grace)
+    return OpenEvaluation(number, version, until, _measurers(clients, plan, attendance), plan.grace)
 
 
-def _measurers(clients: tuple[str, ...], plan: Plan, attendance: Attendance) -> dict[str, Measurer]:
+def _measurers(clients: tuple[str, ...], plan: RoundPlan, attendance: Attendance) -> dict[str, AskedClient]:
     sizes = plan.holdout_examples
     if not sizes:
         # Clients hold out less than what they train on.
-        return {client: Measurer((), max(1, attendance[client].examples)) for client in clients}
+        return {client: AskedClient((), max(1, attendance[client].examples)) for client in clients}
     parts = {client: tuple(range(at, len(sizes), len(clients))) for at, client in enumerate(clients)}
-    return {client: Measurer(part, sum(sizes[shard] for shard in part)) for client, part in parts.items()}
+    return {client: AskedClient(part, sum(sizes[shard] for shard in part)) for client, part in parts.items()}
 
 
 def _sound(report: Evaluation) -> bool:

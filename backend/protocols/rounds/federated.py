@@ -26,11 +26,11 @@ from backend.protocols.rounds.effects import (
     ClientId,
     Effect,
     Finished,
-    Grant,
-    Refuse,
+    GrantUpload,
+    RefuseUpdate,
     Restore,
 )
-from backend.protocols.rounds.phases import IllegalEventError, Phase
+from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.wire.messages import Offer
 
 
@@ -51,20 +51,20 @@ class Round(Rounds[Cohort, Effect]):
         if member is None or self.open is None:
             # It is done with whatever it worked on, and free for the next round.
             self.attendance.ready(client)
-            return [Refuse(client, offer.round, self._outside(offer)), *self._gather(now)]
+            return [RefuseUpdate(client, offer.round, self._outside(offer)), *self._gather(now)]
         error = self.open.objection(client, offer, self.plan)
         if error is None:
             member.standing, member.offer = CohortStage.SENDING, offer
             self.attendance.ready(client)
-            return [Grant(client, offer)]
+            return [GrantUpload(client, offer)]
         if member.standing is CohortStage.TRAINING:
             member.standing = CohortStage.REFUSED
-        return [Refuse(client, offer.round, error), *self._settle(now)]
+        return [RefuseUpdate(client, offer.round, error), *self._settle(now)]
 
     def update_arrived(self, client: ClientId, number: int, now: float) -> list[Effect]:
         """The last byte of a granted update of round `number` came."""
         member = self._member(client, number)
-        if self.open is None or number != self.round or self.phase is not Phase.TRAINING:
+        if self.open is None or number != self.round or self.phase is not RoundPhase.TRAINING:
             return []
         if member is None or member.standing is not CohortStage.SENDING or member.offer is None:
             raise IllegalEventError(f"Client {client} was not sending.")
@@ -84,7 +84,7 @@ class Round(Rounds[Cohort, Effect]):
         if member is None or member.standing not in (CohortStage.SENDING, CohortStage.CHECKING):
             return []
         member.standing = CohortStage.REFUSED
-        return [Refuse(client, number, error), *self._settle(now)]
+        return [RefuseUpdate(client, number, error), *self._settle(now)]
 
     def update_checked(self, client: ClientId, number: int, now: float) -> list[Effect]:
         """The update's values are good. It counts if its round is still open (else it was refused before)."""
@@ -104,11 +104,11 @@ class Round(Rounds[Cohort, Effect]):
         if member is None or not member.outstanding:
             return []
         member.standing = CohortStage.REFUSED
-        return [Refuse(client, number, error), *self._settle(now)]
+        return [RefuseUpdate(client, number, error), *self._settle(now)]
 
     def training_failed(self, number: int, reason: str, now: float) -> list[Effect]:
         """The updates of open round `number` could never be unmasked: it ends at once."""
-        if self.open is None or number != self.round or self.phase is not Phase.TRAINING:
+        if self.open is None or number != self.round or self.phase is not RoundPhase.TRAINING:
             return []
         refusals = self.open.end(now, self.attendance, self._speeds)
         return [*refusals, *self._abandon(reason, now)]
@@ -125,14 +125,14 @@ class Round(Rounds[Cohort, Effect]):
 
     def aggregated(self, version: int, now: float) -> list[Effect]:
         """The host made and recorded `version`."""
-        if self.phase is not Phase.AGGREGATING or version != self.version + 1:
+        if self.phase is not RoundPhase.AGGREGATING or version != self.version + 1:
             raise IllegalEventError(f"Version {version} was not asked for.")
         seconds = self.open.ended - self.open.opened if self.open else 0.0
         return self._made(version, seconds, now)
 
     def aggregation_failed(self, reason: str, now: float) -> list[Effect]:
         """The host could not make or record the version; the round counts for nothing."""
-        if self.phase is not Phase.AGGREGATING or self.open is None:
+        if self.phase is not RoundPhase.AGGREGATING or self.open is None:
             raise IllegalEventError("No aggregate was asked for.")
         return self._abandon(reason, now)
 
@@ -145,9 +145,9 @@ class Round(Rounds[Cohort, Effect]):
         follows. Raises OrderError, and changes nothing, while a version is being made and where no round will
         open any more.
         """
-        if self.phase is Phase.AGGREGATING:
+        if self.phase is RoundPhase.AGGREGATING:
             raise OrderError("A version is being made at this moment. Ask again in a few seconds.")
-        if self.phase is Phase.FINISHED or self.reason_to_finish():
+        if self.phase is RoundPhase.FINISHED or self.reason_to_finish():
             raise OrderError(
                 "The task is finished, so that nobody would train on. Take the version as a file."
             )
@@ -155,13 +155,13 @@ class Round(Rounds[Cohort, Effect]):
         self.measuring = None
         if any(isinstance(effect, Finished) for effect in effects):
             return effects
-        self._enter(Phase.AGGREGATING)
+        self._enter(RoundPhase.AGGREGATING)
         self.round += 1
         return [*effects, Restore(self.round)]
 
     def restoring_failed(self, now: float) -> list[Effect]:
         """The host could not record the earlier version as the next one."""
-        if self.phase is not Phase.AGGREGATING or self.open is not None:
+        if self.phase is not RoundPhase.AGGREGATING or self.open is not None:
             raise IllegalEventError("No earlier version was asked for.")
         return self._go_on(now)
 
@@ -169,12 +169,12 @@ class Round(Rounds[Cohort, Effect]):
 
     def _member(self, client: ClientId, number: int) -> CohortMember | None:
         """`client` as a member of round `number`, if that is open."""
-        if self.open is None or self.phase is not Phase.TRAINING or number != self.round:
+        if self.open is None or self.phase is not RoundPhase.TRAINING or number != self.round:
             return None
         return self.open.members.get(client)
 
     def _outside(self, offer: Offer) -> UpdateRefusedError:
-        if self.phase is Phase.TRAINING and offer.round == self.round:
+        if self.phase is RoundPhase.TRAINING and offer.round == self.round:
             return stranger(offer.round)
         return StaleRoundError(f"Round {offer.round} is not open (any more). Wait for the next one.")
 
@@ -187,7 +187,7 @@ class Round(Rounds[Cohort, Effect]):
     def _begin(self, now: float) -> list[Effect]:
         plan = self.plan
         aggregation = self.attendance.whose_turn(plan.aggregation, plan.min_available_clients)
-        self._enter(Phase.TRAINING)
+        self._enter(RoundPhase.TRAINING)
         self.round += 1
         number, version = self.round, self.version
         self.open = open_cohort(
@@ -196,14 +196,14 @@ class Round(Rounds[Cohort, Effect]):
         return self.open.orders()
 
     def _settle_open(self, running: Cohort, due: bool, now: float) -> list[Effect]:
-        over = self.phase is Phase.TRAINING and (due or running.complete())
+        over = self.phase is RoundPhase.TRAINING and (due or running.complete())
         return self._end(running, now) if over else []
 
     def _end(self, cohort: Cohort, now: float) -> list[Effect]:
         refusals = cohort.end(now, self.attendance, self._speeds)
         accepted = cohort.accepted()
         if accepted >= self.plan.quorum:
-            self._enter(Phase.AGGREGATING)
+            self._enter(RoundPhase.AGGREGATING)
             return [*refusals, Aggregate(self.round, self.version)]
         reason = f"{accepted} of at least {self.plan.quorum} updates arrived in time."
         return [*refusals, *self._abandon(reason, now)]

@@ -15,7 +15,7 @@ class IllegalEventError(RuntimeError):
     """The host reported what cannot happen now; nothing changed."""
 
 
-class Phase(StrEnum):
+class RoundPhase(StrEnum):
     """Where the task is."""
 
     WAITING = "waiting"
@@ -27,35 +27,59 @@ class Phase(StrEnum):
     FINISHED = "finished"
 
 
-TRANSITIONS: dict[Phase, frozenset[Phase]] = {
+TRANSITIONS: dict[RoundPhase, frozenset[RoundPhase]] = {
     # To AGGREGATING without training: what peers made while the server was away is brought for the record.
-    Phase.WAITING: frozenset(
-        {Phase.GATHERING, Phase.TRAINING, Phase.AGGREGATING, Phase.PAUSED, Phase.FINISHED}
-    ),
-    Phase.GATHERING: frozenset(
-        {Phase.WAITING, Phase.TRAINING, Phase.AGGREGATING, Phase.PAUSED, Phase.FINISHED}
-    ),
-    Phase.TRAINING: frozenset(
-        {Phase.AGGREGATING, Phase.GATHERING, Phase.WAITING, Phase.PAUSED, Phase.FINISHED}
-    ),
-    Phase.AGGREGATING: frozenset(
+    RoundPhase.WAITING: frozenset(
         {
-            Phase.AGGREGATING,
-            Phase.EVALUATING,
-            Phase.WAITING,
-            Phase.GATHERING,
-            Phase.TRAINING,
-            Phase.PAUSED,
-            Phase.FINISHED,
+            RoundPhase.GATHERING,
+            RoundPhase.TRAINING,
+            RoundPhase.AGGREGATING,
+            RoundPhase.PAUSED,
+            RoundPhase.FINISHED,
         }
     ),
-    Phase.EVALUATING: frozenset(
-        {Phase.WAITING, Phase.TRAINING, Phase.AGGREGATING, Phase.PAUSED, Phase.FINISHED}
+    RoundPhase.GATHERING: frozenset(
+        {
+            RoundPhase.WAITING,
+            RoundPhase.TRAINING,
+            RoundPhase.AGGREGATING,
+            RoundPhase.PAUSED,
+            RoundPhase.FINISHED,
+        }
+    ),
+    RoundPhase.TRAINING: frozenset(
+        {
+            RoundPhase.AGGREGATING,
+            RoundPhase.GATHERING,
+            RoundPhase.WAITING,
+            RoundPhase.PAUSED,
+            RoundPhase.FINISHED,
+        }
+    ),
+    RoundPhase.AGGREGATING: frozenset(
+        {
+            RoundPhase.AGGREGATING,
+            RoundPhase.EVALUATING,
+            RoundPhase.WAITING,
+            RoundPhase.GATHERING,
+            RoundPhase.TRAINING,
+            RoundPhase.PAUSED,
+            RoundPhase.FINISHED,
+        }
+    ),
+    RoundPhase.EVALUATING: frozenset(
+        {
+            RoundPhase.WAITING,
+            RoundPhase.TRAINING,
+            RoundPhase.AGGREGATING,
+            RoundPhase.PAUSED,
+            RoundPhase.FINISHED,
+        }
     ),
     # To AGGREGATING, where the owner goes back to an earlier version.
-    Phase.PAUSED: frozenset({Phase.WAITING, Phase.AGGREGATING, Phase.FINISHED}),
+    RoundPhase.PAUSED: frozenset({RoundPhase.WAITING, RoundPhase.AGGREGATING, RoundPhase.FINISHED}),
     # Only where the owner ended the task, and changes their mind.
-    Phase.FINISHED: frozenset({Phase.WAITING}),
+    RoundPhase.FINISHED: frozenset({RoundPhase.WAITING}),
 }
 
 

@@ -12,7 +12,7 @@ from backend.wire.masked import Aggregation
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoundPlan:
     """Selection, work, ends and evaluation of a task's rounds. Times are seconds.
 
     `shard_examples` are the sizes of the task's shards; without any, clients train on their own examples.

@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass
-class Dealer:
+class ShardAssigner:
     """Deals a task's shards out, round after round. Owned by the machine of the rounds.
 
     Clients keep shards in a cache, so each gets those again that it had, and takes new ones only until it has

@@ -50,7 +50,7 @@ NO_RULES = StopRules()
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """What the rules have seen so far.
 
     `spent` is how long rounds lasted together, abandoned ones included. `taken` is in how many rounds the

@@ -16,7 +16,7 @@ from enum import StrEnum
 from backend.errors import OrderError
 
 
-class State(StrEnum):
+class LifeState(StrEnum):
     """Where a task is in its life."""
 
     TEST = "test"
@@ -41,24 +41,28 @@ class Order(StrEnum):
 
 
 # What each order makes of a task; None is the state from before.
-ORDERS: dict[State, dict[Order, State | None]] = {
-    State.TEST: {
-        Order.LAUNCH: State.LIVE,
-        Order.PAUSE: State.PAUSED,
-        Order.FINISH: State.FINISHING,
-        Order.STOP: State.STOPPED,
+ORDERS: dict[LifeState, dict[Order, LifeState | None]] = {
+    LifeState.TEST: {
+        Order.LAUNCH: LifeState.LIVE,
+        Order.PAUSE: LifeState.PAUSED,
+        Order.FINISH: LifeState.FINISHING,
+        Order.STOP: LifeState.STOPPED,
     },
-    State.LIVE: {Order.PAUSE: State.PAUSED, Order.FINISH: State.FINISHING, Order.STOP: State.STOPPED},
-    State.PAUSED: {Order.RESUME: None, Order.FINISH: State.FINISHING, Order.STOP: State.STOPPED},
-    State.FINISHING: {Order.RESUME: None, Order.STOP: State.STOPPED},
-    State.FINISHED: {Order.RESUME: None, Order.ARCHIVE: State.ARCHIVED},
-    State.STOPPED: {Order.RESUME: None, Order.ARCHIVE: State.ARCHIVED},
-    State.ARCHIVED: {Order.RESTORE: None},
+    LifeState.LIVE: {
+        Order.PAUSE: LifeState.PAUSED,
+        Order.FINISH: LifeState.FINISHING,
+        Order.STOP: LifeState.STOPPED,
+    },
+    LifeState.PAUSED: {Order.RESUME: None, Order.FINISH: LifeState.FINISHING, Order.STOP: LifeState.STOPPED},
+    LifeState.FINISHING: {Order.RESUME: None, Order.STOP: LifeState.STOPPED},
+    LifeState.FINISHED: {Order.RESUME: None, Order.ARCHIVE: LifeState.ARCHIVED},
+    LifeState.STOPPED: {Order.RESUME: None, Order.ARCHIVE: LifeState.ARCHIVED},
+    LifeState.ARCHIVED: {Order.RESTORE: None},
 }
 # States in which rounds may open, and those that may end by themselves.
-RUNNING = frozenset({State.TEST, State.LIVE})
-UNDER_WAY = RUNNING | {State.PAUSED, State.FINISHING}
-ENDED = frozenset({State.FINISHED, State.STOPPED})
+RUNNING = frozenset({LifeState.TEST, LifeState.LIVE})
+UNDER_WAY = RUNNING | {LifeState.PAUSED, LifeState.FINISHING}
+ENDED = frozenset({LifeState.FINISHED, LifeState.STOPPED})
 RULES = "All rounds are done, or a rule of the task file ended them."
 
 
@@ -70,9 +74,9 @@ class Life:
     whether its owner ended it, and not its rules.
     """
 
-    state: State = State.LIVE
-    running: State = State.LIVE
-    ended: State = State.FINISHED
+    state: LifeState = LifeState.LIVE
+    running: LifeState = LifeState.LIVE
+    ended: LifeState = LifeState.FINISHED
     by_owner: bool = False
     reason: str = ""
     since: float = 0.0
@@ -94,7 +98,7 @@ class Life:
         changed = replace(self, state=following, reason=reason, since=now)
         if following in RUNNING:
             return replace(changed, running=following, by_owner=False)
-        if following in (State.FINISHING, State.STOPPED):
+        if following in (LifeState.FINISHING, LifeState.STOPPED):
             return replace(changed, by_owner=True, ended=_end(following))
         return changed
 
@@ -102,10 +106,10 @@ class Life:
         """Its life once no more rounds follow; the same where its owner ended it before."""
         if self.state not in UNDER_WAY:
             return self
-        if self.state is State.FINISHING:
-            return replace(self, state=State.FINISHED, since=now)
+        if self.state is LifeState.FINISHING:
+            return replace(self, state=LifeState.FINISHED, since=now)
         return replace(
-            self, state=State.FINISHED, ended=State.FINISHED, by_owner=False, reason=reason, since=now
+            self, state=LifeState.FINISHED, ended=LifeState.FINISHED, by_owner=False, reason=reason, since=now
         )
 
     def opened(self, done: bool, now: float) -> Life:
@@ -113,19 +117,19 @@ class Life:
 
         The round that was to be its last went with the server before. Rules may have been changed.
         """
-        if self.state is State.FINISHING or done:
+        if self.state is LifeState.FINISHING or done:
             return self.rounds_ended(RULES, now)
-        if self.state is State.FINISHED and not self.by_owner:
+        if self.state is LifeState.FINISHED and not self.by_owner:
             return replace(self, state=self.running, reason="", since=now)
         return self
 
     def _is_over(self, order: Order) -> bool:
-        return order is Order.RESUME and self.state is State.FINISHED and not self.by_owner
+        return order is Order.RESUME and self.state is LifeState.FINISHED and not self.by_owner
 
     def _choice(self) -> str:
         words = [str(order) for order in self.orders]
         return f"It may be asked to {' or to '.join(words)}." if words else "Nothing more can be asked of it."
 
 
-def _end(state: State) -> State:
-    return State.STOPPED if state is State.STOPPED else State.FINISHED
+def _end(state: LifeState) -> LifeState:
+    return LifeState.STOPPED if state is LifeState.STOPPED else LifeState.FINISHED

@@ -13,7 +13,7 @@ import structlog
 from backend.errors import NotFoundError, StoreError
 from backend.formats.task_file import TaskFile
 from backend.protocols.tasks.alerts import Trouble
-from backend.protocols.tasks.task_life import UNDER_WAY, State
+from backend.protocols.tasks.task_life import UNDER_WAY, LifeState
 from backend.server.hosting.task_host import TaskHost
 from backend.stores.alerts import Alert, Alerts
 
@@ -76,7 +76,7 @@ class AlertBook:
         one = self._alerts[index]
         self._alerts[index] = replace(one, acknowledged=one.acknowledged or at)
 
-    async def restarted(self, host: TaskHost, state: State, now: float) -> None:
+    async def restarted(self, host: TaskHost, state: LifeState, now: float) -> None:
         """Tells the owner of a task that was under way that its server was started anew, and what of it."""
         # Its stores work again, or it would not have been opened.
         await self.clear(Trouble.STORE, now)

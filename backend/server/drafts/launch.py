@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from backend.errors import NotReadyError, NotWantedError
-from backend.protocols.tasks.task_life import Life, State
+from backend.protocols.tasks.task_life import Life, LifeState
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import TASK, Item, missing
@@ -62,7 +62,7 @@ async def launch(
 
 async def begin_life(lives: Lives, name: str, test: bool, now: float) -> None:
     """A new task is live, or a private test. What an earlier one of its name left behind is void."""
-    state = State.TEST if test else State.LIVE
+    state = LifeState.TEST if test else LifeState.LIVE
     for ban in await lives.bans(name):
         await lives.unban(name, ban.client)
     await lives.set_life(name, Life(state, running=state, since=now))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.client_link import Client, Presence
 from backend.wire import messages as say
 from backend.wire.codec import encode
@@ -26,7 +26,7 @@ class ShownMachine(Protocol):
     """What a state tells of a task's machine; Round is one."""
 
     @property
-    def phase(self) -> Phase: ...
+    def phase(self) -> RoundPhase: ...
     @property
     def round(self) -> int: ...
     @property
@@ -176,15 +176,15 @@ def _same(state: say.State, told: say.State) -> bool:
     return replace(state, seconds=told.seconds) == told
 
 
-def wire_phase(phase: Phase) -> say.Phase:
+def wire_phase(phase: RoundPhase) -> say.Phase:
     """The machine's phase in the wire's word: who gathers, waits."""
-    words: dict[Phase, say.Phase] = {
-        Phase.WAITING: "waiting",
-        Phase.GATHERING: "waiting",
-        Phase.TRAINING: "training",
-        Phase.AGGREGATING: "aggregating",
-        Phase.EVALUATING: "evaluating",
-        Phase.PAUSED: "paused",
-        Phase.FINISHED: "finished",
+    words: dict[RoundPhase, say.Phase] = {
+        RoundPhase.WAITING: "waiting",
+        RoundPhase.GATHERING: "waiting",
+        RoundPhase.TRAINING: "training",
+        RoundPhase.AGGREGATING: "aggregating",
+        RoundPhase.EVALUATING: "evaluating",
+        RoundPhase.PAUSED: "paused",
+        RoundPhase.FINISHED: "finished",
     }
     return words[phase]

@@ -15,7 +15,7 @@ from backend.wire.masked import Masking
 
 def train(
     task: Task,
-    order: effects.SendTrain | coordinator_effects.SendMeshTrain,
+    order: effects.SendRoundTrain | coordinator_effects.SendMeshTrain,
     weights: str,
     control: str | None = None,
     masking: Masking | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from backend.errors import BannedError, ClosedError, RemovedError, StoreError
-from backend.protocols.tasks.task_life import Life, Order, State
+from backend.protocols.tasks.task_life import Life, LifeState, Order
 from backend.server.hosting.task_host import TaskHost
 from backend.server.observers import observer as happened
 from backend.stores.task_lives import Ban, Lives
@@ -54,7 +54,7 @@ class TaskLifecycle:
 
     async def run(self) -> None:
         """Has the host begin where the task was left, then records its end whenever that comes."""
-        if self.life.state is State.PAUSED:
+        if self.life.state is LifeState.PAUSED:
             await self._host.pause()
         elif self.life.by_owner:
             await self._host.finish(self.life.reason)
@@ -122,14 +122,14 @@ class TaskLifecycle:
                 await self._host.finish(reason, cut=True)
             case Order.ARCHIVE | Order.RESTORE:
                 self._guard()
-                if self.life.state is State.ARCHIVED:
+                if self.life.state is LifeState.ARCHIVED:
                     await self._host.send_away(None, ClosedError(ARCHIVED))
             case Order.LAUNCH:
                 pass  # Rounds go on as they did in the test.
 
     def _guard(self) -> None:
         gate = self._host.gate
-        gate.closed = ARCHIVED if self.life.state is State.ARCHIVED else None
+        gate.closed = ARCHIVED if self.life.state is LifeState.ARCHIVED else None
         gate.banned = set(self.bans)
 
     async def _record(self, life: Life) -> None:

@@ -16,7 +16,7 @@ from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
 from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile
-from backend.protocols.tasks.task_life import State
+from backend.protocols.tasks.task_life import LifeState
 from backend.server.accounts.permissions import Place, unknown
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.dashboards.dashboard import Board
@@ -359,7 +359,7 @@ class TaskRegistry:
 
 def _place(hosting: Hosting) -> Place:
     """A task that is only tested so far is for those who were invited, whatever its file says."""
-    host, tested = hosting.host, hosting.keeper.life.state is State.TEST
+    host, tested = hosting.host, hosting.keeper.life.state is LifeState.TEST
     return Place(host.name, "invited" if tested else host.task.file.access.visibility)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import MeshCoordinator
-from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
+from backend.protocols.rounds.effects import Abandon, Finished, RecordEvaluation, SendEvaluate
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.connected_clients import ConnectedClients
@@ -67,7 +67,7 @@ class MeshEffectRunner:
                     self.audience.tell(
                         effect.client, task_frames.evaluate(self.task, effect, self.ledger.current.weights)
                     )
-                case Measured():
+                case RecordEvaluation():
                     found = EvaluationRecord(
                         effect.version, effect.loss, effect.metrics, "clients", effect.examples
                     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import effects as do
-from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.phases import RoundPhase
 from backend.protocols.secagg import server_effects as mask
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting import task_frames
@@ -45,18 +45,18 @@ class RoundEffectRunner:
                     self._jobs.unmask(self._at.tally, effect, self._at.tally.seconds)
                 case mask.FailMaskedRound():
                     self._fail(effect, now)
-                case do.Opened():
+                case do.AnnounceRound():
                     self._open_tally(effect, now)
-                case do.SendTrain():
+                case do.SendRoundTrain():
                     self._at.audience.tell(effect.client, self._train(effect))
                 case do.SendEvaluate():
                     weights = self._at.ledger.current.weights
                     self._at.audience.tell(
                         effect.client, task_frames.evaluate(self._at.task, effect, weights)
                     )
-                case do.Measured():
+                case do.RecordEvaluation():
                     self._measured(effect)
-                case do.Grant():
+                case do.GrantUpload():
                     masked = self._at.masked is not None
                     credits = self._at.uploads.grant(effect.client, effect.offer, now, masked)
                     self._at.audience.tell_credits(credits)
@@ -64,7 +64,7 @@ class RoundEffectRunner:
                     self.perform(self._reception.complete(effect.client, effect.offer, now), now)
                 case do.Accept():
                     self._accept(effect)
-                case do.Refuse():
+                case do.RefuseUpdate():
                     self._refuse(effect, now)
                 case do.Aggregate():
                     self._aggregate(now)
@@ -76,7 +76,7 @@ class RoundEffectRunner:
                     self._at.uploads.rest()
                     self._at.notice(happened.TaskFinished(effect.version, effect.reason))
 
-    def _open_tally(self, opened: do.Opened, now: float) -> None:
+    def _open_tally(self, opened: do.AnnounceRound, now: float) -> None:
         refused, cohort = self._at.tally.later, len(opened.cohort)
         self._at.audience.forget_absent(but=refused.clients)
         changes = self._at.ledger.control_changes()
@@ -95,7 +95,7 @@ class RoundEffectRunner:
         self._at.machine.took_part(self._at.taken)
         self._at.notice(happened.RoundOpened(opened.round, opened.version, cohort))
 
-    def _open_masked(self, opened: do.Opened, now: float) -> MaskedSum:
+    def _open_masked(self, opened: do.AnnounceRound, now: float) -> MaskedSum:
         """Has the machine of masks begin beside that of rounds."""
         clients = self._at.audience.clients
         minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
@@ -111,7 +111,7 @@ class RoundEffectRunner:
 
     def _fail(self, fail: mask.FailMaskedRound, now: float) -> None:
         """Ends the round, wherever it is."""
-        if self._at.machine.phase is Phase.AGGREGATING:
+        if self._at.machine.phase is RoundPhase.AGGREGATING:
             self.perform(self._at.machine.aggregation_failed(fail.reason, now), now)
         else:
             self.perform(self._at.machine.training_failed(fail.round, fail.reason, now), now)
@@ -125,12 +125,12 @@ class RoundEffectRunner:
         else:
             self.perform(self._at.masked.inputs_over(now), now)
 
-    def _train(self, order: do.SendTrain) -> say.Train:
+    def _train(self, order: do.SendRoundTrain) -> say.Train:
         ledger, masked = self._at.ledger, self._at.tally.masked
         weights, masking = ledger.current.weights, masked.masking if masked else None
         return task_frames.train(self._at.task, order, weights, ledger.control_at, masking)
 
-    def _measured(self, found: do.Measured) -> None:
+    def _measured(self, found: do.RecordEvaluation) -> None:
         self._jobs.record_evaluation(
             EvaluationRecord(found.version, found.loss, found.metrics, "clients", found.examples)
         )
@@ -151,7 +151,7 @@ class RoundEffectRunner:
             self._at.masked.input_accepted(accept.client)
         return lambda: tally.add_masked(update)
 
-    def _refuse(self, refuse: do.Refuse, now: float) -> None:
+    def _refuse(self, refuse: do.RefuseUpdate, now: float) -> None:
         if self._at.uploads.receiving(refuse.client):
             self._at.audience.tell_credits(self._at.uploads.drop(refuse.client, now))
         code, reason = refuse.error.code, str(refuse.error)[:500]

@@ -111,7 +111,7 @@ class RoundEventHandler:
 
     def _offered(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
         effects = self._at.machine.update_offered(client, offer, now)
-        if any(isinstance(effect, do.Grant) for effect in effects):
+        if any(isinstance(effect, do.GrantUpload) for effect in effects):
             if self._at.masked and (objection := self._at.masked.may_offer(client)):
                 return self._at.machine.update_failed(client, offer.round, objection, now)
             try:

@@ -16,7 +16,7 @@ from typing import Any
 
 from backend.errors import MingaError, OrderError, SlowUploadError
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.client_link import Client, Link, Presence
 from backend.server.hosting.connected_clients import present, wire_phase
@@ -150,7 +150,7 @@ class RoundsHost:
         except OrderError as error:
             restoring.failed(error)
             return []
-        if self._at.machine.phase is Phase.FINISHED:
+        if self._at.machine.phase is RoundPhase.FINISHED:
             restoring.failed(OrderError("The task was finished at this moment."))
         else:
             self._at.restoring = restoring

@@ -15,7 +15,7 @@ from backend.errors import MaskingError
 from backend.numerics.masking.bit_packing import Words, add_update, masked_words
 from backend.numerics.masking.encoding import Decoded, decode
 from backend.numerics.masking.sparse import chosen_values
-from backend.protocols.rounds.effects import Opened
+from backend.protocols.rounds.effects import AnnounceRound
 from backend.protocols.secagg.server_effects import Recover
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, terms_of
 from backend.server.tasks.task import Task
@@ -74,7 +74,7 @@ def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:
     )
 
 
-def masked_sum(task: Task, opened: Opened, weights: str) -> MaskedSum:
+def masked_sum(task: Task, opened: AnnounceRound, weights: str) -> MaskedSum:
     """The empty sum of the round that was opened, which trains the version at the address `weights`."""
     security, privacy, manifest = task.file.security, task.file.privacy, task.bundle.manifest
     chosen = security.masked

@@ -15,7 +15,7 @@ from backend.formats.task_file.server_optimizer import hyperparameters, name_of
 from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.sparse import chosen_values
-from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.stop_rules import LOSS, Source, StopRules, Watched
 from backend.server.tasks.bundle_store import Bundle, store_bundle
 from backend.server.tasks.markdown import rendered
@@ -98,10 +98,10 @@ class Task:
         files = (file.sha256 for file in bundle.manifest.files.values())
         return frozenset([bundle.address, *files, *shards.blobs])
 
-    def plan(self) -> Plan:
+    def plan(self) -> RoundPlan:
         """What its rounds are like."""
         chosen, manifest = self.file.coordination, self.bundle.manifest
-        return Plan(
+        return RoundPlan(
             rounds=chosen.rounds,
             min_available_clients=chosen.min_available_clients,
             fraction_train=chosen.fraction_train,

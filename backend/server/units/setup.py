@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backend.numerics.aggregation.asynchronous import no_memory
-from backend.protocols.rounds.stop_rules import Progress
+from backend.protocols.rounds.stop_rules import RunProgress
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_snapshot import LEAP, Snapshot
 from backend.server.hosting.limits import TaskLimits
@@ -111,9 +111,9 @@ def _nothing(ledger: VersionHistory) -> Resumed:
     return Resumed(scheduler, Epoch(ledger.round, ledger.current.version), 0, [])
 
 
-def _seen(progress: Progress, means: list[EvaluationRecord]) -> Progress:
+def _seen(progress: RunProgress, means: list[EvaluationRecord]) -> RunProgress:
     """The rules as they were shown the means of epochs, not the measurements of their last models."""
-    fresh = Progress(progress.rules, progress.spent)
+    fresh = RunProgress(progress.rules, progress.spent)
     for one in means:
         fresh.measured(one.version, one.source, one.loss, one.metrics)
     return fresh

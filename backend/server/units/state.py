@@ -11,7 +11,7 @@ from backend.errors import UpdateRefusedError
 from backend.formats.task_file import Units
 from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
-from backend.protocols.rounds.stop_rules import Progress
+from backend.protocols.rounds.stop_rules import RunProgress
 from backend.protocols.units.effects import ClientId, Effect, GrantLease, LeaseId, UnitId
 from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.background_tasks import BackgroundTasks
@@ -107,7 +107,7 @@ class UnitsState:
     snapshots: SnapshotStore
     observer: Observer
     limits: TaskLimits
-    progress: Progress
+    progress: RunProgress
     epoch: Epoch
     base: int
     weights: Vector

@@ -12,7 +12,7 @@ from backend.errors import TaskFileError
 from backend.formats.task_file import Units
 from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
 from backend.numerics.aggregation.asynchronous import ASSIMILATIONS, Assimilate, warm_start
-from backend.protocols.rounds.deadline import Work
+from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.units.effects import GrantLease, UnitId, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules
@@ -109,11 +109,11 @@ def steps_of(task: Task, examples: int) -> int:
     return task.file.training.steps or task.epochs * math.ceil(examples / task.batch_size)
 
 
-def asked_of(task: Task, grant: GrantLease) -> Work:
+def asked_of(task: Task, grant: GrantLease) -> PlannedWork:
     """Steps of a lease that is done to its end, and the examples in them; each visit counts."""
     steps, rows = grant.steps or steps_of(task, grant.examples), grant.examples
     passes, rest = divmod(steps, math.ceil(rows / task.batch_size))
-    return Work(passes * rows + min(rest * task.batch_size, rows), steps, 0.0)
+    return PlannedWork(passes * rows + min(rest * task.batch_size, rows), steps, 0.0)
 
 
 def past_steps(task: Task, epoch: int) -> int:

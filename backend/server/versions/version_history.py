@@ -16,7 +16,7 @@ from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
-from backend.protocols.rounds.stop_rules import Progress, Source, StopRules
+from backend.protocols.rounds.stop_rules import RunProgress, Source, StopRules
 from backend.server.tasks.task import Task
 from backend.server.versions.checkpoints import Checkpoint, passage, read_point
 from backend.server.versions.retention import to_let_go
@@ -82,9 +82,9 @@ class VersionHistory:
         """One evaluation of each version that has any: the server's, or else the clients'."""
         return {**self.evaluated["clients"], **self.evaluated["server"]}
 
-    def progress(self, rules: StopRules) -> Progress:
+    def progress(self, rules: StopRules) -> RunProgress:
         """What stop rules have seen of the run as it was opened."""
-        progress = Progress(rules, self._seconds)
+        progress = RunProgress(rules, self._seconds)
         for version, one in sorted(self.evaluated[rules.source].items()):
             progress.measured(version, one.source, one.loss, one.metrics)
         return progress

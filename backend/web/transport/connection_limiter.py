@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from backend.errors import BusyError, MingaError, TooFastError
-from backend.protocols.token_bucket import Rate, Rates
+from backend.protocols.token_bucket import Rate, TokenBuckets
 from backend.settings import Limits, Network
 from backend.web.transport.client_address import Address, household, is_trusted, visitor
 
@@ -168,6 +168,6 @@ def _rate(per_second: int) -> Rate:
     return Rate(per_second, BURST_SECONDS * per_second)
 
 
-def _rates(per_minute: int) -> Rates:
+def _rates(per_minute: int) -> TokenBuckets:
     """A minute's worth may come at once."""
-    return Rates(Rate(per_minute / 60, per_minute), MAX_REMEMBERED)
+    return TokenBuckets(Rate(per_minute / 60, per_minute), MAX_REMEMBERED)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.client.participant import Participant, Phase
+from backend.protocols.client.participant import ParticipantMachine, ParticipantPhase
 from backend.protocols.client.participant_events import Effect, Event
 from tests.contract.vectors import write
 
@@ -23,7 +23,7 @@ class Step(msgspec.Struct, frozen=True):
 
     event: Event
     effects: list[Effect]
-    phase: Phase
+    phase: ParticipantPhase
     accepted: int
     refused: int
     reason: str | None
@@ -315,7 +315,7 @@ def conversations() -> list[Conversation]:
 
 
 def _replay(events: list[Json]) -> list[Step]:
-    machine = Participant()
+    machine = ParticipantMachine()
     steps = []
     for raw in events:
         event: Event = msgspec.convert(raw, Event)

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.client.unit_client import Phase, Worker
+from backend.protocols.client.unit_client import UnitClientPhase, Worker
 from backend.protocols.client.unit_client_events import Effect, Event
-from backend.protocols.client.units_in_hand import Stage
+from backend.protocols.client.units_in_hand import UnitStage
 from tests.contract.vectors import write
 
 FILE = Path(__file__).with_name("worker.json")
@@ -23,8 +23,8 @@ class Step(msgspec.Struct, frozen=True):
 
     event: Event
     effects: list[Effect]
-    phase: Phase
-    held: list[tuple[int, Stage]]
+    phase: UnitClientPhase
+    held: list[tuple[int, UnitStage]]
     waiting: list[int]
     counted: int
     blended: int

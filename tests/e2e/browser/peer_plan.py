@@ -17,10 +17,10 @@ import numpy as np
 
 from backend.peer.data.shards import join_shards, read_shard
 from backend.peer.training.graphs import import_graphs, open_bundle
-from backend.peer.training.measurer import Measurer
+from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.step import never, read_totals
-from backend.peer.training.trainer import Control, Plan, Trainer
+from backend.peer.training.trainer import Control, Trainer, TrainingPlan
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     examples = join_shards([read_shard(Path(shard).read_bytes(), graphs.manifest) for shard in shards])
     result = Trainer(graphs).train(
         weights,
-        Plan(
+        TrainingPlan(
             epochs=asked["epochs"],
             learning_rate=asked["learningRate"],
             seed=asked["seed"],
@@ -49,7 +49,7 @@ def main() -> None:
     )
     change = b"" if result.change is None else result.change.astype("<f4").tobytes()
     Path(update).write_bytes(result.content() + change)
-    measured = read_totals(Measurer(graphs).totals(weights, examples, never))
+    measured = read_totals(VersionMeasurer(graphs).totals(weights, examples, never))
     done = {"loss": result.loss, "examples": result.examples, "steps": result.steps, "sums": result.sums}
     print(json.dumps({**done, "measured": measured}))
 

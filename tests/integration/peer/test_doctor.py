@@ -8,22 +8,22 @@ from dataclasses import replace
 import pytest
 
 from backend.errors import LinkError, UnreachableError
-from backend.peer.doctor.findings import Found, Ice, Sentence, sentences
+from backend.peer.doctor.findings import IceFinding, NetworkFindings, Sentence, sentences
 from backend.peer.doctor.probes import ask_ice, enter_and_leave, mappings, reach_itself
 
 HOME, OUTSIDE = "192.168.1.7", "203.0.113.9"
 STUN, TURN = "stun:stun.example.org:3478", "turn:turn.example.org:3478"
-FOUND = Found(
+FOUND = NetworkFindings(
     server_seconds=0.0321,
     own=[HOME],
-    ice=[Ice(STUN, (OUTSIDE, 40_000)), Ice(TURN, ("198.51.100.1", 50_000))],
+    ice=[IceFinding(STUN, (OUTSIDE, 40_000)), IceFinding(TURN, ("198.51.100.1", 50_000))],
     mapped=[(OUTSIDE, 40_000), (OUTSIDE, 40_000)],
     listening=None,
     address=None,
 )
 
 
-def about(found: Found, what: str) -> Sentence:
+def about(found: NetworkFindings, what: str) -> Sentence:
     return next(one for one in sentences(found) if one.about == what)
 
 
@@ -57,7 +57,10 @@ def test_a_symmetric_nat_without_turn_is_bad_news() -> None:
 
 
 def test_servers_that_do_not_answer_are_named_with_the_reason() -> None:
-    found = replace(FOUND, ice=[Ice(STUN, None, "it does not answer"), Ice(TURN, None, "it does not answer")])
+    found = replace(
+        FOUND,
+        ice=[IceFinding(STUN, None, "it does not answer"), IceFinding(TURN, None, "it does not answer")],
+    )
     assert about(found, "stun").text.startswith(f"{STUN} is of no use here: it does not answer.")
     assert about(found, "turn").is_good is False
     assert about(found, "webrtc").is_good is False

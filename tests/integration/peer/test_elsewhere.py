@@ -14,8 +14,8 @@ import pytest
 
 from backend.errors import DataError, PeerError
 from backend.numerics.preprocess.fitted import parse_fitted
-from backend.peer.data.local_data import Dealt, OwnData
-from backend.peer.data.url_data import UrlData, fetch_elsewhere
+from backend.peer.data.local_data import OwnData, PartitionedData
+from backend.peer.data.url_data import FetchedUrlData, fetch_elsewhere
 from backend.peer.session.progress import PlainLines
 from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
@@ -32,15 +32,15 @@ def server() -> Iterator[Elsewhere]:
         yield server
 
 
-def url(server: Elsewhere, path: str = "/table.csv", **changes: Any) -> UrlData:
+def url(server: Elsewhere, path: str = "/table.csv", **changes: Any) -> FetchedUrlData:
     content = server.files[path]
     file = {"address": server.origin + path, "bytes": len(content), "name": path[1:]}
     file["sha256"] = hashlib.sha256(content).hexdigest()
     told = {"files": [file], "train": 30, "held_out": 7, "holdout": WHOLE["holdout"]}
-    return msgspec.convert(told | {"shard_examples": WHOLE["most"]} | changes, UrlData)
+    return msgspec.convert(told | {"shard_examples": WHOLE["most"]} | changes, FetchedUrlData)
 
 
-def fetched(one: UrlData, cache: Path, server: str = "127.0.0.1") -> OwnData:
+def fetched(one: FetchedUrlData, cache: Path, server: str = "127.0.0.1") -> OwnData:
     return fetch_elsewhere(one, FITTED, cache, server, PlainLines(io.StringIO()), lambda: False)
 
 
@@ -62,7 +62,7 @@ def test_the_examples_are_numbered_and_dealt_as_the_golden_file_says(
 def test_files_are_fetched_once_and_again_only_when_the_kept_ones_are_damaged(
     server: Elsewhere, tmp_path: Path
 ) -> None:
-    assert isinstance(fetched(url(server), tmp_path).dealt, Dealt)
+    assert isinstance(fetched(url(server), tmp_path).dealt, PartitionedData)
     fetched(url(server), tmp_path)
     assert server.asked == ["/table.csv"]
     (kept,) = (tmp_path / "data").iterdir()

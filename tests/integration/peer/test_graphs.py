@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from backend.errors import BundleError
-from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.blob_cache import BlobCache
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import open_bundle
-from backend.peer.training.training_jobs import Jobs
+from backend.peer.training.training_jobs import TrainingJobs
 from tests.integration.peer.conftest import BlobServer
 from tests.support.tiny import graph_def
 
@@ -77,8 +77,8 @@ async def test_a_peer_refuses_a_tampered_bundle_that_a_server_hands_out(
     for blob in (graph, apply, content):
         blob_server.blobs[hashlib.sha256(blob).hexdigest()] = blob
     async with httpx.AsyncClient() as client:
-        jobs = Jobs(
-            Blobs(client, blob_server.url, tmp_path / "cache"), "cpu", Variates(tmp_path / "variates")
+        jobs = TrainingJobs(
+            BlobCache(client, blob_server.url, tmp_path / "cache"), "cpu", Variates(tmp_path / "variates")
         )
         with pytest.raises(BundleError, match="WriteFile"):
             await jobs.load(hashlib.sha256(content).hexdigest())

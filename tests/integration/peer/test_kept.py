@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from backend.peer.rounds.update_cache import SPOILT, Kept
-from backend.peer.training.trainer import Result
+from backend.peer.rounds.update_cache import SPOILT, UpdateCache
+from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Masking, Privacy, Refused, Shard, Train, Version
 from tests.support.peer.peer_process import joined
 from tests.support.web.client import Client
@@ -35,12 +35,12 @@ PLAN = Train(
     seconds=30.0,
 )
 NEXT = replace(PLAN, round=4, seed=8, seconds=12.5)
-DONE = Result(np.ones(3, np.float32), None, 64, 2, 2, 0.5, [], 1.0)
+DONE = TrainingResult(np.ones(3, np.float32), None, 64, 2, 2, 0.5, [], 1.0)
 VERSION = Version(version=3, round=3, weights=HASH, accepted=2, examples=9, loss=0.1, metrics={})
 
 
-def kept(result: Result = DONE) -> Kept:
-    one = Kept()
+def kept(result: TrainingResult = DONE) -> UpdateCache:
+    one = UpdateCache()
     one.keep("me", PLAN, result)
     return one
 
@@ -77,7 +77,7 @@ def test_nobody_hands_in_what_another_trained() -> None:
 
 
 def test_a_training_that_was_cut_short_is_not_kept() -> None:
-    short = Result(np.ones(3, np.float32), None, 32, 1, 2, 0.5, [], 1.0)
+    short = TrainingResult(np.ones(3, np.float32), None, 32, 1, 2, 0.5, [], 1.0)
     assert kept(short).take("me", NEXT) is None
 
 

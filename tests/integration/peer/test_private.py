@@ -18,7 +18,7 @@ from backend.peer.data.shards import Examples, join_shards, read_shard
 from backend.peer.training.graphs import import_graphs, open_bundle
 from backend.peer.training.private_step import ExampleClip, rows_of
 from backend.peer.training.step import never
-from backend.peer.training.trainer import Plan, Result, Trainer
+from backend.peer.training.trainer import Trainer, TrainingPlan, TrainingResult
 from backend.peer.training.training_jobs import example_clip
 from backend.wire.messages import Privacy
 from tests.integration.peer.plain import Array, build_plain, gradient, parts
@@ -27,7 +27,7 @@ from tests.support.waiting import HEAVY
 pytestmark = pytest.mark.tensorflow
 
 RATE, SEED, ROWS, CLIP = 0.5, 11, 16, 0.3
-PLAN = Plan(epochs=2, learning_rate=RATE, seed=SEED, batch_size=ROWS)
+PLAN = TrainingPlan(epochs=2, learning_rate=RATE, seed=SEED, batch_size=ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,9 @@ def start(plain: Path) -> NDArray[np.float32]:
     return np.fromfile(plain / "bundle" / "weights.bin", "<f4")
 
 
-def run(trained: Trainer, start: NDArray[np.float32], plan: Plan, examples: Examples) -> Result:
+def run(
+    trained: Trainer, start: NDArray[np.float32], plan: TrainingPlan, examples: Examples
+) -> TrainingResult:
     return trained.train(start, plan, examples, never, lambda _: None)
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from backend.peer.training.noise import fresh_words
 from backend.peer.training.protection import protected
-from backend.peer.training.trainer import Result
+from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Privacy
 
 
-def result(values: list[float]) -> Result:
+def result(values: list[float]) -> TrainingResult:
     update = np.array(values, np.float32)
-    return Result(update, None, 10, 3, 3, 0.5, [(1.0, 2.0)], 1.0)
+    return TrainingResult(update, None, 10, 3, 3, 0.5, [(1.0, 2.0)], 1.0)
 
 
 def asked(clip: float, noise: float) -> Privacy:

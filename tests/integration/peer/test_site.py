@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from backend.errors import PeerError
-from backend.peer.session.server_address import Site, parse_address
+from backend.peer.session.server_address import ServerAddress, parse_address
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from backend.peer.session.server_address import Site, parse_address
     ],
 )
 def test_an_address_gives_root_and_task(address: str, root: str, task: str | None) -> None:
-    assert parse_address(address) == Site(root, task)
+    assert parse_address(address) == ServerAddress(root, task)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from backend.numerics.philox import batches
 from backend.peer.data.shards import Examples, join_shards, read_shard, zero_examples
 from backend.peer.training.graphs import import_graphs, import_tensorflow, open_bundle
 from backend.peer.training.step import Halt, Vector, never
-from backend.peer.training.trainer import Plan, Progress, Result, Trainer
+from backend.peer.training.trainer import Trainer, TrainingPlan, TrainingProgress, TrainingResult
 from tests.support.processes import Preload, run
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
@@ -47,20 +47,20 @@ def read_shards(folder: Path, bundle: Path) -> list[Examples]:
 def train(
     trainer: Trainer,
     weights: Vector,
-    plan: Plan,
+    plan: TrainingPlan,
     shards: list[Examples],
-    report: Callable[[Progress], None] = lambda _: None,
+    report: Callable[[TrainingProgress], None] = lambda _: None,
     halt: Halt = never,
-) -> Result:
+) -> TrainingResult:
     return trainer.train(weights, plan, join_shards(shards), halt, report)
 
 
 def test_the_same_seed_gives_the_same_update_to_the_bit_and_another_seed_another(
     trainer: Trainer, weights: Vector, shards: list[Examples]
 ) -> None:
-    first = train(trainer, weights, Plan(1, 0.003, 7), shards[:2])
-    again = train(trainer, weights, Plan(1, 0.003, 7), shards[:2])
-    other = train(trainer, weights, Plan(1, 0.003, 8), shards[:2])
+    first = train(trainer, weights, TrainingPlan(1, 0.003, 7), shards[:2])
+    again = train(trainer, weights, TrainingPlan(1, 0.003, 7), shards[:2])
+    other = train(trainer, weights, TrainingPlan(1, 0.003, 8), shards[:2])
     assert np.array_equal(first.update, again.update)
     assert not np.array_equal(first.update, other.update)
 
@@ -68,7 +68,7 @@ def test_the_same_seed_gives_the_same_update_to_the_bit_and_another_seed_another
 def test_examples_count_every_visit_and_the_short_batch_is_not_padded_into_them(
     trainer: Trainer, weights: Vector, shards: list[Examples]
 ) -> None:
-    result = train(trainer, weights, Plan(3, 0.003, 7), shards[:1])
+    result = train(trainer, weights, TrainingPlan(3, 0.003, 7), shards[:1])
     assert (result.examples, result.steps) == (300, 12)
     assert result.update.dtype == np.float32
     assert result.update.shape == weights.shape
@@ -78,8 +78,8 @@ def test_examples_count_every_visit_and_the_short_batch_is_not_padded_into_them(
 
 
 def test_training_lowers_the_loss(trainer: Trainer, weights: Vector, shards: list[Examples]) -> None:
-    before = train(trainer, weights, Plan(1, 0.003, 1), shards)
-    after = train(trainer, weights + before.update, Plan(1, 0.003, 2), shards)
+    before = train(trainer, weights, TrainingPlan(1, 0.003, 1), shards)
+    after = train(trainer, weights + before.update, TrainingPlan(1, 0.003, 2), shards)
     assert after.loss < before.loss / 2
     assert after.sums[0] > before.sums[0]
 
@@ -87,9 +87,9 @@ def test_training_lowers_the_loss(trainer: Trainer, weights: Vector, shards: lis
 def test_stop_ends_after_the_current_step_with_the_part_that_is_done(
     trainer: Trainer, weights: Vector, shards: list[Examples]
 ) -> None:
-    watched: list[Progress] = []
+    watched: list[TrainingProgress] = []
     # Far more than fits before the first report, a quarter of a second after the start.
-    plan = Plan(200, 0.003, 7)
+    plan = TrainingPlan(200, 0.003, 7)
     result = train(trainer, weights, plan, shards, watched.append, lambda *_: bool(watched))
     assert watched[0].step < watched[0].steps == 200 * 47
     assert result.steps == watched[0].step
@@ -102,7 +102,7 @@ def test_stop_ends_after_the_current_step_with_the_part_that_is_done(
 def test_stopped_before_the_first_step_nothing_is_done(
     trainer: Trainer, weights: Vector, shards: list[Examples]
 ) -> None:
-    result = train(trainer, weights, Plan(1, 0.003, 7), shards, halt=lambda *_: True)
+    result = train(trainer, weights, TrainingPlan(1, 0.003, 7), shards, halt=lambda *_: True)
     assert (result.examples, result.steps) == (0, 0)
     assert not result.update.any()
 
@@ -112,9 +112,9 @@ def test_a_vector_of_another_length_and_an_empty_plan_are_refused(
 ) -> None:
     nothing = zero_examples(open_bundle(digits / "built" / "bundle", []).manifest, 0)
     with pytest.raises(PeerError, match="7489 values"):
-        train(trainer, weights[:-1], Plan(1, 0.003, 7), shards)
+        train(trainer, weights[:-1], TrainingPlan(1, 0.003, 7), shards)
     with pytest.raises(PeerError, match="no examples"):
-        train(trainer, weights, Plan(1, 0.003, 7), [nothing])
+        train(trainer, weights, TrainingPlan(1, 0.003, 7), [nothing])
 
 
 def test_tensorflow_draws_the_golden_random_numbers() -> None:
@@ -147,7 +147,7 @@ def test_an_update_equals_what_keras_does_with_the_same_batches(digits: Path, tm
     shards = read_shards(digits / "built" / "shards", bundle)[:3]
     before = np.fromfile(bundle / "weights.bin", "<f4")
     trainer = Trainer(import_graphs(open_bundle(bundle, ["train", "apply"]), "cpu"))
-    result = train(trainer, before, Plan(2, 0.003, 11), shards)
+    result = train(trainer, before, TrainingPlan(2, 0.003, 11), shards)
 
     losses = fit_with_keras(plain, join_shards(shards), seed=11, epochs=2)
     wanted = np.concatenate([np.ravel(variable) for variable in plain.get_weights()]) - before

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.peer.rounds import session as sessions
-from backend.peer.rounds.masking_host import Model
+from backend.peer.rounds.masking_host import MaskedModel
 from backend.peer.session import server_connection
 from backend.peer.session.progress import JsonLines
 from backend.peer.session.transport import Language, converse
 from backend.peer.session.trust_store import TrustStore
-from backend.peer.training.trainer import Progress, Result
-from backend.peer.training.training_jobs import Job, Jobs
+from backend.peer.training.trainer import TrainingProgress, TrainingResult
+from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.wire.messages import Aggregation, ClientFrame, Evaluate, Hello, ServerFrame, Train
 
 Update = NDArray[np.float32]
@@ -54,17 +54,19 @@ class KnownJobs:
     def update_bytes(self) -> int:
         return 4 * self._parameters
 
-    def model(self) -> Model:
-        return Model(self._parameters, 1)
+    def model(self) -> MaskedModel:
+        return MaskedModel(self._parameters, 1)
 
-    async def train(self, job: Job[Train], _name: str, _report: Callable[[Progress], None]) -> Result:
+    async def train(
+        self, job: TrainingJob[Train], _name: str, _report: Callable[[TrainingProgress], None]
+    ) -> TrainingResult:
         plan = job.order
         update = known_update(self._token, plan.round, self._parameters, self._norm)
         examples = self.examples if plan.masking else sum(shard.examples for shard in plan.shards)
         sums = [(examples / 2, float(examples))]
-        return Result(update, None, examples, 1, 1, 0.5, sums, 1.0)
+        return TrainingResult(update, None, examples, 1, 1, 0.5, sums, 1.0)
 
-    async def measure(self, _job: Job[Evaluate]) -> tuple[int, float, list[tuple[float, float]]]:
+    async def measure(self, _job: TrainingJob[Evaluate]) -> tuple[int, float, list[tuple[float, float]]]:
         return 0, 0.0, []
 
     def close(self) -> None:
@@ -98,7 +100,7 @@ def volunteer(
         aggregation=[aggregation],
         min_masked=min_masked,
     )
-    jobs = cast("Jobs", KnownJobs(token, parameters, norm, examples))
+    jobs = cast("TrainingJobs", KnownJobs(token, parameters, norm, examples))
     known = TrustStore(met, listed)
     key = identity or secrets.token_bytes(32)
     return sessions.Session(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)

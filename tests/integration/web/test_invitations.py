@@ -16,7 +16,7 @@ from websockets.typing import Subprotocol
 
 from backend.errors import PeerError
 from backend.peer.session.server_address import accept_invitation, choose_task, parse_address, visitor_headers
-from backend.peer.session.server_connection import Line
+from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.transport import ROUNDS
 from backend.settings import Settings
 from backend.web.app import build_app
@@ -186,7 +186,7 @@ async def test_a_peer_comes_in_by_the_address_of_an_invitation(server: Server, a
         with pytest.raises(PeerError, match="does not hold"):
             await accept_invitation(client, parse_address(f"{server.url}/join#{'x' * 43}"))
     heard: list[ServerFrame] = []
-    line = Line(ROUNDS, invited.socket("closed"), headers)
+    line = ServerConnection(ROUNDS, invited.socket("closed"), headers)
     hello = Hello(token=TOKEN, kind="peer", backend="numpy", agent="t", aggregation=["open"], min_masked=0)
 
     def said(frame: ServerFrame) -> None:

@@ -10,7 +10,7 @@ import pytest
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.effects import Abandon, Finished
-from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.phases import RoundPhase
 from backend.wire.mesh import Failed, Group
 from tests.support.protocols.convener import AVERAGES, ZERO, client, report, said
 from tests.support.protocols.rounds import PLAN
@@ -122,7 +122,7 @@ class Play:
                 case Abandon():
                     self.ended.append(effect.round)
                 case Finished():
-                    assert self.machine.phase is Phase.FINISHED
+                    assert self.machine.phase is RoundPhase.FINISHED
 
     def check(self, outcome: do.MeshOutcome) -> None:
         """A result is what a majority of a group's survivors reported."""
@@ -162,4 +162,4 @@ def test_whatever_peers_do_results_are_a_majoritys_and_rounds_end_one_after_the_
         for name in map(client, range(PEERS)):
             play.end(name)
         play.bring("")
-    assert play.machine.version > version or play.machine.phase is Phase.FINISHED
+    assert play.machine.version > version or play.machine.phase is RoundPhase.FINISHED

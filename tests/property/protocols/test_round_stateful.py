@@ -10,15 +10,15 @@ from backend.errors import NotFiniteError, OrderError, UpdateRefusedError
 from backend.formats.manifest import MetricSpec
 from backend.protocols.rounds import effects as do
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import Phase
-from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.phases import RoundPhase
+from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.stop_rules import StopRules
 from backend.wire.messages import Aggregation, Evaluation, Offer
 
 LATE = UpdateRefusedError("Your keys did not come in time.")
 CLIENTS = st.sampled_from(["a", "b", "c", "d", "e"])
 PLANS = st.builds(
-    Plan,
+    RoundPlan,
     rounds=st.just(4),
     min_available_clients=st.just(2),
     quorum=st.sampled_from([1, 2]),
@@ -72,15 +72,15 @@ class Host(RuleBasedStateMachine):
     def note(self, effects: list[do.Effect]) -> None:
         for effect in effects:
             match effect:
-                case do.Opened():
+                case do.AnnounceRound():
                     self.opened(effect)
-                case do.SendTrain():
+                case do.SendRoundTrain():
                     assert effect.client in self.cohort
                     assert 0 <= effect.seconds <= self.plan.deadline + 1e-9
                 case do.SendEvaluate():
                     assert 0 <= effect.seconds <= self.plan.deadline + 1e-9
                     assert bool(effect.shards) == bool(self.plan.holdout_examples)
-                case do.Grant():
+                case do.GrantUpload():
                     self.granted.add((effect.client, effect.offer.round))
                 case do.Accept():
                     assert effect.client in self.cohort
@@ -92,14 +92,14 @@ class Host(RuleBasedStateMachine):
                     self.ended.append(effect.round)
                 case do.Abandon() if effect.round not in self.ended:
                     self.ended.append(effect.round)
-                case do.Measured():
+                case do.RecordEvaluation():
                     assert 0 < effect.clients <= effect.examples
                     self.measured.append(effect.version)
                 case do.Finished():
                     assert effect.reason
                     self.finished += 1
 
-    def opened(self, opened: do.Opened) -> None:
+    def opened(self, opened: do.AnnounceRound) -> None:
         assert not self.held
         self.opened_at, self.cohort, self.wanted = self.now, opened.cohort, opened.wanted
         assert {self.kind(client) for client in opened.cohort} == {opened.aggregation}
@@ -113,7 +113,7 @@ class Host(RuleBasedStateMachine):
         return kinds[0] if client in "abc" else kinds[-1]
 
     @initialize(plan=PLANS, clients=st.sets(CLIENTS, min_size=2))
-    def begin(self, plan: Plan, clients: set[str]) -> None:
+    def begin(self, plan: RoundPlan, clients: set[str]) -> None:
         self.plan = plan
         self.machine = Round(plan)
         for client in sorted(clients):
@@ -162,7 +162,7 @@ class Host(RuleBasedStateMachine):
     @rule(client=CLIENTS, good=st.booleans())
     def finish_upload(self, client: str, good: bool) -> None:
         member = self.machine.open.members.get(client) if self.machine.open else None
-        if member is None or member.standing != "sending" or self.machine.phase is not Phase.TRAINING:
+        if member is None or member.standing != "sending" or self.machine.phase is not RoundPhase.TRAINING:
             return
         number = self.machine.round
         self.note(self.machine.update_arrived(client, number, self.now))
@@ -208,7 +208,7 @@ class Host(RuleBasedStateMachine):
     @rule()
     def stop(self) -> None:
         self.note(self.machine.stop_requested("The owner has enough."))
-        assert self.machine.phase not in (Phase.WAITING, Phase.GATHERING, Phase.PAUSED)
+        assert self.machine.phase not in (RoundPhase.WAITING, RoundPhase.GATHERING, RoundPhase.PAUSED)
 
     @rule(cut=st.booleans())
     def pause(self, cut: bool) -> None:
@@ -216,17 +216,17 @@ class Host(RuleBasedStateMachine):
         self.note(self.machine.pause_requested())
         if cut:
             self.note(self.machine.cut_short("The owner paused the training.", self.now))
-            assert self.machine.phase is not Phase.TRAINING
+            assert self.machine.phase is not RoundPhase.TRAINING
 
     @rule()
     def resume(self) -> None:
         self.held = False
-        ended = self.machine.phase is Phase.FINISHED
+        ended = self.machine.phase is RoundPhase.FINISHED
         effects = self.machine.resume_requested(self.now)
-        if ended and self.machine.phase is not Phase.FINISHED:
+        if ended and self.machine.phase is not RoundPhase.FINISHED:
             self.finished -= 1
         self.note(effects)
-        assert self.machine.phase is not Phase.PAUSED
+        assert self.machine.phase is not RoundPhase.PAUSED
 
     @rule(seconds=st.floats(0.0, 12.0))
     def wait(self, seconds: float) -> None:
@@ -238,7 +238,7 @@ class Host(RuleBasedStateMachine):
             assert before != (self.machine.phase, self.machine.round, self.machine.timer())
         self.now = until
 
-    @precondition(lambda self: self.machine.phase is Phase.AGGREGATING)
+    @precondition(lambda self: self.machine.phase is RoundPhase.AGGREGATING)
     @rule(works=st.booleans())
     def aggregate(self, works: bool) -> None:
         if works:
@@ -260,14 +260,14 @@ class Host(RuleBasedStateMachine):
             return
         self.note(effects)
         assert effects[-1] == do.Restore(number + 1)
-        assert self.machine.phase is Phase.AGGREGATING
+        assert self.machine.phase is RoundPhase.AGGREGATING
         assert [one.round for one in effects if isinstance(one, do.Abandon)] == (
-            [number] if phase is Phase.TRAINING else []
+            [number] if phase is RoundPhase.TRAINING else []
         )
 
     @invariant()
     def what_is_open_ends_by_its_deadline(self) -> None:
-        open_since = {Phase.TRAINING: self.opened_at, Phase.EVALUATING: self.asked_at}
+        open_since = {RoundPhase.TRAINING: self.opened_at, RoundPhase.EVALUATING: self.asked_at}
         if self.machine.phase in open_since:
             latest = open_since[self.machine.phase] + self.plan.deadline
             timer, deadline = self.machine.timer(), self.machine.deadline()
@@ -278,13 +278,13 @@ class Host(RuleBasedStateMachine):
 
     @invariant()
     def nobody_waits_for_what_has_happened(self) -> None:
-        if self.machine.phase is Phase.WAITING:
+        if self.machine.phase is RoundPhase.WAITING:
             assert self.machine.needed()
             assert not self.held
-        if self.machine.phase is Phase.PAUSED:
+        if self.machine.phase is RoundPhase.PAUSED:
             assert self.held
             assert self.machine.timer() is None
-        if self.machine.phase in (Phase.TRAINING, Phase.EVALUATING):
+        if self.machine.phase in (RoundPhase.TRAINING, RoundPhase.EVALUATING):
             asked, done = self.machine.reports()
             assert done <= asked
 
@@ -304,10 +304,10 @@ class Host(RuleBasedStateMachine):
     def a_task_has_no_more_versions_than_rounds(self) -> None:
         assert self.machine.version <= self.plan.rounds
         if self.machine.version == self.plan.rounds:
-            assert self.machine.phase in (Phase.EVALUATING, Phase.FINISHED)
-        if self.machine.phase is Phase.FINISHED:
+            assert self.machine.phase in (RoundPhase.EVALUATING, RoundPhase.FINISHED)
+        if self.machine.phase is RoundPhase.FINISHED:
             assert self.machine.reason_to_finish()
-        assert self.finished == (self.machine.phase is Phase.FINISHED)
+        assert self.finished == (self.machine.phase is RoundPhase.FINISHED)
 
 
 TestRounds = Host.TestCase

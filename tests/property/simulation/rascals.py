@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.peer.rounds.masking_host import Model
+from backend.peer.rounds.masking_host import MaskedModel
 from backend.protocols.client import participant_events as to
 from backend.simulation.client_work import Findings, Update, Work
 from backend.simulation.clients import SimulatedClient
@@ -49,7 +49,7 @@ class Spoilt:
         """See Work."""
         return self.work.downloads(order)
 
-    def model(self) -> Model:
+    def model(self) -> MaskedModel:
         """See Work."""
         return self.work.model()
 
@@ -94,12 +94,12 @@ class Rascal(SimulatedClient):
     def handle(self, event: to.Event) -> None:
         """Follows the machine, and now and then does not."""
         offer = self.machine.offer
-        if self.how == "mute" and isinstance(event, to.Trained):
+        if self.how == "mute" and isinstance(event, to.RoundTrained):
             return
-        if isinstance(event, to.Frame) and isinstance(event.frame, Credit) and self.how == "stall":
+        if isinstance(event, to.ParticipantFrame) and isinstance(event.frame, Credit) and self.how == "stall":
             return
         super().handle(event)
-        if isinstance(event, to.Frame):
+        if isinstance(event, to.ParticipantFrame):
             self._misbehave(event.frame, offer)
 
     def _misbehave(self, frame: object, offer: Offer | None) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from backend.crypto.keys import identity_key
-from backend.peer.links.interfaces import Own
-from backend.peer.links.links import Links
+from backend.peer.links.interfaces import LocalPeer
+from backend.peer.links.links import LinkManager
 from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
@@ -45,7 +45,7 @@ class PythonPeer:
         known = TrustStore(folder / client)
         known.enter(TASK)
         key = hashlib.sha256(client.encode()).digest()
-        self.links = Links(Own(task=TASK, client=client, key=key, ways=ways), self, self, known)
+        self.links = LinkManager(LocalPeer(task=TASK, client=client, key=key, ways=ways), self, self, known)
         switch.enter(client, identity_key(key).hex(), list(ways), self._deliver)
 
     def introduce(self) -> None:

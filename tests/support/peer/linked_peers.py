@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backend.crypto.keys import identity_key
-from backend.peer.links.interfaces import Own
-from backend.peer.links.links import Links
+from backend.peer.links.interfaces import LocalPeer
+from backend.peer.links.links import LinkManager
 from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
@@ -89,12 +89,12 @@ class Member:
     """One peer, and what it heard."""
 
     known: TrustStore
-    links: Links = field(init=False)
+    links: LinkManager = field(init=False)
     log: list[tuple[str, ...]] = field(default_factory=list)
     frames: list[tuple[str, PeerFrame]] = field(default_factory=list)
 
     @property
-    def own(self) -> Own:
+    def own(self) -> LocalPeer:
         return self.links.own
 
     def up(self, client: str, way: Way) -> None:
@@ -158,9 +158,9 @@ async def make_member(
     client = f"{place:02x}" * 8
     known = TrustStore(folder / client)
     known.enter(TASK)
-    own = Own(task=TASK, client=client, key=made(f"key {place}"), ways=ways)
+    own = LocalPeer(task=TASK, client=client, key=made(f"key {place}"), ways=ways)
     member = kind(known)
-    member.links = Links(own, carrier.for_client(client), member, known)
+    member.links = LinkManager(own, carrier.for_client(client), member, known)
     await member.links.open("127.0.0.1" if listens else None)
     carrier.company[client] = member
     return member

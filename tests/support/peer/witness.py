@@ -18,7 +18,7 @@ from backend.__main__ import main
 from backend.peer.data.shards import Examples
 from backend.peer.training import training_jobs
 from backend.peer.training.step import Halt, Vector
-from backend.peer.training.trainer import Plan, Progress, Result
+from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
 from backend.wire.messages import Train
 
 
@@ -51,16 +51,16 @@ def share_done(folder: Path) -> float:
 
 
 def _watch(folder: Path) -> None:
-    class Watched(training_jobs.Jobs):
+    class Watched(training_jobs.TrainingJobs):
         async def run(
             self,
-            plan: Plan,
+            plan: TrainingPlan,
             weights: Vector,
             examples: Examples,
             halt: Halt,
-            report: Callable[[Progress], None],
-        ) -> Result:
-            def watched(progress: Progress) -> None:
+            report: Callable[[TrainingProgress], None],
+        ) -> TrainingResult:
+            def watched(progress: TrainingProgress) -> None:
                 with (folder / "steps").open("a") as file:
                     file.write(f"{progress.step} {progress.steps}\n")
                 report(progress)
@@ -68,14 +68,14 @@ def _watch(folder: Path) -> None:
             return await super().run(plan, weights, examples, halt, watched)
 
         async def train(
-            self, job: training_jobs.Job[Train], name: str, report: Callable[[Progress], None]
-        ) -> Result:
+            self, job: training_jobs.TrainingJob[Train], name: str, report: Callable[[TrainingProgress], None]
+        ) -> TrainingResult:
             made = await super().train(job, name, report)
             path = folder / f"{job.order.weights}.npz"
             np.savez(path, update=made.update, examples=made.examples, loss=made.loss)
             return made
 
-    training_jobs.Jobs = Watched  # type: ignore[misc]  # Where the command finds it.
+    training_jobs.TrainingJobs = Watched  # type: ignore[misc]  # Where the command finds it.
 
 
 if __name__ == "__main__":

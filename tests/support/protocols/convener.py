@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.group_orders import Averages
-from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.phases import RoundPhase
 from backend.wire.mesh import Averaged, Group, Trained
 from tests.support.protocols.rounds import PLAN
 
@@ -54,7 +54,7 @@ def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> 
     """The same, in its first round, which was opened at second 1."""
     machine = waiting(count, plan, **changes)
     machine.time_passed(1.0)
-    assert machine.phase is Phase.TRAINING
+    assert machine.phase is RoundPhase.TRAINING
     return machine
 
 

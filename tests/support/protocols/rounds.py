@@ -8,11 +8,11 @@ from backend.errors import NotFiniteError
 from backend.formats.manifest import MetricSpec
 from backend.protocols.rounds import effects as do
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import Phase
-from backend.protocols.rounds.plan import Plan
+from backend.protocols.rounds.phases import RoundPhase
+from backend.protocols.rounds.plan import RoundPlan
 from backend.wire.messages import Evaluation, Offer
 
-PLAN = Plan(
+PLAN = RoundPlan(
     rounds=3,
     min_available_clients=2,
     quorum=1,
@@ -41,7 +41,7 @@ def only(kind: type[Kind], effects: list[do.Effect]) -> list[Kind]:
     return [effect for effect in effects if isinstance(effect, kind)]
 
 
-def waiting(*clients: str, plan: Plan = PLAN) -> Round:
+def waiting(*clients: str, plan: RoundPlan = PLAN) -> Round:
     machine = Round(plan)
     for client in clients:
         machine.client_joined(client)
@@ -49,10 +49,10 @@ def waiting(*clients: str, plan: Plan = PLAN) -> Round:
     return machine
 
 
-def opened(*clients: str, plan: Plan = PLAN) -> Round:
+def opened(*clients: str, plan: RoundPlan = PLAN) -> Round:
     machine = waiting(*clients, plan=plan)
     machine.time_passed(1.0)
-    assert machine.phase is Phase.TRAINING
+    assert machine.phase is RoundPhase.TRAINING
     return machine
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from backend.protocols.tasks.task_life import Life, State
+from backend.protocols.tasks.task_life import Life, LifeState
 from backend.stores.task_lives import Ban, Lives
 
-PAUSED = Life(State.PAUSED, State.TEST, State.STOPPED, True, "Back on Monday.", 100.5)
+PAUSED = Life(LifeState.PAUSED, LifeState.TEST, LifeState.STOPPED, True, "Back on Monday.", 100.5)
 
 
 class LivesContract:
@@ -19,8 +19,8 @@ class LivesContract:
         assert await lives.life("digits") is None
         assert await lives.bans("digits") == []
 
-    @pytest.mark.parametrize("state", State)
-    async def test_a_life_is_remembered_as_it_was_left(self, lives: Lives, state: State) -> None:
+    @pytest.mark.parametrize("state", LifeState)
+    async def test_a_life_is_remembered_as_it_was_left(self, lives: Lives, state: LifeState) -> None:
         await lives.set_life("digits", PAUSED)
         await lives.set_life("other", Life())
         await lives.set_life("digits", replace(PAUSED, state=state))

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 
 from backend.errors import LinkError
 from backend.peer.links import peer_links
-from backend.peer.links.links import Links
+from backend.peer.links.links import LinkManager
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.websocket import PROTOCOL
 from backend.wire.mesh_codec import encode_mesh
@@ -227,7 +227,7 @@ async def test_who_signs_with_another_identity_gets_no_link(tmp_path: Path) -> N
 async def test_a_recorded_greeting_makes_no_link(tmp_path: Path) -> None:
     async with company(tmp_path, [("websocket",)] * 2, [True, True]) as (one, other):
         await until(lambda: are_linked(one, other))
-        links: Links = other.links
+        links: LinkManager = other.links
         note = links.note(one.own.client, bytes(16), _seal_key())
         ups = len(one.log)
         async with connect(one.own.address or "", proxy=None, subprotocols=[PROTOCOL]) as socket:

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from backend.errors import PeerError
 from backend.numerics.aggregation.asynchronous import elastic
-from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.blob_cache import BlobCache
 from backend.peer.data.shards import read_shard
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import import_graphs, open_bundle
 from backend.peer.training.step import Vector, never
-from backend.peer.training.trainer import Plan, Trainer
-from backend.peer.training.training_jobs import Jobs
-from backend.peer.units.unit_trainer import Labour, Work
+from backend.peer.training.trainer import Trainer, TrainingPlan
+from backend.peer.training.training_jobs import TrainingJobs
+from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
 from backend.wire.messages import Shard
 from backend.wire.units import Unit
 from tests.integration.peer.conftest import BlobServer
@@ -75,7 +75,7 @@ class Site:
     def expected(self, start: Vector) -> Vector:
         """The weights that such a unit leads to from `start`."""
         rows = self.examples.picked(slice(32, 96))
-        plan = Plan(epochs=1, learning_rate=0.01, seed=7, batch_size=32)
+        plan = TrainingPlan(epochs=1, learning_rate=0.01, seed=7, batch_size=32)
         reached: Vector = start + self.trainer.train(start, plan, rows, never, lambda _: None).update
         return reached
 
@@ -92,18 +92,18 @@ def site(digits: Path, blob_server: BlobServer) -> Site:
 
 
 @pytest.fixture
-async def labour(site: Site, blob_server: BlobServer, tmp_path: Path) -> AsyncIterator[Labour]:
+async def labour(site: Site, blob_server: BlobServer, tmp_path: Path) -> AsyncIterator[UnitTrainer]:
     async with httpx.AsyncClient() as client:
-        blobs = Blobs(client, blob_server.url, tmp_path / "cache")
-        jobs = Jobs(blobs, "cpu", Variates(tmp_path / "variates"), at_once=2)
+        blobs = BlobCache(client, blob_server.url, tmp_path / "cache")
+        jobs = TrainingJobs(blobs, "cpu", Variates(tmp_path / "variates"), at_once=2)
         await jobs.load(site.bundle)
-        yield Labour(blobs, jobs)
+        yield UnitTrainer(blobs, jobs)
         jobs.close()
 
 
-async def done(labour: Labour, unit: Unit) -> Vector:
+async def done(labour: UnitTrainer, unit: Unit) -> Vector:
     """What is sent of `unit`."""
-    work = Work(unit)
+    work = UnitWork(unit)
     await labour.fetch(work)
     result = await labour.train(work, lambda _: None)
     assert (result.examples, work.steps) == (64, 2)
@@ -112,18 +112,18 @@ async def done(labour: Labour, unit: Unit) -> Vector:
     return np.frombuffer(work.content, "<f4")
 
 
-async def test_a_unit_is_trained_on_its_rows_alone(labour: Labour, site: Site) -> None:
+async def test_a_unit_is_trained_on_its_rows_alone(labour: UnitTrainer, site: Site) -> None:
     assert np.array_equal(await done(labour, site.unit()), site.expected(site.weights) - site.weights)
 
 
-async def test_two_at_once_come_to_the_same_as_one_after_the_other(labour: Labour, site: Site) -> None:
+async def test_two_at_once_come_to_the_same_as_one_after_the_other(labour: UnitTrainer, site: Site) -> None:
     one, other = await asyncio.gather(done(labour, site.unit(1)), done(labour, site.unit(2)))
     assert np.array_equal(one, other)
     assert np.array_equal(one, await done(labour, site.unit(3)))
 
 
 async def test_shards_are_kept_in_the_cache_and_weights_are_not(
-    labour: Labour, site: Site, tmp_path: Path, blob_server: BlobServer
+    labour: UnitTrainer, site: Site, tmp_path: Path, blob_server: BlobServer
 ) -> None:
     await done(labour, site.unit(1))
     await done(labour, site.unit(2))
@@ -134,7 +134,7 @@ async def test_shards_are_kept_in_the_cache_and_weights_are_not(
 
 
 async def test_an_own_start_goes_on_from_the_last_weights_until_they_were_rejected(
-    labour: Labour, site: Site
+    labour: UnitTrainer, site: Site
 ) -> None:
     first = site.expected(site.weights)
     second = site.expected(first)
@@ -147,7 +147,7 @@ async def test_an_own_start_goes_on_from_the_last_weights_until_they_were_reject
     assert np.array_equal(await done(labour, replace(site.unit(4), start="own")), first - site.weights)
 
 
-async def test_an_elastic_start_is_drawn_to_the_given_weights(labour: Labour, site: Site) -> None:
+async def test_an_elastic_start_is_drawn_to_the_given_weights(labour: UnitTrainer, site: Site) -> None:
     first = site.expected(site.weights)
     await done(labour, replace(site.unit(1), start="elastic"))
     second = site.expected(elastic(first, site.weights, 0.25))
@@ -155,9 +155,9 @@ async def test_an_elastic_start_is_drawn_to_the_given_weights(labour: Labour, si
     assert np.array_equal(sent, second - site.weights)
 
 
-async def test_work_that_is_stopped_sends_the_steps_that_were_done(labour: Labour, site: Site) -> None:
+async def test_work_that_is_stopped_sends_the_steps_that_were_done(labour: UnitTrainer, site: Site) -> None:
     unit = replace(site.unit(), epochs=100_000)
-    work = Work(unit)
+    work = UnitWork(unit)
     await labour.fetch(work)
     result = await labour.train(work, lambda _: work.stop.set())
     assert 0 < result.steps == work.steps < result.planned
@@ -166,9 +166,9 @@ async def test_work_that_is_stopped_sends_the_steps_that_were_done(labour: Labou
 
 
 async def test_work_that_is_stopped_before_its_first_step_has_nothing_to_send(
-    labour: Labour, site: Site
+    labour: UnitTrainer, site: Site
 ) -> None:
-    work = Work(site.unit())
+    work = UnitWork(site.unit())
     await labour.fetch(work)
     work.stop.set()
     assert (await labour.train(work, lambda _: None)).steps == 0
@@ -180,15 +180,15 @@ async def test_work_that_is_stopped_before_its_first_step_has_nothing_to_send(
     [({"first": 1000}, "of rows 1000 to 1064"), ({"examples": 0}, "of rows 32 to 32")],
 )
 async def test_rows_that_a_shard_does_not_have_are_refused(
-    labour: Labour, site: Site, change: dict[str, int], sentence: str
+    labour: UnitTrainer, site: Site, change: dict[str, int], sentence: str
 ) -> None:
     with pytest.raises(PeerError, match=sentence):
-        await labour.fetch(Work(replace(site.unit(), **change)))
+        await labour.fetch(UnitWork(replace(site.unit(), **change)))
 
 
 async def test_weights_of_another_model_are_refused(
-    labour: Labour, site: Site, blob_server: BlobServer
+    labour: UnitTrainer, site: Site, blob_server: BlobServer
 ) -> None:
     other = put(blob_server, bytes(8))
     with pytest.raises(PeerError, match="Weights of 2 values"):
-        await labour.fetch(Work(replace(site.unit(), weights=other)))
+        await labour.fetch(UnitWork(replace(site.unit(), weights=other)))

@@ -18,14 +18,14 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from backend.errors import ReplacedError
-from backend.peer.data.blob_cache import Blobs
+from backend.peer.data.blob_cache import BlobCache
 from backend.peer.session.progress import JsonLines
 from backend.peer.training.control_variates import Variates
-from backend.peer.training.training_jobs import Jobs
+from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.options import Taking
 from backend.peer.units.session import MOST_FAILURES, UnitsSession
-from backend.peer.units.shard_cache import Shelf
-from backend.peer.units.unit_trainer import Labour
+from backend.peer.units.shard_cache import ShardCache
+from backend.peer.units.unit_trainer import UnitTrainer
 from backend.wire.codec import encode
 from backend.wire.messages import CHUNK_BYTES, Closing
 from backend.wire.units import UNITS_PROTOCOL, Enlist, Enlisted, Release, Result, UnitsToServer, Want
@@ -109,14 +109,14 @@ async def peer_of(server: Restarted, folder: Path) -> AsyncIterator[UnitsSession
     )
     async with listening as sockets, httpx.AsyncClient() as client:
         place = f"127.0.0.1:{sockets.sockets[0].getsockname()[1]}"
-        blobs = Blobs(client, f"http://{place}", folder / "cache")
-        jobs = Jobs(blobs, "cpu", Variates(folder / "variates"), at_once=MOST_FAILURES)
+        blobs = BlobCache(client, f"http://{place}", folder / "cache")
+        jobs = TrainingJobs(blobs, "cpu", Variates(folder / "variates"), at_once=MOST_FAILURES)
         address = f"ws://{place}/socket"
         enlist = Enlist(token="t" * 32, kind="peer", backend="tensorflow", agent="test", shards=[])
-        shelf = Shelf(folder / "shelves", address, folder / "cache")
+        shelf = ShardCache(folder / "shelves", address, folder / "cache")
         reporter = JsonLines(io.StringIO())
         taking = Taking(address, enlist, at_once=MOST_FAILURES)
-        yield UnitsSession(taking, jobs, Labour(blobs, jobs), shelf, reporter, lambda: 0.0)
+        yield UnitsSession(taking, jobs, UnitTrainer(blobs, jobs), shelf, reporter, lambda: 0.0)
 
 
 async def test_units_whose_weights_the_server_lost_are_given_back_and_others_done(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.client.participant import Participant, Phase
+from backend.protocols.client.participant import ParticipantMachine, ParticipantPhase
 from backend.protocols.client.participant_events import (
     AbortMeasuring,
     AbortTraining,
@@ -18,9 +18,9 @@ from backend.protocols.client.participant_events import (
     Effect,
     Event,
     KeepChange,
-    Measure,
-    Send,
-    SendChunks,
+    MeasureVersion,
+    SendFrame,
+    SendUpdateChunks,
     StartTraining,
     UndoChange,
 )
@@ -36,8 +36,8 @@ def event(raw: stories.Json) -> Event:
     return converted
 
 
-def after(*events: stories.Json) -> Participant:
-    machine = Participant()
+def after(*events: stories.Json) -> ParticipantMachine:
+    machine = ParticipantMachine()
     for raw in events:
         machine.handle(event(raw))
     return machine
@@ -45,7 +45,7 @@ def after(*events: stories.Json) -> Participant:
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
 def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
-    machine = Participant()
+    machine = ParticipantMachine()
     for step in story.steps:
         assert machine.handle(step.event) == step.effects
         assert machine.phase == step.phase
@@ -58,7 +58,7 @@ def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
 
 def test_every_phase_and_effect_occurs_in_the_golden_file() -> None:
     steps = [step for story in CONVERSATIONS for step in story.steps]
-    assert {step.phase for step in steps} == set(Phase)
+    assert {step.phase for step in steps} == set(ParticipantPhase)
     assert {type(effect) for step in steps for effect in step.effects} == set(Effect.__args__)
 
 
@@ -109,8 +109,8 @@ def delays(effects: list[Effect]) -> list[float]:
     return [effect.delay for effect in effects if isinstance(effect, Connect)]
 
 
-def walk(events: list[Event]) -> Iterator[tuple[Participant, Effect]]:
-    machine = Participant()
+def walk(events: list[Event]) -> Iterator[tuple[ParticipantMachine, Effect]]:
+    machine = ParticipantMachine()
     for one in events:
         for effect in machine.handle(one):
             yield machine, effect
@@ -119,7 +119,7 @@ def walk(events: list[Event]) -> Iterator[tuple[Participant, Effect]]:
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))
 def test_at_most_one_training_goes_on_whatever_happens(events: list[Event]) -> None:
     training = 0
-    machine = Participant()
+    machine = ParticipantMachine()
     for one in events:
         before = machine.phase, machine.offer
         for effect in machine.handle(one):
@@ -134,11 +134,11 @@ def test_at_most_one_training_goes_on_whatever_happens(events: list[Event]) -> N
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))
 def test_at_most_one_measurement_goes_on_and_none_beside_a_training(events: list[Event]) -> None:
     measuring = 0
-    machine = Participant()
+    machine = ParticipantMachine()
     for one in events:
         before = machine.exam.evaluation
         for effect in machine.handle(one):
-            measuring += isinstance(effect, Measure)
+            measuring += isinstance(effect, MeasureVersion)
             measuring -= isinstance(effect, AbortMeasuring)
             assert measuring in (0, 1)
             assert not (measuring and isinstance(effect, StartTraining))
@@ -161,24 +161,24 @@ def test_a_change_is_taken_back_only_after_it_was_kept_and_once(events: list[Eve
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))
 def test_nothing_is_sent_before_welcome_but_hello(events: list[Event]) -> None:
     for machine, effect in walk(events):
-        if isinstance(effect, Send) and isinstance(effect.frame, Ready | Offer | Evaluation):
+        if isinstance(effect, SendFrame) and isinstance(effect.frame, Ready | Offer | Evaluation):
             assert machine.phase in (
-                Phase.WAITING,
-                Phase.TRAINING,
-                Phase.UPLOADING,
-                Phase.EVALUATING,
-                Phase.FINISHED,
+                ParticipantPhase.WAITING,
+                ParticipantPhase.TRAINING,
+                ParticipantPhase.UPLOADING,
+                ParticipantPhase.EVALUATING,
+                ParticipantPhase.FINISHED,
             )
-        assert not (isinstance(effect, Send) and isinstance(effect.frame, Chunk))
+        assert not (isinstance(effect, SendFrame) and isinstance(effect.frame, Chunk))
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))
 def test_chunks_are_sent_in_order_without_gaps_and_never_beyond_the_update(events: list[Event]) -> None:
     sent = 0
     for machine, effect in walk(events):
-        if isinstance(effect, Send) and isinstance(effect.frame, Offer):
+        if isinstance(effect, SendFrame) and isinstance(effect.frame, Offer):
             sent = 0
-        if isinstance(effect, SendChunks):
+        if isinstance(effect, SendUpdateChunks):
             assert machine.offer is not None
             assert effect.start == sent < effect.until <= machine.offer.size
             sent = effect.until

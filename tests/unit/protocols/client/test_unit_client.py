@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.client.participant_events import Connect
-from backend.protocols.client.unit_client import Phase, Worker
-from backend.protocols.client.unit_client_events import Effect, Event, Fetch, Forget, Send, SendChunks, Train
-from backend.protocols.client.units_in_hand import Stage
+from backend.protocols.client.unit_client import UnitClientPhase, Worker
+from backend.protocols.client.unit_client_events import (
+    Effect,
+    Event,
+    FetchUnit,
+    ForgetUnit,
+    SendResultChunks,
+    SendUnitFrame,
+    TrainUnit,
+)
+from backend.protocols.client.units_in_hand import UnitStage
 from backend.wire.messages import Ready
 from backend.wire.units import Beat, Enlist, Release, Result, Want
 from tests.contract.vectors import make_worker as stories
@@ -52,8 +60,8 @@ def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
 
 def test_every_phase_stage_and_effect_occurs_in_the_golden_file() -> None:
     steps = [step for story in CONVERSATIONS for step in story.steps]
-    assert {step.phase for step in steps} == set(Phase)
-    assert {stage for step in steps for _, stage in step.held} == set(Stage)
+    assert {step.phase for step in steps} == set(UnitClientPhase)
+    assert {stage for step in steps for _, stage in step.held} == set(UnitStage)
     assert {type(effect) for step in steps for effect in step.effects} == set(Effect.__args__)
 
 
@@ -101,7 +109,7 @@ def test_shards_that_were_fetched_are_told_the_newest_last_and_64_at_most() -> N
         machine.handle(event(stories.drop(lease + 100)))
     machine.handle(event(stories.lost(0.5)))
     (said,) = machine.handle(event(stories.CONNECTED))
-    assert isinstance(said, Send)
+    assert isinstance(said, SendUnitFrame)
     assert isinstance(said.frame, Enlist)
     assert said.frame.backend == "wasm"
     assert said.frame.shards == [f"{lease:064x}" for lease in [*range(6, 70), 3]][-64:]
@@ -111,7 +119,7 @@ def test_no_more_units_are_held_than_any_client_may_hold() -> None:
     machine = after(*stories.READY, *[stories.unit(lease) for lease in range(1, 65)])
     assert len(machine.held) == 64
     (said,) = machine.handle(event(stories.unit(65)))
-    assert isinstance(said, Send)
+    assert isinstance(said, SendUnitFrame)
     assert isinstance(said.frame, Release)
 
 
@@ -125,9 +133,9 @@ def test_each_unit_that_was_to_be_fetched_is_forgotten_once(events: list[Event])
     machine = Worker()
     for one in [*events, event(stories.STOP)]:
         for effect in machine.handle(one):
-            if isinstance(effect, Fetch):
+            if isinstance(effect, FetchUnit):
                 open_leases[effect.unit.lease] += 1
-            if isinstance(effect, Forget):
+            if isinstance(effect, ForgetUnit):
                 open_leases[effect.lease] -= 1
             assert set(open_leases.values()) <= {0, 1}
         assert {lease for lease, count in open_leases.items() if count} == set(machine.held)
@@ -139,20 +147,20 @@ def test_a_place_is_never_empty_while_something_waits_for_it(events: list[Event]
     machine = Worker()
     for one in events:
         for effect in machine.handle(one):
-            if isinstance(effect, Train):
-                assert machine.held[effect.unit.lease].stage is not Stage.FETCHING
+            if isinstance(effect, TrainUnit):
+                assert machine.held[effect.unit.lease].stage is not UnitStage.FETCHING
         stages = Counter(held.stage for held in machine.held.values())
-        assert not stages[Stage.QUEUED] or stages[Stage.TRAINING] >= machine.at_once
+        assert not stages[UnitStage.QUEUED] or stages[UnitStage.TRAINING] >= machine.at_once
 
 
 @given(CHAOS)
 def test_what_is_in_hand_never_goes_back_a_stage(events: list[Event]) -> None:
-    order = list(Stage)
+    order = list(UnitStage)
     machine = Worker()
     for one in events:
         before = {lease: held.stage for lease, held in machine.held.items()}
         for effect in machine.handle(one):
-            if isinstance(effect, Forget):
+            if isinstance(effect, ForgetUnit):
                 before.pop(effect.lease)
         for lease, stage in before.items():
             assert order.index(machine.held[lease].stage) >= order.index(stage)
@@ -166,9 +174,9 @@ def test_nothing_but_who_it_is_is_said_before_the_server_knows_that_it_is_ready(
             match effect:
                 case Connect():
                     ready = False
-                case Send(Ready()):
+                case SendUnitFrame(Ready()):
                     ready = True
-                case Send(Want() | Beat() | Result() | Release()) | SendChunks():
+                case SendUnitFrame(Want() | Beat() | Result() | Release()) | SendResultChunks():
                     assert ready
 
 
@@ -179,9 +187,9 @@ def test_chunks_are_sent_in_order_without_gaps_and_never_beyond_the_result(event
     for one in events:
         for effect in machine.handle(one):
             match effect:
-                case Send(Result(lease=lease)):
+                case SendUnitFrame(Result(lease=lease)):
                     sent[lease] = 0
-                case SendChunks(lease, start, until):
+                case SendResultChunks(lease, start, until):
                     result = machine.held[lease].result
                     assert result is not None
                     assert start == sent[lease] < until <= result.size

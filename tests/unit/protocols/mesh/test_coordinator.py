@@ -8,8 +8,8 @@ import pytest
 
 from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import MeshCoordinator
-from backend.protocols.rounds.effects import Abandon, Finished, Measured, SendEvaluate
-from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
+from backend.protocols.rounds.effects import Abandon, Finished, RecordEvaluation, SendEvaluate
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.protocols.rounds.stop_rules import StopRules, Watched
 from backend.wire.messages import Evaluation
 from tests.support.protocols.convener import (
@@ -32,7 +32,7 @@ from tests.support.protocols.convener import (
 
 def test_a_round_opens_when_enough_peers_are_ready_and_all_of_them_are_in_it() -> None:
     machine = waiting(2)
-    assert machine.phase is Phase.GATHERING
+    assert machine.phase is RoundPhase.GATHERING
     machine.peer_entered(CAT)
     machine.client_ready(CAT, 0.5)
     effects = machine.time_passed(1.0)
@@ -46,13 +46,13 @@ def test_a_round_opens_when_enough_peers_are_ready_and_all_of_them_are_in_it() -
 
 def test_one_alone_never_trains() -> None:
     machine = waiting(1, {"quorum": 1})
-    assert (machine.phase, machine.needed()) == (Phase.WAITING, 1)
+    assert (machine.phase, machine.needed()) == (RoundPhase.WAITING, 1)
 
 
 def test_too_few_are_left_while_others_gather() -> None:
     machine = waiting(2)
     machine.client_left(ANN, 0.5, lost=False)
-    assert (machine.phase, machine.timer()) == (Phase.WAITING, None)
+    assert (machine.phase, machine.timer()) == (RoundPhase.WAITING, None)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_who_says_what_cannot_be_is_in_no_group(lie: dict[str, Any]) -> None:
 
 def test_groups_are_made_once_all_have_trained() -> None:
     machine, [group] = averaging(3)
-    assert (machine.phase, machine.reports()) == (Phase.AGGREGATING, (3, 0))
+    assert (machine.phase, machine.reports()) == (RoundPhase.AGGREGATING, (3, 0))
     assert sorted(group.members) == [ANN, BOB, CAT]
     assert (group.least, group.most_weight, group.seconds) == (2, 20.0, 60.0)
     assert machine.status(ANN) == "reported"
@@ -105,7 +105,7 @@ def test_a_round_in_which_too_few_trained_is_given_up_and_its_shards_are_dealt_a
     machine.peer_trained(ANN, said(machine, ANN), 2.0)
     [abandoned] = machine.time_passed(61.0)
     assert abandoned == Abandon(1, "1 of at least 2 peers trained in time.")
-    assert machine.phase is Phase.WAITING
+    assert machine.phase is RoundPhase.WAITING
     machine.client_ready(BOB, 62.0)
     machine.client_ready(CAT, 62.0)
     orders = only(do.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
@@ -167,12 +167,12 @@ def test_peers_measure_versions_and_rules_end_the_task() -> None:
     machine, [group] = averaging(2, plan)
     [question] = recorded(machine, group, 3.0)
     assert isinstance(question, SendEvaluate)
-    assert (machine.phase, machine.status(question.client)) == (Phase.EVALUATING, "evaluating")
+    assert (machine.phase, machine.status(question.client)) == (RoundPhase.EVALUATING, "evaluating")
     answer = Evaluation(round=1, version=1, examples=10, loss=0.25, sums=[(9.0, 10.0)])
     measured, finished = machine.evaluation_arrived(question.client, answer, 4.0)
-    assert isinstance(measured, Measured)
+    assert isinstance(measured, RecordEvaluation)
     assert isinstance(finished, Finished)
-    assert machine.phase is Phase.FINISHED
+    assert machine.phase is RoundPhase.FINISHED
 
 
 def test_the_owner_ends_a_task_between_rounds_or_after_the_open_one() -> None:
@@ -187,13 +187,13 @@ def test_a_paused_mesh_opens_no_round_and_gives_up_a_group_only_when_it_is_cut_s
     machine, [group] = averaging(2)
     assert machine.pause_requested() == []
     assert recorded(machine, group, 3.0) == []
-    assert (machine.phase, machine.timer()) == (Phase.PAUSED, None)
+    assert (machine.phase, machine.timer()) == (RoundPhase.PAUSED, None)
     machine.resume_requested(4.0)
     orders = only(do.SendMeshTrain, machine.time_passed(5.0))
     assert {one.weights for one in orders} == {ONE}
     machine.pause_requested()
     assert machine.cut_short("The owner paused.", 6.0) == [Abandon(2, "The owner paused.")]
-    assert machine.phase is Phase.PAUSED
+    assert machine.phase is RoundPhase.PAUSED
 
 
 def test_a_result_that_is_being_brought_is_recorded_however_short_its_round_is_cut() -> None:

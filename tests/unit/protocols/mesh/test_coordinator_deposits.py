@@ -7,7 +7,7 @@ from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.mesh.deposits import DEPOSIT_SECONDS
 from backend.protocols.mesh.holdings import MOST_AHEAD
 from backend.protocols.rounds.effects import Abandon
-from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.wire.mesh import Averaged
 from tests.support.protocols.convener import (
     ANN,
@@ -147,7 +147,7 @@ def test_once_a_round_has_ended_no_other_past_is_believed() -> None:
     recorded(machine, group, 3.0)
     machine.peer_entered(CAT, 4.0, (2, TWO))
     machine.peer_entered(client(7), 4.0, (2, TWO))
-    assert machine.phase is Phase.TRAINING
+    assert machine.phase is RoundPhase.TRAINING
     assert machine.peer_reported(CAT, OLD, 4.0) == []
 
 

@@ -10,7 +10,7 @@ from backend.protocols.mesh import coordinator_effects as do
 from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
 from backend.protocols.rounds.effects import Abandon, Finished, SendEvaluate
-from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Phase
+from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.wire.mesh import Averaged
 from tests.support.protocols.convener import (
     AVERAGES,
@@ -51,7 +51,7 @@ def test_the_newest_result_is_recorded_with_its_round_before_the_next_one_opens(
 def test_it_is_measured_as_every_version_is() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE)}, evaluate=1.0)
     effects = taken_up(machine, 1.0)
-    assert machine.phase is Phase.EVALUATING
+    assert machine.phase is RoundPhase.EVALUATING
     assert {one.version for one in only(SendEvaluate, effects)} == {3}
 
 
@@ -63,11 +63,15 @@ def test_it_may_be_the_last_version() -> None:
 def test_while_a_result_is_brought_nobody_trains() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE), CAT: (4, ZERO)})
     machine.time_passed(1.0)
-    assert (machine.phase, machine.reports(), machine.status(ANN)) == (Phase.AGGREGATING, (0, 0), "ready")
+    assert (machine.phase, machine.reports(), machine.status(ANN)) == (
+        RoundPhase.AGGREGATING,
+        (0, 0),
+        "ready",
+    )
     assert machine.client_ready(CAT, 2.0) == []
     assert machine.peer_entered(DAN, 2.0, (10, TWO)) == []
     assert machine.peer_entered(EVE, 2.0, (10, TWO)) == []
-    assert machine.phase is Phase.AGGREGATING
+    assert machine.phase is RoundPhase.AGGREGATING
 
 
 def test_when_nobody_brings_it_the_mesh_goes_on_from_it_all_the_same() -> None:
@@ -121,7 +125,7 @@ def test_a_server_that_lost_its_peers_believes_what_they_made_meanwhile() -> Non
     for name in NAMES[:3]:
         machine.client_left(name, 4.0, lost=True)
     machine.time_passed(4.0 + RETURN_SECONDS)
-    assert machine.phase is Phase.WAITING
+    assert machine.phase is RoundPhase.WAITING
     for name in NAMES[:3]:
         machine.peer_entered(name, 60.0, (9, TWO))
         machine.client_ready(name, 60.0)
@@ -136,5 +140,5 @@ def test_a_server_that_kept_a_round_of_its_own_does_not() -> None:
     machine.recorded(1, 3.0)
     for name in (DAN, EVE):
         machine.peer_entered(name, 4.0, (9, TWO))
-    assert machine.phase is Phase.TRAINING
+    assert machine.phase is RoundPhase.TRAINING
     assert machine.holdings.unseen(machine.attendance.here) is None

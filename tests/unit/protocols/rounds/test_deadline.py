@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.rounds.deadline import NEWCOMER, SLACK, Speeds, Work
+from backend.protocols.rounds.deadline import NEWCOMER, SLACK, PlannedWork, Speeds
 
-WORK = Work(examples=100, steps=10, step_ms=50.0)
+WORK = PlannedWork(examples=100, steps=10, step_ms=50.0)
 
 
 def seconds(speeds: Speeds, *clients: str, quorum: int = 1, least: float = 1.0, most: float = 60.0) -> float:
@@ -63,5 +63,5 @@ def test_after_an_abandoned_round_the_next_gets_all_the_time_there_is() -> None:
 
 def test_what_one_client_claims_of_its_steps_does_not_stretch_a_round() -> None:
     speeds = Speeds(rates={"a": 0.01, "b": 0.01})
-    works = {"a": WORK, "b": WORK, "liar": Work(100, 10, 1e300)}
+    works = {"a": WORK, "b": WORK, "liar": PlannedWork(100, 10, 1e300)}
     assert speeds.seconds(works, 1, 1.0, 60.0) == pytest.approx(SLACK * 1.0)

@@ -10,7 +10,7 @@ import pytest
 from backend.errors import UpdateRefusedError
 from backend.protocols.rounds import effects as do
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import Phase
+from backend.protocols.rounds.phases import RoundPhase
 from backend.wire.messages import Aggregation, Offer
 from tests.support.protocols.rounds import OFFER, PLAN, deliver, only
 
@@ -32,13 +32,13 @@ def round_of(plan: Any, **clients: Aggregation) -> tuple[Round, list[do.Effect]]
 
 def masked() -> Round:
     machine, _ = round_of(MASKED, a="masked", b="masked", c="masked")
-    assert machine.phase is Phase.TRAINING
+    assert machine.phase is RoundPhase.TRAINING
     return machine
 
 
 def test_a_masked_round_says_so_and_how_much_its_members_may_count() -> None:
     _, effects = round_of(MASKED, a="masked", b="masked", c="masked")
-    (opened,) = only(do.Opened, effects)
+    (opened,) = only(do.AnnounceRound, effects)
     assert (opened.aggregation, opened.most_examples) == ("masked", 20)
 
 
@@ -46,20 +46,20 @@ def test_so_many_updates_are_awaited_that_their_sum_can_be_unmasked() -> None:
     """Of ten clients in the complete graph seven recover a secret."""
     clients: dict[str, Aggregation] = dict.fromkeys("abcdefghij", "masked")
     plan = replace(MASKED, fraction_train=0.1, min_train_clients=3, over_selection=10.0)
-    (opened,) = only(do.Opened, round_of(replace(plan, min_available_clients=10), **clients)[1])
+    (opened,) = only(do.AnnounceRound, round_of(replace(plan, min_available_clients=10), **clients)[1])
     assert (len(opened.cohort), opened.wanted) == (10, 7)
 
 
 def test_a_masked_round_has_no_more_clients_than_it_may() -> None:
     clients: dict[str, Aggregation] = dict.fromkeys("abcdefghij", "masked")
     plan = replace(MASKED, most_masked=4, min_available_clients=10)
-    (opened,) = only(do.Opened, round_of(plan, **clients)[1])
+    (opened,) = only(do.AnnounceRound, round_of(plan, **clients)[1])
     assert (len(opened.cohort), opened.wanted) == (4, 4)
 
 
 def test_a_masked_offer_says_nothing_of_its_update() -> None:
     machine = masked()
-    assert machine.update_offered("a", SILENT, 1.0) == [do.Grant("a", SILENT)]
+    assert machine.update_offered("a", SILENT, 1.0) == [do.GrantUpload("a", SILENT)]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_masked_offer_says_nothing_of_its_update() -> None:
 def test_an_offer_that_tells_more_or_has_another_length_is_refused(said: dict[str, Any], code: str) -> None:
     offer = {field: getattr(SILENT, field) for field in SILENT.__struct_fields__} | said
     effects = masked().update_offered("a", Offer(**offer), 1.0)
-    assert [effect.error.code for effect in only(do.Refuse, effects)] == [code]
+    assert [effect.error.code for effect in only(do.RefuseUpdate, effects)] == [code]
 
 
 def test_masked_updates_make_a_version_as_others_do() -> None:
@@ -92,13 +92,13 @@ def test_the_next_deadline_is_made_of_the_work_that_was_asked_for() -> None:
     machine, _ = round_of(plan, a="masked", b="masked", c="masked")
     for client in "abc":
         deliver(machine, client, 2.0, SILENT)
-    (opened,) = only(do.Opened, machine.aggregated(1, 3.0))
+    (opened,) = only(do.AnnounceRound, machine.aggregated(1, 3.0))
     assert opened.seconds == pytest.approx(4.0)
 
 
 def test_an_excluded_member_is_told_and_not_waited_for() -> None:
     machine = masked()
-    assert machine.member_excluded("a", 1, LATE, 1.0) == [do.Refuse("a", 1, LATE)]
+    assert machine.member_excluded("a", 1, LATE, 1.0) == [do.RefuseUpdate("a", 1, LATE)]
     assert machine.status("a") == "refused"
     deliver(machine, "b", 2.0, SILENT)
     assert do.Aggregate(1, 0) in deliver(machine, "c", 2.0, SILENT)
@@ -116,17 +116,17 @@ def test_a_round_that_can_never_be_unmasked_ends_at_once() -> None:
     machine = masked()
     machine.update_offered("a", SILENT, 1.0)
     effects = machine.training_failed(1, "Two of at least three clients sent keys.", 2.0)
-    assert [refusal.client for refusal in only(do.Refuse, effects)] == ["a"]
+    assert [refusal.client for refusal in only(do.RefuseUpdate, effects)] == ["a"]
     assert only(do.Abandon, effects) == [do.Abandon(1, "Two of at least three clients sent keys.")]
-    assert machine.phase is Phase.GATHERING
+    assert machine.phase is RoundPhase.GATHERING
     assert machine.training_failed(1, "Again.", 3.0) == []
 
 
 def test_a_round_opens_once_enough_of_one_kind_are_there() -> None:
     machine, effects = round_of(BOTH, a="masked", b="masked", x="open", y="open")
-    assert (machine.phase, machine.needed(), effects) == (Phase.WAITING, 1, [])
+    assert (machine.phase, machine.needed(), effects) == (RoundPhase.WAITING, 1, [])
     machine.client_joined("c", "masked")
-    (opened,) = only(do.Opened, machine.client_ready("c", 1.0))
+    (opened,) = only(do.AnnounceRound, machine.client_ready("c", 1.0))
     assert (opened.cohort, opened.aggregation) == (("a", "b", "c"), "masked")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.rounds.shard_assignment import Dealer, training_seed
+from backend.protocols.rounds.shard_assignment import ShardAssigner, training_seed
 
 NAMES = st.text("0123456789abcdef", min_size=16, max_size=16)
 CLIENTS = st.sets(NAMES, min_size=1, max_size=12)
@@ -15,7 +15,7 @@ SHARDS, PER_CLIENT = st.integers(1, 40), st.integers(1, 8)
 
 
 def downloads(
-    clients: int, cohort: int, dealer: Dealer, rounds: int = 200
+    clients: int, cohort: int, dealer: ShardAssigner, rounds: int = 200
 ) -> tuple[dict[str, set[int]], list[int]]:
     """The shards that each client ever gets in cohorts drawn by lot, and how often each shard is dealt."""
     lots = random.Random(1)
@@ -34,7 +34,7 @@ def downloads(
 def test_everybody_gets_something_and_nobody_too_much(
     cohorts: list[set[str]], shards: int, most: int, seed: int
 ) -> None:
-    dealer = Dealer(shards, most, seed)
+    dealer = ShardAssigner(shards, most, seed)
     for clients in cohorts:
         dealt = dealer.deal(clients, len(clients))
         assert dealt.keys() == clients
@@ -48,7 +48,7 @@ def test_everybody_gets_something_and_nobody_too_much(
 def test_parts_are_disjoint_while_there_are_enough_shards(
     cohorts: list[set[str]], shards: int, most: int, others: int
 ) -> None:
-    dealer = Dealer(shards, most, 0)
+    dealer = ShardAssigner(shards, most, 0)
     for clients in cohorts:
         handed_out = [s for part in dealer.deal(clients, len(clients) + others).values() for s in part]
         if len(clients) <= shards:
@@ -59,7 +59,7 @@ def test_parts_are_disjoint_while_there_are_enough_shards(
 
 @given(CLIENTS, SHARDS, PER_CLIENT)
 def test_a_lasting_cohort_uses_every_shard(clients: set[str], shards: int, most: int) -> None:
-    dealer = Dealer(shards, most, 7)
+    dealer = ShardAssigner(shards, most, 7)
     used = {
         shard
         for _ in range(shards + 1)
@@ -73,7 +73,7 @@ def test_a_lasting_cohort_uses_every_shard(clients: set[str], shards: int, most:
 def test_the_order_of_clients_does_not_matter(
     cohorts: list[set[str]], shards: int, most: int, lots: random.Random
 ) -> None:
-    one, other = Dealer(shards, most, 1), Dealer(shards, most, 1)
+    one, other = ShardAssigner(shards, most, 1), ShardAssigner(shards, most, 1)
     for clients in cohorts:
         shuffled = sorted(clients)
         lots.shuffle(shuffled)
@@ -81,40 +81,40 @@ def test_the_order_of_clients_does_not_matter(
 
 
 def test_clients_get_the_shards_again_that_they_have() -> None:
-    had, uses = downloads(20, 10, Dealer(40, 2, 0))
+    had, uses = downloads(20, 10, ShardAssigner(40, 2, 0))
     assert [len(shards) for shards in had.values()] == [2] * 20
     assert set.union(*had.values()) == set(range(40))
     assert max(uses) < 2 * min(uses)
 
 
 def test_many_clients_for_few_shards_download_few_of_them_and_all_are_used_alike() -> None:
-    had, uses = downloads(100, 10, Dealer(40, 2, 0), rounds=500)
+    had, uses = downloads(100, 10, ShardAssigner(40, 2, 0), rounds=500)
     assert sum(len(shards) for shards in had.values()) / 100 < 6
     assert max(uses) - min(uses) <= 10
 
 
 def test_few_clients_work_through_their_share_of_all_shards() -> None:
-    had, uses = downloads(4, 4, Dealer(40, 2, 0))
+    had, uses = downloads(4, 4, ShardAssigner(40, 2, 0))
     assert [len(shards) for shards in had.values()] == [10] * 4
     assert set(uses) == {200 * 8 // 40}
 
 
 def test_a_client_keeps_what_it_has_when_others_come_and_go() -> None:
-    dealer = Dealer(12, 2, 0)
+    dealer = ShardAssigner(12, 2, 0)
     first = dealer.deal(["anna", "berta"], 6)
     dealer.deal(["carl", "dora", "emil", "fred"], 6)
     assert dealer.deal(["anna", "carl", "berta"], 6)["anna"] in (first["anna"], first["anna"][::-1])
 
 
 def test_a_client_has_the_same_favourites_after_a_restart() -> None:
-    assert Dealer(40, 2, 3).deal(["anna"], 20) == Dealer(40, 2, 3).deal(["anna"], 20)
-    assert Dealer(40, 2, 3).deal(["anna"], 20) != Dealer(40, 2, 4).deal(["anna"], 20)
+    assert ShardAssigner(40, 2, 3).deal(["anna"], 20) == ShardAssigner(40, 2, 3).deal(["anna"], 20)
+    assert ShardAssigner(40, 2, 3).deal(["anna"], 20) != ShardAssigner(40, 2, 4).deal(["anna"], 20)
 
 
 @pytest.mark.parametrize(("shards", "most"), [(0, 1), (1, 0)])
 def test_no_shards_is_an_error(shards: int, most: int) -> None:
     with pytest.raises(ValueError, match="at least one shard"):
-        Dealer(shards, most, 0)
+        ShardAssigner(shards, most, 0)
 
 
 def test_seeds_differ_between_clients_and_rounds() -> None:
@@ -125,12 +125,12 @@ def test_seeds_differ_between_clients_and_rounds() -> None:
 
 def test_a_client_keeps_one_part_of_data_that_were_dealt_out() -> None:
     parts = (0, 0, 0, 1, 1, 2, 2, 2)
-    had, _ = downloads(3, 2, Dealer(8, 2, 7, parts))
+    had, _ = downloads(3, 2, ShardAssigner(8, 2, 7, parts))
     assert sorted(map(sorted, had.values())) == [[0, 1, 2], [3, 4], [5, 6, 7]]
 
 
 def test_more_clients_than_parts_share_them_alike_and_keep_them() -> None:
-    had, _ = downloads(9, 4, Dealer(3, 1, 7, (0, 1, 2)))
+    had, _ = downloads(9, 4, ShardAssigner(3, 1, 7, (0, 1, 2)))
     taken = [part for (part,) in had.values()]
     assert sorted(taken) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
@@ -139,7 +139,7 @@ def test_more_clients_than_parts_share_them_alike_and_keep_them() -> None:
 def test_after_a_round_that_came_to_nothing_members_get_the_same_shards_again(
     past: list[set[str]], lost: set[str], others: set[str], shards: int, most: int
 ) -> None:
-    dealer = Dealer(shards, most, 7)
+    dealer = ShardAssigner(shards, most, 7)
     for clients in past:
         dealer.deal(clients, len(clients))
     uses = list(dealer.uses)
@@ -152,7 +152,7 @@ def test_after_a_round_that_came_to_nothing_members_get_the_same_shards_again(
 
 
 def test_the_same_shards_come_again_only_once() -> None:
-    dealer = Dealer(12, 2, 7)
+    dealer = ShardAssigner(12, 2, 7)
     dealt = dealer.deal(["a", "b"], 2)
     dealer.put_back(dealt)
     assert dealer.deal(["a", "b"], 2) == dealt
@@ -160,7 +160,7 @@ def test_the_same_shards_come_again_only_once() -> None:
 
 
 def test_a_part_of_dealt_out_data_comes_again_as_it_was() -> None:
-    dealer = Dealer(6, 2, 7, parts=[0, 0, 0, 1, 1, 1])
+    dealer = ShardAssigner(6, 2, 7, parts=[0, 0, 0, 1, 1, 1])
     first = dealer.deal(["a", "b"], 2)
     dealer.put_back(first)
     assert dealer.deal(["a", "b"], 2) == first

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from backend.protocols.rounds.stop_rules import Progress, StopRules, Watched
+from backend.protocols.rounds.stop_rules import RunProgress, StopRules, Watched
 
 ACCURACY = Watched("accuracy", upward=True)
 
 
 def test_a_privacy_budget_ends_a_task_before_the_round_that_would_pass_it() -> None:
-    progress = Progress(StopRules(participations=3, epsilon=8.0), taken=2)
+    progress = RunProgress(StopRules(participations=3, epsilon=8.0), taken=2)
     assert progress.reason() is None
     progress.taken = 3
     assert progress.reason() == (
@@ -15,14 +15,14 @@ def test_a_privacy_budget_ends_a_task_before_the_round_that_would_pass_it() -> N
 
 
 def test_without_rules_nothing_stops() -> None:
-    progress = Progress(StopRules(), spent=1e9)
+    progress = RunProgress(StopRules(), spent=1e9)
     for version in range(50):
         progress.measured(version, "server", 1.0, {"accuracy": 1.0})
     assert progress.reason() is None
 
 
 def test_a_target_stops_once_it_is_reached() -> None:
-    progress = Progress(StopRules(ACCURACY, target=0.9))
+    progress = RunProgress(StopRules(ACCURACY, target=0.9))
     progress.measured(1, "server", 0.1, {"accuracy": 0.89})
     assert progress.reason() is None
     progress.measured(2, "server", 0.1, {"accuracy": 0.9})
@@ -30,7 +30,7 @@ def test_a_target_stops_once_it_is_reached() -> None:
 
 
 def test_a_target_of_the_loss_is_reached_from_above() -> None:
-    progress = Progress(StopRules(target=0.5))
+    progress = RunProgress(StopRules(target=0.5))
     progress.measured(1, "server", 0.51, {})
     assert progress.reason() is None
     progress.measured(2, "server", 0.5, {})
@@ -38,7 +38,7 @@ def test_a_target_of_the_loss_is_reached_from_above() -> None:
 
 
 def test_patience_counts_versions_without_enough_progress() -> None:
-    progress = Progress(StopRules(patience=3, min_delta=0.1))
+    progress = RunProgress(StopRules(patience=3, min_delta=0.1))
     for version, loss in enumerate([1.0, 0.95, 0.85, 0.8, 0.76]):
         progress.measured(version, "server", loss, {})
         assert progress.reason() is None
@@ -47,21 +47,21 @@ def test_patience_counts_versions_without_enough_progress() -> None:
 
 
 def test_evaluations_by_others_and_without_the_figure_do_not_count() -> None:
-    progress = Progress(StopRules(ACCURACY, target=0.5, patience=1))
+    progress = RunProgress(StopRules(ACCURACY, target=0.5, patience=1))
     progress.measured(1, "clients", 0.0, {"accuracy": 1.0})
     progress.measured(2, "server", 0.0, {})
     assert progress.reason() is None
 
 
 def test_an_evaluation_that_comes_late_takes_no_progress_back() -> None:
-    progress = Progress(StopRules(patience=2))
+    progress = RunProgress(StopRules(patience=2))
     progress.measured(5, "server", 0.5, {})
     progress.measured(2, "server", 0.1, {})
     assert (progress.best_at, progress.reason()) == (5, None)
 
 
 def test_time_is_what_rounds_lasted() -> None:
-    progress = Progress(StopRules(seconds=60.0), spent=59.9)
+    progress = RunProgress(StopRules(seconds=60.0), spent=59.9)
     assert progress.reason() is None
     progress.spent += 0.2
     assert progress.reason() == "The rounds lasted 60 of 60 seconds."

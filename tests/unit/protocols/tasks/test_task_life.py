@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.errors import OrderError
-from backend.protocols.tasks.task_life import ENDED, ORDERS, RUNNING, UNDER_WAY, Life, Order, State
+from backend.protocols.tasks.task_life import ENDED, ORDERS, RUNNING, UNDER_WAY, Life, LifeState, Order
 
 ORDER = st.sampled_from(Order)
-TEST = Life(State.TEST, State.TEST)
+TEST = Life(LifeState.TEST, LifeState.TEST)
 
 
 def led(*orders: Order, life: Life = TEST) -> Life:
@@ -22,14 +22,16 @@ def led(*orders: Order, life: Life = TEST) -> Life:
 
 def test_a_task_is_tested_launched_paused_resumed_finished_and_archived() -> None:
     life = led(Order.LAUNCH, Order.PAUSE, Order.RESUME, Order.FINISH)
-    assert (life.state, life.since, life.reason) == (State.FINISHING, 4.0, "because of finish")
+    assert (life.state, life.since, life.reason) == (LifeState.FINISHING, 4.0, "because of finish")
     life = life.rounds_ended("All rounds are done.", 9.0)
-    assert (life.state, life.by_owner, life.reason) == (State.FINISHED, True, "because of finish")
-    assert led(Order.ARCHIVE, life=life).state is State.ARCHIVED
+    assert (life.state, life.by_owner, life.reason) == (LifeState.FINISHED, True, "because of finish")
+    assert led(Order.ARCHIVE, life=life).state is LifeState.ARCHIVED
 
 
-@pytest.mark.parametrize("state", State)
-def test_orders_are_those_of_the_table_and_others_are_refused_with_what_may_be_asked(state: State) -> None:
+@pytest.mark.parametrize("state", LifeState)
+def test_orders_are_those_of_the_table_and_others_are_refused_with_what_may_be_asked(
+    state: LifeState,
+) -> None:
     life = Life(state, by_owner=True)
     assert set(life.orders) == set(ORDERS[state])
     for order in set(Order) - set(ORDERS[state]):
@@ -38,14 +40,16 @@ def test_orders_are_those_of_the_table_and_others_are_refused_with_what_may_be_a
 
 
 @pytest.mark.parametrize("running", sorted(RUNNING))
-def test_resume_leads_back_to_where_a_task_was(running: State) -> None:
+def test_resume_leads_back_to_where_a_task_was(running: LifeState) -> None:
     for away in ([Order.PAUSE], [Order.FINISH], [Order.STOP], [Order.PAUSE, Order.FINISH]):
         life = led(*away, Order.RESUME, life=Life(running, running))
         assert (life.state, life.by_owner) == (running, False)
 
 
-@pytest.mark.parametrize(("order", "ended"), [(Order.FINISH, State.FINISHED), (Order.STOP, State.STOPPED)])
-def test_restore_leads_back_to_how_a_task_ended(order: Order, ended: State) -> None:
+@pytest.mark.parametrize(
+    ("order", "ended"), [(Order.FINISH, LifeState.FINISHED), (Order.STOP, LifeState.STOPPED)]
+)
+def test_restore_leads_back_to_how_a_task_ended(order: Order, ended: LifeState) -> None:
     life = led(order).rounds_ended("", 2.0)
     assert life.state is ended
     assert led(Order.ARCHIVE, Order.RESTORE, life=life).state is ended
@@ -53,7 +57,7 @@ def test_restore_leads_back_to_how_a_task_ended(order: Order, ended: State) -> N
 
 def test_what_the_rules_ended_cannot_be_resumed() -> None:
     life = led(Order.LAUNCH).rounds_ended("All rounds are done.", 5.0)
-    assert (life.state, life.by_owner, life.orders) == (State.FINISHED, False, (Order.ARCHIVE,))
+    assert (life.state, life.by_owner, life.orders) == (LifeState.FINISHED, False, (Order.ARCHIVE,))
     with pytest.raises(OrderError, match=r"ended this training: All rounds are done\. It may be asked"):
         life.obey(Order.RESUME, "", 6.0)
 
@@ -64,16 +68,16 @@ def test_the_end_of_rounds_changes_nothing_once_a_task_was_stopped_or_archived()
 
 
 def test_a_server_takes_up_what_the_one_before_it_left() -> None:
-    assert led(Order.PAUSE).opened(done=False, now=9.0).state is State.PAUSED
+    assert led(Order.PAUSE).opened(done=False, now=9.0).state is LifeState.PAUSED
     finishing = led(Order.FINISH).opened(done=False, now=9.0)
-    assert (finishing.state, finishing.by_owner) == (State.FINISHED, True)
-    assert led(Order.STOP).opened(done=True, now=9.0).state is State.STOPPED
-    assert led(Order.LAUNCH).opened(done=True, now=9.0).state is State.FINISHED
+    assert (finishing.state, finishing.by_owner) == (LifeState.FINISHED, True)
+    assert led(Order.STOP).opened(done=True, now=9.0).state is LifeState.STOPPED
+    assert led(Order.LAUNCH).opened(done=True, now=9.0).state is LifeState.FINISHED
 
 
 def test_a_task_whose_rules_were_widened_goes_on() -> None:
     life = led(Order.LAUNCH).rounds_ended("All rounds are done.", 5.0).opened(done=False, now=9.0)
-    assert (life.state, life.reason) == (State.LIVE, "")
+    assert (life.state, life.reason) == (LifeState.LIVE, "")
 
 
 @given(st.lists(st.one_of(ORDER, st.just(None), st.booleans()), max_size=30))
@@ -94,7 +98,7 @@ def test_whatever_is_asked_a_life_keeps_to_its_table(steps: list[Order | bool | 
             assert life.state not in UNDER_WAY
         else:
             life = life.opened(step, now)
-            assert life.state is not State.FINISHING
+            assert life.state is not LifeState.FINISHING
         assert life.running in RUNNING
         assert life.ended in ENDED
         assert life.since in (before.since, now)

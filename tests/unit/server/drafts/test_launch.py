@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend.errors import NotReadyError, NotWantedError, TaskFileError
-from backend.protocols.tasks.task_life import Life, State
+from backend.protocols.tasks.task_life import Life, LifeState
 from backend.server.accounts.accounts import access_to
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.launch import begin_life, launch
@@ -92,10 +92,10 @@ async def test_roles_on_an_earlier_task_of_that_name_are_void(tmp_path: Path) ->
 
 async def test_a_new_task_does_not_begin_where_an_earlier_one_of_its_name_ended(tmp_path: Path) -> None:
     stores = open_stores(tmp_path)
-    await stores.lives.set_life("cats", Life(State.ARCHIVED))
+    await stores.lives.set_life("cats", Life(LifeState.ARCHIVED))
     await stores.lives.ban("cats", Ban("c" * 16, "Sent nonsense.", 1.0))
     await begin_life(stores.lives, "cats", test=True, now=2.0)
     life = await stores.lives.life("cats")
-    assert life == Life(State.TEST, running=State.TEST, since=2.0)
+    assert life == Life(LifeState.TEST, running=LifeState.TEST, since=2.0)
     assert await stores.lives.bans("cats") == []
     await stores.close()
