@@ -34,7 +34,7 @@ from backend.web.openapi import handlers as openapi
 from backend.web.pages import draft_pages, owner_pages, pages
 from backend.web.requests.path_numbers import bound_numbers
 from backend.web.transport import error_responses
-from backend.web.transport.authorized_sockets import Connections
+from backend.web.transport.authorized_sockets import AuthorizedSockets
 from backend.web.transport.origin_check import SameOrigin
 from backend.web.transport.security_headers import SecurityHeaders
 
@@ -64,7 +64,7 @@ def build_app(settings: Settings) -> Starlette:
         exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)
         app.state.stores, app.state.services, app.state.metrics = stores, catalogue, figures
         access = access_to(stores.access, time.time)
-        app.state.access, app.state.connections = access, Connections()
+        app.state.access, app.state.connections = access, AuthorizedSockets()
         per_minute = settings.limits.sign_ins_per_minute
         app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
         app.state.results = Results(catalogue, stores.blobs, exporter)

@@ -28,7 +28,7 @@ WAIT_SECONDS, AGAIN_SECONDS = 10.0, 2
 _FRESH = {"Cache-Control": "no-store"}
 
 
-class Restoring(Struct, frozen=True, forbid_unknown_fields=True):
+class RollbackBody(Struct, frozen=True, forbid_unknown_fields=True):
     """Which version is to be the newest again."""
 
     version: Annotated[int, Meta(ge=0)]
@@ -70,7 +70,7 @@ async def compare(request: Request) -> Response:
 async def restore(request: Request) -> Response:
     """An earlier version becomes the newest again."""
     await require(request, "manage", request.path_params["name"])
-    asked = await read_json(request, Restoring)
+    asked = await read_json(request, RollbackBody)
     results = await _results(request)
     return JSONResponse(await results.restore(request.path_params["name"], asked.version), headers=_FRESH)
 

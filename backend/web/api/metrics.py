@@ -26,7 +26,7 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
-class Host(Protocol):
+class MeasuredHost(Protocol):
     """What is read off a task's host."""
 
     @property
@@ -123,14 +123,14 @@ class Metrics:
             case happened.StoreFailed():
                 self._store_failures.labels(task).inc()
 
-    def watch(self, hosts: Callable[[], Iterable[Host]]) -> None:
+    def watch(self, hosts: Callable[[], Iterable[MeasuredHost]]) -> None:
         """Reads the hosts that there are, too, whenever somebody asks."""
-        self.registry.register(_Standing(hosts))
+        self.registry.register(_HostFigures(hosts))
         self.registry.register(UnitsStanding(hosts))
 
 
-class _Standing(Collector):
-    def __init__(self, hosts: Callable[[], Iterable[Host]]) -> None:
+class _HostFigures(Collector):
+    def __init__(self, hosts: Callable[[], Iterable[MeasuredHost]]) -> None:
         self._hosts = hosts
 
     def collect(self) -> Iterable[Metric]:

@@ -44,7 +44,7 @@ class Treated(Struct, forbid_unknown_fields=True):
     reason: Note = ""
 
 
-class Told(Struct, forbid_unknown_fields=True):
+class AlertBody(Struct, forbid_unknown_fields=True):
     """Body of what is done with an alert."""
 
     act: Literal["acknowledge"]
@@ -139,7 +139,7 @@ async def acknowledge(request: Request) -> Response:
     """The owner has seen an alert, and wants no more of it."""
     name, id = request.path_params["name"], request.path_params["id"]
     await require(request, "manage", name)
-    await read_json(request, Told)
+    await read_json(request, AlertBody)
     board = _catalogue(request).board(name)
     await board.acknowledge(id)
     return _fresh({"alerts": board.now()["alerts"]})

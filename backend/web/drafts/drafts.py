@@ -26,7 +26,7 @@ from backend.web.requests.query import number_asked
 WATCH_SECONDS = 20.0
 
 
-class Begin(Struct, forbid_unknown_fields=True):
+class DraftBody(Struct, forbid_unknown_fields=True):
     """A new draft; of one that goes `onward` the server begins work by itself, as soon as it can."""
 
     name: Name
@@ -34,13 +34,13 @@ class Begin(Struct, forbid_unknown_fields=True):
     onward: bool = False
 
 
-class Start(Struct, forbid_unknown_fields=True):
+class FromTaskBody(Struct, forbid_unknown_fields=True):
     """The task whose model a draft begins with."""
 
     task: Name
 
 
-class Change(Struct, forbid_unknown_fields=True):
+class TablesBody(Struct, forbid_unknown_fields=True):
     """Tables instead of those before, a text instead of that before."""
 
     task: dict[str, Any] | None = None
@@ -48,7 +48,7 @@ class Change(Struct, forbid_unknown_fields=True):
     readme: Annotated[str, Meta(max_length=MAX_BYTES)] | None = None
 
 
-class Ask(Struct, forbid_unknown_fields=True):
+class JobBody(Struct, forbid_unknown_fields=True):
     """Work to be done."""
 
     kind: JobKind
@@ -102,7 +102,7 @@ async def drafts(request: Request) -> Response:
 async def begin(request: Request) -> Response:
     """A new draft."""
     identity = await require(request, "create")
-    asked = await read_json(request, Begin)
+    asked = await read_json(request, DraftBody)
     draft = await desk(request).begin(identity.account or "", asked.name, asked.title, asked.onward)
     return told(await desk(request).told(draft), 201)
 
@@ -115,7 +115,7 @@ async def show(request: Request) -> Response:
 async def change(request: Request) -> Response:
     """Saves what was filled in; what is not sound yet is told by the checklist."""
     draft = await draft_of(request)
-    asked = await read_json(request, Change, 2 * MAX_BYTES)
+    asked = await read_json(request, TablesBody, 2 * MAX_BYTES)
     await desk(request).change(draft, asked.task, asked.readme, asked.onward)
     return told(await desk(request).told(draft))
 
@@ -123,7 +123,7 @@ async def change(request: Request) -> Response:
 async def start(request: Request) -> Response:
     """Begins with the model of a task that one may see."""
     draft = await draft_of(request)
-    asked = await read_json(request, Start)
+    asked = await read_json(request, FromTaskBody)
     await require(request, "view", asked.task)
     catalogue: TaskRegistry = request.app.state.services
     await desk(request).start_with(draft, catalogue.folder(asked.task))
@@ -152,7 +152,7 @@ async def write_toml(request: Request) -> Response:
 async def ask(request: Request) -> Response:
     """Begins work: `convert`, `look`, `cut` or `rehearse`."""
     draft = await draft_of(request)
-    asked = await read_json(request, Ask)
+    asked = await read_json(request, JobBody)
     return told(msgspec.to_builtins(await desk(request).workshop.ask(draft, asked.kind)), 202)
 
 

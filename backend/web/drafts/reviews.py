@@ -20,7 +20,7 @@ from backend.web.drafts.draft_requests import desk, draft_of, told
 from backend.web.requests.body import read_body, read_json
 
 
-class Text(Struct, forbid_unknown_fields=True):
+class MarkdownBody(Struct, forbid_unknown_fields=True):
     """Markdown."""
 
     readme: Annotated[str, Meta(max_length=MAX_BYTES)]
@@ -38,7 +38,7 @@ def routes() -> list[BaseRoute]:
 async def preview(request: Request) -> Response:
     """A text as the task's page will show it."""
     await draft_of(request)
-    asked = await read_json(request, Text, 2 * MAX_BYTES)
+    asked = await read_json(request, MarkdownBody, 2 * MAX_BYTES)
     return told({"html": await asyncio.to_thread(rendered, asked.readme)})
 
 

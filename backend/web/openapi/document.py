@@ -11,7 +11,7 @@ import msgspec
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from backend.web.openapi import owner_rows, self_rows, task_rows
-from backend.web.openapi.rows import BINARY, JSON, NUMBER, Content, Row, Schema
+from backend.web.openapi.rows import BINARY, JSON, NUMBER, BodyContent, Row, Schema
 
 TABLE: Mapping[str, Row] = {**task_rows.ROWS, **owner_rows.ROWS, **self_rows.ROWS}
 # For programs, though they lie elsewhere; everything else outside /api is a page.
@@ -61,7 +61,7 @@ def address(path: str) -> str:
 def openapi(routes: Iterable[BaseRoute], version: str) -> dict[str, Any]:
     """The document, OpenAPI 3.1, for all `routes` for programs. Raises KeyError for one without a row."""
     routes = list(routes)
-    bodies = {name: row.body for name, row in TABLE.items() if not isinstance(row.body, Content | None)}
+    bodies = {name: row.body for name, row in TABLE.items() if not isinstance(row.body, BodyContent | None)}
     refs, components = msgspec.json.schema_components(bodies.values(), ref_template=_REF)
     schemas = dict(zip(bodies, refs, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -130,7 +130,7 @@ def _operation(operation: str, route: Route, schemas: Mapping[str, Schema]) -> d
     if row.note:
         told["description"] = row.note
     if row.body is not None:
-        content = row.body if isinstance(row.body, Content) else Content((JSON,), schemas[operation])
+        content = row.body if isinstance(row.body, BodyContent) else BodyContent((JSON,), schemas[operation])
         told["requestBody"] = {"required": True, "content": _content(content)}
     return told
 
@@ -192,7 +192,7 @@ def _refused(status: int, method: str) -> dict[str, Any]:
     return told
 
 
-def _content(content: Content) -> dict[str, Any]:
+def _content(content: BodyContent) -> dict[str, Any]:
     # Among files, JSON is one of any shape.
     loose = content.schema is BINARY
     return {kind: {"schema": {} if loose and kind == JSON else content.schema} for kind in content.types}

@@ -15,7 +15,7 @@ from backend.web.openapi.rows import (
     JSON,
     RANGE,
     ZIP,
-    Content,
+    BodyContent,
     Parameter,
     Row,
     Schema,
@@ -30,7 +30,7 @@ _TOLD = keys("id", "created", "changed", "task", "readme", "files", "uploads", "
 _JOB = keys("state", "of", "asked", "ended", "log", "restarts", "result")
 _JOBS = {"kind": one_of(*get_args(JobKind))}
 _FILES = {"kind": one_of(*FILE_KINDS)}
-_TOML = Content(("application/toml",), {"type": "string"})
+_TOML = BodyContent(("application/toml",), {"type": "string"})
 _TRIAL = keys("trial", "agent", "tried", "takers", "browsers", "payload")
 _SIDE: Schema = {"type": "string", "pattern": "^(draft|task):.+$"}
 _WHAT = "`draft:ID` or `task:NAME`."
@@ -53,14 +53,14 @@ _TRIES = (401, 403, 429)
 
 ROWS: dict[str, Row] = {
     "GET /api/drafts": Row("create", {200: keys("drafts")}),
-    "POST /api/drafts": Row("create", {201: _TOLD}, drafts.Begin),
+    "POST /api/drafts": Row("create", {201: _TOLD}, drafts.DraftBody),
     f"GET {DRAFT}": Row("create", {200: _TOLD}),
-    f"PATCH {DRAFT}": Row("create", {200: _TOLD}, drafts.Change),
+    f"PATCH {DRAFT}": Row("create", {200: _TOLD}, drafts.TablesBody),
     f"DELETE {DRAFT}": Row("create", EMPTY),
-    f"POST {DRAFT}/model": Row("create", {200: _TOLD}, drafts.Start),
+    f"POST {DRAFT}/model": Row("create", {200: _TOLD}, drafts.FromTaskBody),
     f"GET {DRAFT}/task.toml": Row("create", {200: _TOML}),
     f"PUT {DRAFT}/task.toml": Row("create", {200: _TOLD}, _TOML),
-    f"POST {DRAFT}/jobs": Row("create", {202: _JOB}, drafts.Ask, refusals=(409,)),
+    f"POST {DRAFT}/jobs": Row("create", {202: _JOB}, drafts.JobBody, refusals=(409,)),
     f"GET {DRAFT}/jobs/{{kind}}": Row(
         "create",
         {200: _JOB},
@@ -70,14 +70,16 @@ ROWS: dict[str, Row] = {
     f"DELETE {DRAFT}/jobs/{{kind}}": Row("create", EMPTY, paths=_JOBS),
     f"GET {DRAFT}/pictures/{{number}}": Row("create", {200: file("image/png")}),
     f"POST {DRAFT}/task.toml/check": Row("create", {200: keys("problems")}, _TOML),
-    f"POST {DRAFT}/preview": Row("create", {200: keys("html")}, reviews.Text),
+    f"POST {DRAFT}/preview": Row("create", {200: keys("html")}, reviews.MarkdownBody),
     f"GET {DRAFT}/review": Row("create", {200: keys("sections")}),
     f"GET {DRAFT}/shown/{{number}}/{{side}}": Row(
         "create", {200: file("image/png")}, paths={"side": one_of("before", "after")}
     ),
-    f"POST {DRAFT}/estimate": Row("create", {200: Content((JSON,), {"type": "object"})}, estimates.AskCosts),
+    f"POST {DRAFT}/estimate": Row(
+        "create", {200: BodyContent((JSON,), {"type": "object"})}, estimates.AskCosts
+    ),
     f"POST {DRAFT}/privacy": Row(
-        "create", {200: Content((JSON,), {"type": "object"})}, estimates.AskProtection
+        "create", {200: BodyContent((JSON,), {"type": "object"})}, estimates.AskProtection
     ),
     f"GET {DRAFT}/trial": Row("create", {200: _TRIAL}),
     f"POST {DRAFT}/tried": Row("create", {200: _TRIAL}, browser_dry_runs.Report, refusals=(409,)),

@@ -41,7 +41,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownOperation:
     """One operation."""
 
     id: str
@@ -60,9 +60,9 @@ class Shown:
         return [one for one in self.replies if one.refused]
 
 
-def sections(document: Mapping[str, Any]) -> dict[str, list[Shown]]:
+def sections(document: Mapping[str, Any]) -> dict[str, list[ShownOperation]]:
     """Operations by the part of the API to which they belong."""
-    found: dict[str, list[Shown]] = {name: [] for name in SECTIONS}
+    found: dict[str, list[ShownOperation]] = {name: [] for name in SECTIONS}
     schemas = document["components"]["schemas"]
     for path, methods in sorted(document["paths"].items()):
         for method, told in methods.items():
@@ -70,7 +70,7 @@ def sections(document: Mapping[str, Any]) -> dict[str, list[Shown]]:
     return found
 
 
-def _shown(method: str, path: str, told: Mapping[str, Any], schemas: Mapping[str, Schema]) -> Shown:
+def _shown(method: str, path: str, told: Mapping[str, Any], schemas: Mapping[str, Schema]) -> ShownOperation:
     content = told.get("requestBody", {}).get("content", {})
     body = resolved(content.get(JSON, {}).get("schema", {}), schemas)
     needed = set(body.get("required", ()))
@@ -84,7 +84,7 @@ def _shown(method: str, path: str, told: Mapping[str, Any], schemas: Mapping[str
         )
         for one in told["parameters"]
     ]
-    return Shown(
+    return ShownOperation(
         id=told["operationId"],
         method=method,
         path=path,

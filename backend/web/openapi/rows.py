@@ -23,7 +23,7 @@ BINARY: Schema = {"type": "string", "format": "binary"}
 
 
 @dataclass(frozen=True)
-class Content:
+class BodyContent:
     """A body that is sent or answered: its types, and what it is like."""
 
     types: tuple[str, ...]
@@ -53,24 +53,24 @@ class Row:
     """
 
     who: Who
-    answers: Mapping[int, Content | None]
-    body: type | UnionType | Content | None = None
+    answers: Mapping[int, BodyContent | None]
+    body: type | UnionType | BodyContent | None = None
     parameters: tuple[Parameter, ...] = ()
     refusals: tuple[int, ...] = ()
     paths: Mapping[str, Schema] = field(default_factory=dict)
     note: str = ""
 
 
-def keys(*names: str) -> Content:
+def keys(*names: str) -> BodyContent:
     """A JSON object with these keys, at least."""
-    return Content(
+    return BodyContent(
         (JSON,), {"type": "object", "required": list(names), "properties": {name: {} for name in names}}
     )
 
 
-def file(*types: str) -> Content:
+def file(*types: str) -> BodyContent:
     """Bytes of one of these types."""
-    return Content(types, BINARY)
+    return BodyContent(types, BINARY)
 
 
 def number(name: str, text: str, *, required: bool = False) -> Parameter:
@@ -83,4 +83,4 @@ def one_of(*words: str) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
-EMPTY: Mapping[int, Content | None] = {204: None}
+EMPTY: Mapping[int, BodyContent | None] = {204: None}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backend.server.exports.export_formats import FORMATS
-from backend.web.api.exports import Restoring
-from backend.web.api.task_management import Ordered, Told, Treated
+from backend.web.api.exports import RollbackBody
+from backend.web.api.task_management import AlertBody, Ordered, Treated
 from backend.web.auth.invitations import GivenRole, InvitationCode, NewInvitation
 from backend.web.openapi.rows import (
     BYTES,
@@ -14,7 +14,7 @@ from backend.web.openapi.rows import (
     RANGE,
     TEXT,
     ZIP,
-    Content,
+    BodyContent,
     Row,
     file,
     keys,
@@ -74,7 +74,7 @@ ROWS: dict[str, Row] = {
         refusals=(400, 409, 410),
         paths={"format": one_of(*FORMATS)},
     ),
-    f"POST {TASK}/restore": Row("manage", {200: keys("version", "round")}, Restoring, refusals=(409, 410)),
+    f"POST {TASK}/restore": Row("manage", {200: keys("version", "round")}, RollbackBody, refusals=(409, 410)),
     f"GET {TASK}/compare": Row(
         "view",
         {200: keys("before", "after", "distance", "relative", "variables")},
@@ -107,7 +107,7 @@ ROWS: dict[str, Row] = {
     ),
     f"GET {TASK}/participants": Row("inspect", {200: keys("participants")}),
     f"POST {TASK}/participants/{{client}}": Row("manage", {200: keys("banned")}, Treated),
-    f"POST {TASK}/alerts/{{id}}": Row("manage", {200: keys("alerts")}, Told, paths={"id": NUMBER}),
+    f"POST {TASK}/alerts/{{id}}": Row("manage", {200: keys("alerts")}, AlertBody, paths={"id": NUMBER}),
     f"POST {TASK}/orders": Row("manage", {200: _LIFE}, Ordered, refusals=(409,)),
     f"GET {TASK}/invitations": Row("manage", {200: keys("invitations")}),
     f"POST {TASK}/invitations": Row("manage", {201: keys("code", "address", "qr")}, NewInvitation),
@@ -123,7 +123,7 @@ ROWS: dict[str, Row] = {
         parameters=(RANGE,),
         refusals=(401, 404, 410),
     ),
-    "GET /healthz": Row("anybody", {200: Content((TEXT,), {"type": "string"})}),
+    "GET /healthz": Row("anybody", {200: BodyContent((TEXT,), {"type": "string"})}),
     "GET /readyz": Row("anybody", {200: keys("ready", "stores"), 503: keys("ready", "stores")}),
     "GET /metrics": Row("anybody", {200: file(TEXT)}, refusals=(403,)),
 }

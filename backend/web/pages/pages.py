@@ -27,7 +27,7 @@ from backend.server.tasks.model_inspection import fastest
 from backend.web.api.lineage import lineage
 from backend.web.auth.identity import signed_in, summaries_for
 from backend.web.pages.languages import FALLBACK, catalogue, language_of
-from backend.web.pages.template_words import Words
+from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.transport.security_headers import POLICY, policy
 
@@ -183,7 +183,7 @@ def _environment(webapp: Path, language: str) -> Environment:
     )
     environment.install_gettext_translations(sentences, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
     environment.policies["ext.i18n.trimmed"] = True
-    environment.filters.update(Words(language, sentences).filters())
+    environment.filters.update(TemplateWords(language, sentences).filters())
     # The drawing stands in the page itself, so that it takes the colours of light and dark.
     environment.globals["logo"] = Markup((templates / "logo.svg").read_text(encoding="utf-8"))  # noqa: S704
     return environment

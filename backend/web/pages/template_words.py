@@ -73,7 +73,7 @@ def instant(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Words:
+class TemplateWords:
     """What the templates say by rule, in one language."""
 
     def __init__(self, language: str = "en", sentences: NullTranslations | None = None) -> None:
@@ -245,4 +245,4 @@ class Words:
         return figure.replace(".", self._point)
 
 
-ENGLISH = Words()
+ENGLISH = TemplateWords()

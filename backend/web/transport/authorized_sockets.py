@@ -26,25 +26,25 @@ TAKEN_BACK = (
 
 
 @dataclass(frozen=True)
-class _Standing:
+class _OpenSocket:
     socket: WebSocket
     action: TaskAction
     task: str
     close: Callable[[MingaError], None]
 
 
-class Connections:
+class AuthorizedSockets:
     """Knows every socket that stands, and asks again whether it may."""
 
     def __init__(self) -> None:
-        self._standing: set[_Standing] = set()
+        self._standing: set[_OpenSocket] = set()
 
     @contextmanager
     def standing(
         self, socket: WebSocket, action: TaskAction, task: str, close: Callable[[MingaError], None]
     ) -> Iterator[None]:
         """While within, `socket` is closed by `close` once who opened it may not do `action` any more."""
-        one = _Standing(socket, action, task, close)
+        one = _OpenSocket(socket, action, task, close)
         self._standing.add(one)
         try:
             yield
@@ -72,7 +72,7 @@ class Connections:
                 log.warning("connections were not looked at", reason=str(error))
 
 
-def connections_of(connection: HTTPConnection) -> Connections:
+def connections_of(connection: HTTPConnection) -> AuthorizedSockets:
     """The server's."""
-    found: Connections = connection.app.state.connections
+    found: AuthorizedSockets = connection.app.state.connections
     return found

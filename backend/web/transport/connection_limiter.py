@@ -22,7 +22,7 @@ MAX_TOLD = 64
 BURST_SECONDS = 10
 
 
-class Doors:
+class ConnectionLimiter:
     """Owns the counts of everybody who is connected. `clock` gives seconds; it is never set back."""
 
     def __init__(self, limits: Limits, trusted: Sequence[Network], clock: Callable[[], float]) -> None:
@@ -38,9 +38,9 @@ class Doors:
         self._joins = _rates(limits.joins_per_minute)
         self._requests = _rates(limits.requests_per_minute)
 
-    def enter(self, peer: Address) -> Visit:
+    def enter(self, peer: Address) -> ConnectionSlot:
         """A connection came from `peer`; it counts until its visit ends."""
-        return Visit(self, peer)
+        return ConnectionSlot(self, peer)
 
     # For visits.
 
@@ -124,13 +124,13 @@ class Doors:
             )
 
 
-class Visit:
+class ConnectionSlot:
     """One connection among all, from its first byte on.
 
     `refusal` is why it, or its last request, is not let in; one that is `hopeless` is not even to be told.
     """
 
-    def __init__(self, doors: Doors, peer: Address) -> None:
+    def __init__(self, doors: ConnectionLimiter, peer: Address) -> None:
         self.doors = doors
         self._peer = peer
         self._visitor = doors.visitor_of(peer, ())

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from backend.errors import MingaError
 from backend.web.transport.client_address import UNKNOWN, read_address
-from backend.web.transport.connection_limiter import Doors, Visit
+from backend.web.transport.connection_limiter import ConnectionLimiter, ConnectionSlot
 from backend.web.transport.error_responses import refusal
 from backend.web.transport.socket_receiver import ReceivingProtocol, SocketReceiver
 from backend.web.transport.websocket_protocol import Sockets
@@ -33,9 +33,9 @@ class Http(HttpToolsProtocol):
     what is answered must be read in time. Owns its connection's Visit until there is a socket to own it.
     """
 
-    _visit: Visit
+    _visit: ConnectionSlot
 
-    def __init__(self, *args: Any, doors: Doors, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, doors: ConnectionLimiter, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._doors = doors
         self._limits = doors.limits

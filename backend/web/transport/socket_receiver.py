@@ -38,7 +38,7 @@ class Parser(Protocol):
 
 
 @dataclass(frozen=True)
-class Head:
+class FrameHead:
     """Start of a frame: its first byte, its length, its payload's, and the mask if there is one."""
 
     first: int
@@ -47,7 +47,7 @@ class Head:
     mask: bytes | None
 
 
-def read_head(data: memoryview) -> Head | None:
+def read_head(data: memoryview) -> FrameHead | None:
     """The head of the frame that begins with `data` (RFC 6455, 5.2); None when some of it is missing."""
     if len(data) < 2:
         return None
@@ -63,7 +63,7 @@ def read_head(data: memoryview) -> Head | None:
         (length,) = struct.unpack_from("!H", data, 2)
     elif length == 127:
         (length,) = struct.unpack_from("!Q", data, 2)
-    return Head(data[0], end, length, bytes(data[at:end]) if end > at else None)
+    return FrameHead(data[0], end, length, bytes(data[at:end]) if end > at else None)
 
 
 def unmask(payload: memoryview, mask: bytes) -> None:

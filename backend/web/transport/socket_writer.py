@@ -19,7 +19,7 @@ MAX_REASON = 123
 Taker: TypeAlias = Callable[[memoryview], bool]
 
 
-class Connection(Protocol):
+class SocketWriter(Protocol):
     """A WebSocket as its server sees it. What cannot be sent any more is forgotten."""
 
     @property
@@ -53,7 +53,7 @@ def close_reason(error: MingaError) -> str:
 class SocketLink:
     """The task host's side of one connection, on which at most `most` bytes wait. Implements Link."""
 
-    def __init__(self, connection: Connection, most: int) -> None:
+    def __init__(self, connection: SocketWriter, most: int) -> None:
         self._connection = connection
         self._most = most
         self.closing = False

@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 
 from backend.errors import SettingsError
 from backend.settings import Limits, Settings
-from backend.web.transport.connection_limiter import Doors
+from backend.web.transport.connection_limiter import ConnectionLimiter
 from backend.web.transport.http_protocol import Http
 from backend.web.transport.websocket_protocol import Sockets
 
@@ -32,7 +32,7 @@ FILES_EACH, OTHER_FILES = 3, 256
 SHUTDOWN_SECONDS = 5
 
 
-class Server(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """uvicorn that says when it is listening, and leaves what a signal means to its caller."""
 
     def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
@@ -108,7 +108,7 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
 
     Raises what the application's start-up raises.
     """
-    server = Server(_config(app, app.state.settings), listening)
+    server = UvicornServer(_config(app, app.state.settings), listening)
 
     async def run() -> None:
         async with app.router.lifespan_context(app):
@@ -121,7 +121,7 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
 
 
 def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
-    doors = Doors(allow_connections(settings.limits), settings.trusted_proxies, monotonic)
+    doors = ConnectionLimiter(allow_connections(settings.limits), settings.trusted_proxies, monotonic)
     ping_seconds = settings.limits.idle_seconds / 2
     return uvicorn.Config(
         app,

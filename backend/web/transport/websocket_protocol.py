@@ -15,7 +15,7 @@ from websockets.typing import Subprotocol
 
 from backend.errors import FrameError, IdleError, MingaError, TooFastError, TooLongError, TooSlowError
 from backend.protocols.token_bucket import NEVER
-from backend.web.transport.connection_limiter import Visit
+from backend.web.transport.connection_limiter import ConnectionSlot
 from backend.web.transport.socket_writer import EXTENSION, Taker, close_reason, last_frame
 from backend.wire.mesh_fields import MESH_PROTOCOL
 from backend.wire.messages import PROTOCOL
@@ -36,7 +36,7 @@ class Sockets(WebSocketsSansIOProtocol):
     soon, whether it reads that or not. Owns its connection's Visit.
     """
 
-    def __init__(self, *args: Any, visit: Visit, refusal: MingaError | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, visit: ConnectionSlot, refusal: MingaError | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.deaf = False
         self._visit = visit

@@ -8,7 +8,7 @@ import pytest
 from babel.messages.pofile import read_po
 
 from backend.web.pages.languages import TRANSLATED, catalogue, language_of, negotiated
-from backend.web.pages.template_words import Words
+from backend.web.pages.template_words import TemplateWords
 from tests.e2e.pages.sentences import LOCALES, TEMPLATES, catalogue_of_sources, unmarked
 
 GERMAN = """
@@ -44,7 +44,7 @@ def test_the_language_that_the_reader_likes_best_is_spoken(accepted: str, langua
 
 def test_a_catalogue_knows_plurals_and_leaves_what_it_lacks_in_english(tmp_path: Path) -> None:
     (tmp_path / "de.po").write_text(GERMAN, encoding="utf-8")
-    words = Words("de", catalogue(tmp_path, "de"))
+    words = TemplateWords("de", catalogue(tmp_path, "de"))
     assert [words.participants(count) for count in (1, 2)] == ["1 Mensch", "2 Menschen"]
     assert words.brings(None) == "You need nothing: examples are given."
     assert words.decimal(0.1378) == "0,1378"

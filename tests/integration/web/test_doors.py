@@ -5,16 +5,16 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from backend.settings import Limits, read_settings
-from backend.web.transport.connection_limiter import MAX_TOLD, Doors
+from backend.web.transport.connection_limiter import MAX_TOLD, ConnectionLimiter
 
 LIMITS = Limits(max_connections=6, max_connections_per_address=3, joins_per_minute=2, requests_per_minute=120)
 TRUSTED = read_settings({}, {"MINGA_TRUSTED_PROXIES": "10.0.0.1"}).trusted_proxies
 ANN, BOB, PROXY = ip_address("192.0.2.1"), ip_address("2001:db8::1"), ip_address("10.0.0.1")
 
 
-def doors(clock: list[float] | None = None) -> Doors:
+def doors(clock: list[float] | None = None) -> ConnectionLimiter:
     now = clock or [0.0]
-    return Doors(LIMITS, TRUSTED, lambda: now[0])
+    return ConnectionLimiter(LIMITS, TRUSTED, lambda: now[0])
 
 
 def test_one_address_may_have_so_many_connections_and_others_are_not_touched() -> None:
