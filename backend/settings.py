@@ -18,7 +18,7 @@ from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.alerting.webhook import origin_of
 from backend.server.drafts.limits import DraftLimits
 from backend.server.hosting.limits import TaskLimits
-from backend.server.mesh.ice_servers import NO_ICE, Ice
+from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.stores.parameters.place import MEMORY, check_address, with_password
 from backend.wire.codec import MAX_CLIENT_FRAME
@@ -41,7 +41,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True)
-class Limits(TaskLimits, DraftLimits):
+class ServerLimits(TaskLimits, DraftLimits):
     """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on)."""
 
     max_connections: int = 4000
@@ -79,8 +79,8 @@ class Settings:
     log_format: LogFormat = "console"
     log_level: LogLevel = "info"
     trusted_proxies: tuple[Network, ...] = ()
-    limits: Limits = Limits()
-    ice: Ice = NO_ICE
+    limits: ServerLimits = ServerLimits()
+    ice: IceServers = NO_ICE
     outside: Outside = NOWHERE
     parameters: ParameterDeployment = IN_MEMORY
 
@@ -160,7 +160,7 @@ def _first(flags: Mapping[str, Any], environment: Mapping[str, str], name: str) 
     return str(flag) if flag is not None else environment.get(f"MINGA_{name.upper()}")
 
 
-def _ice(environment: Mapping[str, str]) -> Ice:
+def _ice(environment: Mapping[str, str]) -> IceServers:
     urls = tuple(url for url in environment.get("MINGA_ICE_SERVERS", "").replace(",", " ").split() if url)
     for url in urls:
         if not url.startswith(ICE_SCHEMES):
@@ -179,7 +179,7 @@ def _ice(environment: Mapping[str, str]) -> Ice:
             "A TURN server wants a password: set MINGA_TURN_SECRET_FILE (coturn's static-auth-secret), or "
             "MINGA_TURN_USERNAME and MINGA_TURN_PASSWORD_FILE."
         )
-    return Ice(urls, username, credential or "", secret or "")
+    return IceServers(urls, username, credential or "", secret or "")
 
 
 def _origins(environment: Mapping[str, str]) -> frozenset[str]:
@@ -261,9 +261,9 @@ def _one_of(
     return word
 
 
-def _limits(environment: Mapping[str, str]) -> Limits:
+def _limits(environment: Mapping[str, str]) -> ServerLimits:
     given: dict[str, int] = {}
-    for field in fields(Limits):
+    for field in fields(ServerLimits):
         name = f"MINGA_{field.name.upper()}"
         text = environment.get(name)
         if text is None:
@@ -274,7 +274,7 @@ def _limits(environment: Mapping[str, str]) -> Limits:
         if not least <= int(text) <= most:
             raise SettingsError(f"{name} is {text}; give a number from {least} to {most}.")
         given[field.name] = int(text)
-    return Limits(**given)
+    return ServerLimits(**given)
 
 
 def _networks(environment: Mapping[str, str], name: str) -> tuple[Network, ...]:

@@ -29,11 +29,11 @@ import psycopg
 import structlog
 from redis import Redis
 
-from backend.numerics.aggregation.asynchronous import Result, no_memory, vc_asgd
+from backend.numerics.aggregation.asynchronous import ClientResult, no_memory, vc_asgd
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.server_pool import PoolRules
 from backend.server.units.parameters.server_pool import ParameterServers
-from backend.stores.parameters.place import MEMORY, Place
+from backend.stores.parameters.place import MEMORY, ParameterAddress
 from tests.support.databases import serving_postgres, serving_redis
 
 PAPER = {"redis": 0.87, "postgresql": 1.29}
@@ -113,9 +113,9 @@ def _stores() -> Iterator[dict[str, tuple[str, Least]]]:
 def _update(
     name: str, address: str, weights: Vector, client: Vector, times: int, least: Callable[[], None]
 ) -> Update:
-    store = Place(address, "benchmark", "run").open()
+    store = ParameterAddress(address, "benchmark", "run").open()
     store.begin(weights, no_memory(), 0)
-    recipe, result, turns = vc_asgd(0.95), Result(client, weights), iter(range(10**9))
+    recipe, result, turns = vc_asgd(0.95), ClientResult(client, weights), iter(range(10**9))
     median, slow = _median(times, lambda: store.assimilate(recipe, result, 0, str(next(turns))))
     store.clear()
     store.close()
@@ -126,9 +126,9 @@ async def _together(
     name: str, address: str, weights: Vector, client: Vector, count: int, seconds: float
 ) -> Together:
     rules = PoolRules(least=count, most=count)
-    servers = ParameterServers(Place(address, "benchmark", "run"), partial(vc_asgd, 0.95), rules)
+    servers = ParameterServers(ParameterAddress(address, "benchmark", "run"), partial(vc_asgd, 0.95), rules)
     await servers.begin(weights, no_memory(), 0)
-    result, turns = Result(client, weights), iter(range(10**9))
+    result, turns = ClientResult(client, weights), iter(range(10**9))
 
     async def bring(until: float) -> None:
         while time.perf_counter() < until:

@@ -13,13 +13,13 @@ from urllib.parse import quote
 from rich.console import Console
 
 from backend.commands.cost_report import print_cost
-from backend.commands.server_client import DEFAULT, Asked, keeps_secrets, server_at
+from backend.commands.server_client import DEFAULT, ServerClient, keeps_secrets, server_at
 from backend.commands.tokens import token_for
 from backend.errors import NotFoundError, SettingsError
 from backend.formats.manifest import parse_manifest
 from backend.server.estimates.prices import OURS, Prices, read_prices
 from backend.server.estimates.recorded_cost import Cost, cost_of
-from backend.server.estimates.training_record import Record, of_rounds, of_units, read_results
+from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
 
 # As many rows as a server gives at a time.
 _MOST = 1000
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def recorded(server: Asked, task: str) -> Record:
+def recorded(server: ServerClient, task: str) -> TrainingRecord:
     """What the server recorded of a task. Raises MingaError."""
     summary = server.summary(task)
     with server.file(f"/blobs/{summary['bundle']}") as answer:
@@ -79,7 +79,7 @@ def recorded(server: Asked, task: str) -> Record:
     return of_units(summary, manifest, rounds, people, results)
 
 
-def _rounds(server: Asked, path: str) -> list[dict[str, Any]]:
+def _rounds(server: ServerClient, path: str) -> list[dict[str, Any]]:
     """All rounds, oldest first."""
     found: list[dict[str, Any]] = []
     before = ""
@@ -99,7 +99,7 @@ def _chosen(prices: Prices, name: str | None) -> Prices:
     return Prices(found, prices.traffic, prices.energy)
 
 
-def _as_json(record: Record, cost: Cost, prices: Prices) -> dict[str, Any]:
+def _as_json(record: TrainingRecord, cost: Cost, prices: Prices) -> dict[str, Any]:
     return {
         "task": record.task,
         "scheme": record.scheme,

@@ -9,11 +9,11 @@ from rich.table import Table
 
 from backend.server.estimates.prices import Prices
 from backend.server.estimates.recorded_cost import Cost
-from backend.server.estimates.training_record import Record
+from backend.server.estimates.training_record import TrainingRecord
 from backend.web.pages.template_words import counted, number
 
 
-def print_cost(record: Record, cost: Cost, prices: Prices, console: Console) -> None:
+def print_cost(record: TrainingRecord, cost: Cost, prices: Prices, console: Console) -> None:
     """What was done, then what it would have cost with each machine of the table, then energy."""
     passes = counted(record.passes, "epoch" if record.scheme == "volunteer" else "round")
     clients = counted(len(record.work), "client")
@@ -29,7 +29,7 @@ def print_cost(record: Record, cost: Cost, prices: Prices, console: Console) -> 
     console.print(Padding(f"[dim]Prices of {escape(dates)}; give yours by --prices.[/dim]", (0, 2, 1, 2)))
 
 
-def _done(record: Record) -> Table:
+def _done(record: TrainingRecord) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for heading in ("client", "runs on"):
         table.add_column(heading)

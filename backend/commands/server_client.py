@@ -46,7 +46,7 @@ _KINDS: dict[int, type[MingaError]] = {
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServerAnswer:
     """What came back; the names of `headers` are in lower case."""
 
     status: int
@@ -60,7 +60,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ServerClient:
     """A server at `url`, without a slash at its end; an API token speaks for somebody."""
 
     url: str
@@ -109,12 +109,12 @@ class Asked:
 
     def send(
         self, method: str, path: str, body: bytes | Mapping[str, Any] | None = None, **headers: str
-    ) -> Answer:
+    ) -> ServerAnswer:
         """Any request: bytes as they are, tables as JSON. Raises MingaError where it is refused."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             with self._open(path, body, method, given) as answer:
-                return Answer(
+                return ServerAnswer(
                     answer.status,
                     {name.lower(): value for name, value in answer.headers.items()},
                     answer.read(),
@@ -180,7 +180,7 @@ class Asked:
         return content
 
 
-def server_at(address: str, token: str | None = None) -> Asked:
+def server_at(address: str, token: str | None = None) -> ServerClient:
     """The server at an address; `http://` may be left out. Raises SettingsError when it is none.
 
     A token goes through the network over https only: whoever can read it can use it.
@@ -195,7 +195,7 @@ def server_at(address: str, token: str | None = None) -> Asked:
         raise SettingsError(f"'{address}' is no address of a server; write it like {DEFAULT}.")
     if token is not None and not keeps_secrets(url):
         raise SettingsError(f"A token is not sent to {url}, where others could read it: use https.")
-    return Asked(url.rstrip("/"), token)
+    return ServerClient(url.rstrip("/"), token)
 
 
 def keeps_secrets(url: str) -> bool:

@@ -22,8 +22,8 @@ from backend.server.estimates.devices import DeviceName
 from backend.server.tasks.task import TASK_FILE
 from backend.settings import ops_file
 from backend.simulation.advice import advice
-from backend.simulation.plan_trial import Trial, Tried, try_task
-from backend.simulation.population import Population
+from backend.simulation.plan_trial import PlanTrial, TrialResult, try_task
+from backend.simulation.population import SimulatedPopulation
 from backend.simulation.variants import variants
 
 ROUNDS = 20
@@ -112,12 +112,14 @@ def run(args: argparse.Namespace) -> int:
             "The plan page of a draft says how many units an epoch has, how often each is done and what that "
             "costs. Or try it with real peers: `minga serve` and, twice at least, `minga peer join`."
         )
-    population = Population(args.clients, args.churn, args.devices, args.upload, args.download, args.examples)
+    population = SimulatedPopulation(
+        args.clients, args.churn, args.devices, args.upload, args.download, args.examples
+    )
     rounds = min(args.rounds or ROUNDS, file.coordination.rounds)
-    trial = Trial(path, overrides, population, rounds, args.server, args.seed, args.train)
+    trial = PlanTrial(path, overrides, population, rounds, args.server, args.seed, args.train)
     allowed = read_allow_list(ops_file())
     console = Console(stderr=True)
-    found: list[tuple[str, Tried]] = []
+    found: list[tuple[str, TrialResult]] = []
     with console.status("Simulating ..."):
         for change in ("", *(variants(file, population.clients) if args.variants else ())):
             one = replace(trial, overrides=(*overrides, change)) if change else trial
@@ -127,7 +129,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(
-    args: argparse.Namespace, file: TaskFile, population: Population, found: list[tuple[str, Tried]]
+    args: argparse.Namespace,
+    file: TaskFile,
+    population: SimulatedPopulation,
+    found: list[tuple[str, TrialResult]],
 ) -> None:
     if args.json:
         (_, plan), *others = found

@@ -10,17 +10,17 @@ from rich.table import Table
 from backend.formats.task_file import TaskFile
 from backend.server.tasks.formatting import size
 from backend.simulation.advice import PLURALS, advice
-from backend.simulation.outcome import Outcome
-from backend.simulation.plan_trial import Trained, Tried
-from backend.simulation.population import Population
+from backend.simulation.outcome import RunFigures
+from backend.simulation.plan_trial import TrainingFigures, TrialResult
+from backend.simulation.population import SimulatedPopulation
 from backend.web.pages.template_words import counted
 
-Found = list[tuple[str, Tried]]
+Found = list[tuple[str, TrialResult]]
 # So many versions of a curve are shown.
 POINTS = 10
 
 
-def print_forecast(file: TaskFile, population: Population, found: Found, console: Console) -> None:
+def print_forecast(file: TaskFile, population: SimulatedPopulation, found: Found, console: Console) -> None:
     """The plan's own figures, what they say to its owner, and the variants beside it."""
     (_, tried), *_ = found
     plan = tried.outcome
@@ -41,7 +41,7 @@ def print_forecast(file: TaskFile, population: Population, found: Found, console
         console.print(Padding(_variants(found), (0, 2, 1, 2)))
 
 
-def _facts(plan: Outcome, file: TaskFile) -> Table:
+def _facts(plan: RunFigures, file: TaskFile) -> Table:
     chosen = file.coordination
     updates, examples = _number(plan.updates_per_version), _number(plan.examples_per_version)
     down, up = _size(plan.client_bytes_down_per_round), _size(plan.client_bytes_up_per_round)
@@ -62,7 +62,7 @@ def _facts(plan: Outcome, file: TaskFile) -> Table:
     return table
 
 
-def _devices(plan: Outcome) -> Table:
+def _devices(plan: RunFigures) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 1, 0, 0))
     table.add_column("")
     for heading in ("clients", "plans", "counted", "cut short", "left", "late", "need", "have"):
@@ -87,7 +87,7 @@ def _variants(found: Found) -> Table:
     return table
 
 
-def _curve(trained: Trained) -> Table:
+def _curve(trained: TrainingFigures) -> Table:
     """Some versions, the first and the last among them."""
     names = list(trained.curve[-1].metrics)
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))

@@ -29,7 +29,7 @@ SLOWEST, GRACE_SECONDS = 64 << 10, 60.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DownloadRequest:
     """What is fetched: at most `bytes` long, with the SHA-256 `sha256` where one is known.
 
     `private` allows addresses of a local network, for hosts that one reaches there anyway. `seconds` is how
@@ -56,7 +56,9 @@ class Wanted:
 Tell = Callable[[int], None]
 
 
-def fetch(wanted: Wanted, target: Path, halted: Callable[[], bool], tell: Tell = lambda _: None) -> str:
+def fetch(
+    wanted: DownloadRequest, target: Path, halted: Callable[[], bool], tell: Tell = lambda _: None
+) -> str:
     """Writes the file to `target` and gives its SHA-256; `tell` hears how many bytes are there.
 
     Raises DataError, with what its owner can do, where the address does not give that file, and
@@ -74,7 +76,7 @@ def fetch(wanted: Wanted, target: Path, halted: Callable[[], bool], tell: Tell =
 
 
 def _receive(
-    wanted: Wanted,
+    wanted: DownloadRequest,
     response: http.client.HTTPResponse,
     write: Callable[[bytes], int],
     begin: float,
@@ -106,14 +108,14 @@ def _receive(
     return found
 
 
-def _too_long(wanted: Wanted) -> str:
+def _too_long(wanted: DownloadRequest) -> str:
     return (
         f"{wanted.address} is longer than the {wanted.bytes:,} bytes that were announced; it was not read on."
     )
 
 
 @contextmanager
-def _answer(wanted: Wanted) -> Iterator[http.client.HTTPResponse]:
+def _answer(wanted: DownloadRequest) -> Iterator[http.client.HTTPResponse]:
     parts = urlsplit(wanted.address)
     connection = _Pinned(wanted)
     try:
@@ -126,7 +128,7 @@ def _answer(wanted: Wanted) -> Iterator[http.client.HTTPResponse]:
         connection.close()
 
 
-def _check(wanted: Wanted, response: http.client.HTTPResponse) -> None:
+def _check(wanted: DownloadRequest, response: http.client.HTTPResponse) -> None:
     status = response.status
     if 300 <= status < 400:
         raise DataError(
@@ -144,7 +146,7 @@ def _check(wanted: Wanted, response: http.client.HTTPResponse) -> None:
 class _Pinned(http.client.HTTPConnection):
     """A connection to the address that was looked at, under the name that certificates are made out to."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: DownloadRequest) -> None:
         parts = urlsplit(wanted.address)
         self._secure, self._wanted = parts.scheme == "https", wanted
         super().__init__(parts.hostname or "", parts.port or _PORTS[parts.scheme], timeout=SILENCE_SECONDS)
@@ -155,7 +157,7 @@ class _Pinned(http.client.HTTPConnection):
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
 
 
-def public_address(wanted: Wanted) -> str:
+def public_address(wanted: DownloadRequest) -> str:
     """The IP address to connect to. Raises DataError where the name leads into a local network."""
     parts = urlsplit(wanted.address)
     found = socket.getaddrinfo(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backend.errors import DataError
 from backend.formats.manifest import InputSpec, LabelSpec, Manifest
-from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, StoredSpec, Table, Text
+from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, FittedTable, FittedText, StoredSpec
 
 
 def check_fits(fitted: Fitted, manifest: Manifest) -> None:
@@ -47,7 +47,7 @@ def _classes(fitted: Fitted, number: int) -> tuple[int, str] | None:
     """How many classes or tokens a label may be; None where that is not known."""
     if isinstance(fitted, Arrays):
         return None
-    if isinstance(fitted, Text) and fitted.label is None:
+    if isinstance(fitted, FittedText) and fitted.label is None:
         return fitted.ids, "tokens"
-    label = fitted.label[number] if isinstance(fitted, Table) else fitted.label
+    label = fitted.label[number] if isinstance(fitted, FittedTable) else fitted.label
     return (len(label.classes), "classes") if isinstance(label, ClassLabel) else None

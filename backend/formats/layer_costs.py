@@ -74,7 +74,7 @@ class SlicedStep(Struct, frozen=True):
     largest_tensor: TensorShape
 
 
-class Step(Struct, frozen=True):
+class StepCost(Struct, frozen=True):
     """One run of `train` and one of `apply`; `sliced` is None where the batch must be taken whole."""
 
     ops: list[OpWork]

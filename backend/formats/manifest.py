@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from backend.errors import BundleError
-from backend.formats.layer_costs import Flops, Layer, Step
+from backend.formats.layer_costs import Flops, Layer, StepCost
 from backend.numerics.metrics import METRICS, Pairs
 from backend.numerics.preprocess.loading import Factor
 
@@ -28,7 +28,7 @@ Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 
 
-class Parameters(Struct, frozen=True):
+class ParameterCounts(Struct, frozen=True):
     """Lengths of the two parts of the flat vector."""
 
     trainable: Size
@@ -152,7 +152,7 @@ class Manifest(Struct, frozen=True):
     format: Literal["minga-bundle/2"]
     name: str
     batch_size: Annotated[int, Meta(ge=1, le=2**20)]
-    parameters: Parameters
+    parameters: ParameterCounts
     layout: list[Variable]
     inputs: Annotated[list[InputSpec], Meta(min_length=1, max_length=64)]
     labels: Annotated[list[LabelSpec], Meta(max_length=64)]
@@ -163,7 +163,7 @@ class Manifest(Struct, frozen=True):
     signatures: dict[SignatureName, Signature]
     layers: Annotated[list[Layer], Meta(max_length=10_000)]
     flops: Flops
-    step: Step
+    step: StepCost
     files: dict[str, BundleFile]
     preprocess: Preprocess = msgspec.field(default_factory=Preprocess)
     slice: Slice | None = None

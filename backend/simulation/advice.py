@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.coordination import Coordination
 from backend.protocols.secagg.degrees import degree
-from backend.simulation.outcome import DeviceOutcome, Outcome
+from backend.simulation.outcome import DeviceOutcome, RunFigures
 from backend.wire.masked import Server
 
 # Shares from which on something is worth a sentence.
@@ -22,7 +22,7 @@ LONGEST_DEADLINE = 86_400.0
 PLURALS = {"phone": "phones", "laptop": "laptops", "gpu": "computers with a GPU"}
 
 
-def advice(plan: Outcome, file: TaskFile) -> list[str]:
+def advice(plan: RunFigures, file: TaskFile) -> list[str]:
     """Sentences, the most pressing first; none where nothing is wrong."""
     spent = list(_spent(plan, file))
     if not plan.rounds:
@@ -43,7 +43,7 @@ def longer(seconds: float) -> float:
     return min(LONGEST_DEADLINE, float(step * math.ceil(seconds / step)))
 
 
-def _spent(plan: Outcome, file: TaskFile) -> Iterator[str]:
+def _spent(plan: RunFigures, file: TaskFile) -> Iterator[str]:
     """The privacy budget, if it ended the task."""
     privacy, made, wanted = file.privacy, plan.budget_spent_at, file.coordination.rounds
     if privacy is None or privacy.epsilon is None or made is None or made >= wanted:
@@ -55,7 +55,7 @@ def _spent(plan: Outcome, file: TaskFile) -> Iterator[str]:
     )
 
 
-def _slow(plan: Outcome, file: TaskFile) -> Iterator[str]:
+def _slow(plan: RunFigures, file: TaskFile) -> Iterator[str]:
     chosen = file.coordination
     for device in plan.devices:
         share = _too_slow(device, file)
@@ -87,7 +87,7 @@ def _too_slow(device: DeviceOutcome, file: TaskFile) -> float:
     return (device.cut_short or 0.0) + late
 
 
-def _abandoned(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]:
+def _abandoned(plan: RunFigures, chosen: Coordination, slow: bool) -> Iterator[str]:
     share = plan.abandoned_share or 0.0
     if share <= ABANDONED:
         return
@@ -100,7 +100,7 @@ def _abandoned(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]
     yield f"{share:.0%} of the rounds came to nothing, for want of {chosen.quorum} updates: {text}."
 
 
-def _not_unmasked(plan: Outcome, file: TaskFile) -> Iterator[str]:
+def _not_unmasked(plan: RunFigures, file: TaskFile) -> Iterator[str]:
     """What an abandoned round of a masked task was in want of."""
     share, masking = plan.abandoned_share or 0.0, file.security.masked
     if share <= ABANDONED:
@@ -127,7 +127,7 @@ def _held_by_all(members: int, server: Server) -> int:
     return threshold if neighbours == members - 1 else 1
 
 
-def _waiting(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]:
+def _waiting(plan: RunFigures, chosen: Coordination, slow: bool) -> Iterator[str]:
     share = plan.full_length_share or 0.0
     if share <= FULL_LENGTH or slow:
         return
@@ -143,7 +143,7 @@ def _waiting(plan: Outcome, chosen: Coordination, slow: bool) -> Iterator[str]:
     )
 
 
-def _wasted(plan: Outcome) -> Iterator[str]:
+def _wasted(plan: RunFigures) -> Iterator[str]:
     share = plan.wasted_work or 0.0
     if share > WASTED:
         yield (
@@ -152,7 +152,7 @@ def _wasted(plan: Outcome) -> Iterator[str]:
         )
 
 
-def _line(plan: Outcome) -> Iterator[str]:
+def _line(plan: RunFigures) -> Iterator[str]:
     share = plan.server_line_share or 0.0
     if share > LINE:
         yield (
@@ -161,7 +161,7 @@ def _line(plan: Outcome) -> Iterator[str]:
         )
 
 
-def _ended(plan: Outcome, file: TaskFile) -> Iterator[str]:
+def _ended(plan: RunFigures, file: TaskFile) -> Iterator[str]:
     """The stop rule about time, if the last version comes after it."""
     limit, hours = file.coordination.stop.seconds, plan.hours_to_all_versions
     if limit is not None and hours is not None and 3600 * hours > limit:

@@ -36,7 +36,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Update:
+class SimulatedUpdate:
     """What came of some steps: the vector's bytes, and what its offer says of it."""
 
     vector: bytes
@@ -47,7 +47,7 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Findings:
+class MeasurementFindings:
     """What came of a measurement."""
 
     examples: int
@@ -55,12 +55,12 @@ class Findings:
     sums: Sums
 
 
-def withheld(update: Update, plan: Train) -> Update:
+def withheld(update: SimulatedUpdate, plan: Train) -> SimulatedUpdate:
     """What clients tell of an update: neither loss nor sums where the plan asks for privacy."""
     return update if plan.privacy is None else replace(update, loss=0.0, sums=[])
 
 
-class Work(Protocol):
+class WorkModel(Protocol):
     """How clients train and measure."""
 
     def bundle_bytes(self, kind: Kind) -> int:
@@ -87,11 +87,11 @@ class Work(Protocol):
         """Bytes of an update, which may be masked."""
         ...
 
-    def train(self, client: str, plan: Train, steps: int) -> Update:
+    def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
         """The first `steps` steps of the plan, done."""
         ...
 
-    def measure(self, client: str, exam: Evaluate) -> Findings:
+    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
         """The measurement, made."""
         ...
 
@@ -101,7 +101,7 @@ class Work(Protocol):
 
 
 @dataclass
-class Attempt:
+class PlanAttempt:
     """One plan that one client got, and what became of it.
 
     It was given `seconds`, and all of its steps would have taken `needed`, from the plan to the update's last
@@ -119,7 +119,7 @@ class Attempt:
 
 
 @dataclass
-class Labour:
+class SimulatedLabour:
     """Owns one client's training and measuring. `report` gets what they come to; `id` is the client's.
 
     `trained` gets an update that is made, and calls `offer` once it may be sent.
@@ -129,12 +129,12 @@ class Labour:
     """
 
     id: str
-    work: Work
+    work: WorkModel
     step_seconds: float
     upload_rate: float
     report: Callable[[to.Event], None]
-    trained: Callable[[Train, Update], None]
-    attempts: list[Attempt] = field(default_factory=list)
+    trained: Callable[[Train, SimulatedUpdate], None]
+    attempts: list[PlanAttempt] = field(default_factory=list)
     update: tuple[int, bytes] = (0, b"")
     size: int = 0
     pace: Pace = field(default_factory=Pace)
@@ -150,7 +150,7 @@ class Labour:
         each, around = self.step_seconds * slowness, fetching + size / self.upload_rate
         left = self.pace.training_seconds(plan.seconds, size) - fetching
         steps = max(1, min(planned, int(left / each)))
-        attempt = Attempt(plan.round, plan.seconds, around + planned * each, cut=steps < planned)
+        attempt = PlanAttempt(plan.round, plan.seconds, around + planned * each, cut=steps < planned)
         self.attempts.append(attempt)
 
         def trained() -> None:
@@ -162,7 +162,7 @@ class Labour:
         begin = loop.time() + fetching
         self._training = loop.call_at(begin + steps * each, trained), begin, plan.batch_size / each
 
-    def offer(self, plan: Train, update: Update, content: bytes) -> None:
+    def offer(self, plan: Train, update: SimulatedUpdate, content: bytes) -> None:
         """The update may be sent, as `content`."""
         self.update = plan.round, content
         self.report(

@@ -10,9 +10,9 @@ from random import Random
 
 from backend.protocols.client import participant_events as to
 from backend.protocols.client.participant import ParticipantMachine
-from backend.simulation.client_work import Labour, Turn, Update, Work
+from backend.simulation.client_work import SimulatedLabour, SimulatedUpdate, Turn, WorkModel
 from backend.simulation.masks import Masks
-from backend.simulation.network import Connection, Door, Line, dial, download
+from backend.simulation.network import Door, SimulatedConnection, SimulatedLine, dial, download
 from backend.wire.client_id import client_id
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Refused, Train
@@ -35,7 +35,7 @@ class Traits:
     kind: Kind
     backend: str
     step_seconds: float
-    line: Line
+    line: SimulatedLine
     examples: tuple[int, int] = (0, 0)
 
 
@@ -51,11 +51,11 @@ class SimulatedClient:
     `fate` is asked for each plan, with the seconds that the work on it will take.
     """
 
-    def __init__(self, traits: Traits, work: Work, door: Door, fate: Fate, random: Random) -> None:
+    def __init__(self, traits: Traits, work: WorkModel, door: Door, fate: Fate, random: Random) -> None:
         self.traits = traits
         self.id = client_id(traits.token)
         self.machine = ParticipantMachine()
-        self.labour = Labour(
+        self.labour = SimulatedLabour(
             self.id, work, traits.step_seconds, traits.line.up.rate, self.handle, self._trained
         )
         self.masks = Masks(work.model(), Random(f"{traits.token}/masks"), self._tell, self._give_up)
@@ -64,7 +64,7 @@ class SimulatedClient:
         self._fate = fate
         self._random = random
         self._loop = asyncio.get_running_loop()
-        self._connection: Connection | None = None
+        self._connection: SimulatedConnection | None = None
         self._life = 0
         self._cache: set[str] = set()
         self._offline_until = 0.0
@@ -99,7 +99,7 @@ class SimulatedClient:
         self.handle(to.ParticipantFrame(said))
         self.masks.hear(said, self.machine)
 
-    def cut_off(self, connection: Connection) -> None:
+    def cut_off(self, connection: SimulatedConnection) -> None:
         """See Caller."""
         if connection is self._connection:
             self._connection = None
@@ -168,7 +168,7 @@ class SimulatedClient:
         if self._connection is not None:
             self._connection.say(encode(frame), more)
 
-    def _trained(self, plan: Train, update: Update) -> None:
+    def _trained(self, plan: Train, update: SimulatedUpdate) -> None:
         """An update is made. In a masked round it waits for its masks."""
         if plan.masking is None:
             self.labour.offer(plan, update, update.vector)
@@ -196,7 +196,7 @@ class SimulatedClient:
             return
         life = self._life
 
-        def opened(connection: Connection | None) -> None:
+        def opened(connection: SimulatedConnection | None) -> None:
             if life != self._life:
                 if connection is not None:
                     connection.hang_up()

@@ -16,7 +16,7 @@ from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.peer.session.progress import Value
 from backend.peer.session.trust_store import TrustStore
 from backend.protocols.client.participant import ParticipantMachine
-from backend.simulation.client_work import Update
+from backend.simulation.client_work import SimulatedUpdate
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome
 
 # Simulated clients keep no files: they trust whom they meet, in every life anew.
@@ -59,7 +59,7 @@ class Masks:
             case _:
                 self._masker.heard(frame)
 
-    def mask(self, plan: Train, update: Update, masked: Callable[[bytes], None]) -> None:
+    def mask(self, plan: Train, update: SimulatedUpdate, masked: Callable[[bytes], None]) -> None:
         """Has `masked` called with the masked update as soon as it may be; never where the round is lost."""
         vector = np.frombuffer(update.vector, "<f4")
         private = plan.privacy is not None and plan.privacy.clip > 0.0

@@ -37,7 +37,7 @@ class Pipe:
 
 
 @dataclass
-class Line:
+class SimulatedLine:
     """A client's line to the internet; `latency` is one way, in seconds."""
 
     up: Pipe
@@ -52,7 +52,7 @@ class Caller(Protocol):
         """A frame arrived."""
         ...
 
-    def cut_off(self, connection: Connection) -> None:
+    def cut_off(self, connection: SimulatedConnection) -> None:
         """The connection ended from the server's side."""
         ...
 
@@ -63,7 +63,7 @@ def nobody_takes(_frame: bytes) -> bool:
 
 
 @dataclass(eq=False)
-class Connection:
+class SimulatedConnection:
     """A WebSocket between a caller and the server. Implements `client_link.Link` for the host.
 
     `frames` is what arrived at the server, in order; None at the end. What `take` wants of it is handed over
@@ -71,8 +71,8 @@ class Connection:
     """
 
     loop: asyncio.AbstractEventLoop
-    line: Line
-    server: Line
+    line: SimulatedLine
+    server: SimulatedLine
     caller: Caller
     frames: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     closing: bool = False
@@ -157,19 +157,21 @@ class Door(Protocol):
     """Where connections are taken in."""
 
     @property
-    def line(self) -> Line:
+    def line(self) -> SimulatedLine:
         """The server's line; its latency does not count."""
         ...
 
-    def enter(self, connection: Connection) -> bool:
+    def enter(self, connection: SimulatedConnection) -> bool:
         """Takes a connection; False when the server is down."""
         ...
 
 
-def dial(line: Line, door: Door, caller: Caller, opened: Callable[[Connection | None], None]) -> None:
+def dial(
+    line: SimulatedLine, door: Door, caller: Caller, opened: Callable[[SimulatedConnection | None], None]
+) -> None:
     """Opens a connection; `opened` gets it when the handshake is over, or None when nobody answered."""
     loop = asyncio.get_running_loop()
-    connection = Connection(loop, line, door.line, caller)
+    connection = SimulatedConnection(loop, line, door.line, caller)
 
     def arrive() -> None:
         opened(connection if door.enter(connection) else None)
@@ -177,7 +179,7 @@ def dial(line: Line, door: Door, caller: Caller, opened: Callable[[Connection | 
     loop.call_later(2 * HANDSHAKE_TRIPS * line.latency, arrive)
 
 
-def download(line: Line, server: Line, size: int) -> float:
+def download(line: SimulatedLine, server: SimulatedLine, size: int) -> float:
     """Seconds until `size` bytes are here by HTTP, over a connection that is open already."""
     now = asyncio.get_running_loop().time()
     return line.down.send(size, server.down.send(size, now)) + 2 * line.latency - now

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.simulation.client_work import Attempt
+from backend.simulation.client_work import PlanAttempt
 from backend.stores.contracts import RoundRecord, VersionRecord
 
 # Nine of ten clients of a device need no longer than what is told of it.
@@ -37,7 +37,7 @@ class DeviceOutcome:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunFigures:
     """Figures of one run; None where there is nothing to divide by.
 
     `hours` lie between the opening of the first round and the end of the last. `full_length_share` is the
@@ -86,11 +86,11 @@ class Moved:
 def summarize(
     rounds: Sequence[RoundRecord],
     versions: Sequence[VersionRecord],
-    attempts: Mapping[str, Sequence[Sequence[Attempt]]],
+    attempts: Mapping[str, Sequence[Sequence[PlanAttempt]]],
     moved: Moved,
     wanted: int,
     spent: int | None = None,
-) -> Outcome:
+) -> RunFigures:
     """The figures of `rounds` and of the `versions` they made; `wanted` is how many the task makes in all,
     `spent` the version that was its last, since its privacy budget was spent then.
 
@@ -107,7 +107,7 @@ def summarize(
     counted = sum(one.examples for one in versions) or _counted(versions, everything)
     trained = sum(one.examples for one in everything)
     clients = sum(len(of_device) for of_device in tried.values())
-    return Outcome(
+    return RunFigures(
         hours=hours,
         rounds=len(rounds),
         versions=len(versions),
@@ -131,13 +131,13 @@ def summarize(
     )
 
 
-def _counted(versions: Sequence[VersionRecord], everything: Sequence[Attempt]) -> float:
+def _counted(versions: Sequence[VersionRecord], everything: Sequence[PlanAttempt]) -> float:
     """Examples in versions that do not say it themselves, since their clients are private."""
     made = {one.round for one in versions}
     return sum(one.examples for one in everything if one.counted and one.round in made)
 
 
-def _of_device(device: str, clients: Sequence[Sequence[Attempt]]) -> DeviceOutcome:
+def _of_device(device: str, clients: Sequence[Sequence[PlanAttempt]]) -> DeviceOutcome:
     tried = [one for client in clients for one in client]
     left = [one for one in tried if one.broken and not one.counted]
     return DeviceOutcome(
@@ -153,7 +153,7 @@ def _of_device(device: str, clients: Sequence[Sequence[Attempt]]) -> DeviceOutco
     )
 
 
-def _full_length(rounds: Sequence[RoundRecord], attempts: Iterable[Attempt]) -> int:
+def _full_length(rounds: Sequence[RoundRecord], attempts: Iterable[PlanAttempt]) -> int:
     """How many rounds lasted as long as those who began with them were told."""
     told: dict[int, float] = {}
     for one in attempts:

@@ -14,25 +14,25 @@ import msgspec
 import numpy as np
 
 from backend.errors import SettingsError
-from backend.formats.manifest import Parameters
-from backend.formats.task_file import Stop
+from backend.formats.manifest import ParameterCounts
+from backend.formats.task_file import StopTable
 from backend.server.estimates.traffic import traffic
 from backend.server.observers.observer import SILENCE
-from backend.server.privacy.privacy_budget import Account, open_account
+from backend.server.privacy.privacy_budget import PrivacyBudget, open_account
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
-from backend.simulation.client_work import Attempt
-from backend.simulation.outcome import Moved, Outcome, summarize
-from backend.simulation.population import Population, people
+from backend.simulation.client_work import PlanAttempt
+from backend.simulation.outcome import Moved, RunFigures, summarize
+from backend.simulation.population import SimulatedPopulation, people
 from backend.simulation.synthetic_training import Pretended
 from backend.simulation.world import World
-from backend.stores.contracts import Blobs
+from backend.stores.contracts import BlobStore
 from backend.stores.embedded import Stores, open_stores
 
 if TYPE_CHECKING:
-    from backend.simulation.tensorflow_training import Native, Point
+    from backend.simulation.tensorflow_training import CurvePoint, Native
 
 # All come at once, more or less, and the first rounds, in which not all are there yet, are left out.
 ARRIVAL_SECONDS = 2.0
@@ -46,12 +46,12 @@ MOST_ROUNDS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Trial:
+class PlanTrial:
     """What is tried: the task file at `path` with `overrides`, and for how many `rounds`."""
 
     path: Path
     overrides: tuple[str, ...]
-    population: Population
+    population: SimulatedPopulation
     rounds: int
     server_megabits: float
     seed: int
@@ -59,29 +59,29 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingFigures:
     """What came of real training: steps and seconds that were spent on it here, and the curve."""
 
     steps: int
     seconds: float
-    curve: list[Point]
+    curve: list[CurvePoint]
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """What a trial came to; `trained` is None where training was pretended."""
 
-    outcome: Outcome
-    trained: Trained | None = None
+    outcome: RunFigures
+    trained: TrainingFigures | None = None
 
 
-def try_task(trial: Trial, allowed: frozenset[str]) -> Tried:
+def try_task(trial: PlanTrial, allowed: frozenset[str]) -> TrialResult:
     """Runs a trial. Raises TaskFileError, BundleError, SettingsError or PeerError with a sentence."""
     with tempfile.TemporaryDirectory(prefix="minga-") as folder:
         return clock.run(_run(trial, allowed, Path(folder)))
 
 
-async def _run(trial: Trial, allowed: frozenset[str], folder: Path) -> Tried:
+async def _run(trial: PlanTrial, allowed: frozenset[str], folder: Path) -> TrialResult:
     stores = open_stores(folder)
     try:
         task = await load_task(trial.path, trial.overrides, allowed, stores.blobs)
@@ -90,14 +90,14 @@ async def _run(trial: Trial, allowed: frozenset[str], folder: Path) -> Tried:
         run = await stores.records.open_run(task.file.name, task.bundle.address)
         outcome = await _play(trial, task, stores, run, native)
         if native is None:
-            return Tried(outcome)
+            return TrialResult(outcome)
         curve = native.curve(await stores.records.versions(run))
-        return Tried(outcome, Trained(native.steps_trained, native.seconds, curve))
+        return TrialResult(outcome, TrainingFigures(native.steps_trained, native.seconds, curve))
     finally:
         await stores.close()
 
 
-def _check(trial: Trial, task: Task) -> None:
+def _check(trial: PlanTrial, task: Task) -> None:
     least = task.file.coordination.min_available_clients
     if trial.population.clients < least:
         raise SettingsError(
@@ -106,14 +106,14 @@ def _check(trial: Trial, task: Task) -> None:
         )
 
 
-async def _native(task: Task, blobs: Blobs, seed: int) -> Native:
+async def _native(task: Task, blobs: BlobStore, seed: int) -> Native:
     # Only those who ask for it wait for TensorFlow.
     from backend.simulation.tensorflow_training import open_native
 
     return await open_native(task, blobs, seed)
 
 
-async def _play(trial: Trial, task: Task, stores: Stores, run: int, native: Native | None) -> Outcome:
+async def _play(trial: PlanTrial, task: Task, stores: Stores, run: int, native: Native | None) -> RunFigures:
     short = _endless(task if native else await _shortened(task, stores.blobs))
     manifest, shards = task.bundle.manifest, (*task.shards.train, *task.shards.measured)
     work = native or Pretended(manifest, shards, trial.seed, short.bundle.manifest.parameters)
@@ -140,7 +140,7 @@ async def _play(trial: Trial, task: Task, stores: Stores, run: int, native: Nati
     return summarize(rounds, versions, _attempts(world), moved, task.file.coordination.rounds, spent)
 
 
-async def _account(task: Task) -> Account | None:
+async def _account(task: Task) -> PrivacyBudget | None:
     """The account of a task with a budget; of others nothing is counted here."""
     file, manifest = task.file, task.bundle.manifest
     if file.privacy is None or file.privacy.epsilon is None:
@@ -165,15 +165,15 @@ def _moved(world: World) -> Moved:
     return Moved(down, up, world.line.down.rate)
 
 
-def _attempts(world: World) -> dict[str, list[list[Attempt]]]:
+def _attempts(world: World) -> dict[str, list[list[PlanAttempt]]]:
     """Those of each client, by its device."""
-    found: dict[str, list[list[Attempt]]] = {}
+    found: dict[str, list[list[PlanAttempt]]] = {}
     for client in world.clients:
         found.setdefault(client.traits.device, []).append(client.labour.attempts)
     return dict(sorted(found.items()))
 
 
-def _let_in(trial: Trial, task: Task, work: Pretended, world: World) -> None:
+def _let_in(trial: PlanTrial, task: Task, work: Pretended, world: World) -> None:
     manifest = task.bundle.manifest
     times = inspect(manifest, traffic(manifest, task.bundle.manifest_bytes)).step_times
     for traits, fate, random in people(trial.population, times, task.file.data.own, trial.seed):
@@ -181,12 +181,12 @@ def _let_in(trial: Trial, task: Task, work: Pretended, world: World) -> None:
         asyncio.get_running_loop().call_later(random.uniform(0.0, ARRIVAL_SECONDS), client.start)
 
 
-async def _shortened(task: Task, blobs: Blobs) -> Task:
+async def _shortened(task: Task, blobs: BlobStore) -> Task:
     """The task with a vector of at most MOST_VALUES, all zeros where that is fewer than the model has."""
     manifest = task.bundle.manifest
     if manifest.parameters.total <= MOST_VALUES:
         return task
-    parameters = Parameters(trainable=MOST_VALUES, state=0)
+    parameters = ParameterCounts(trainable=MOST_VALUES, state=0)
     zeros = np.zeros(MOST_VALUES, "<f4").tobytes()
     address = await blobs.put(zeros)
     assert address == hashlib.sha256(zeros).hexdigest()  # noqa: S101 - that is what an address is.
@@ -204,7 +204,7 @@ async def _shortened(task: Task, blobs: Blobs) -> Task:
 def _endless(task: Task) -> Task:
     """The task with more rounds than any trial has, no rule to stop by, and all versions kept."""
     file = task.file
-    endless = msgspec.structs.replace(file.coordination, rounds=MOST_ROUNDS, stop=Stop())
+    endless = msgspec.structs.replace(file.coordination, rounds=MOST_ROUNDS, stop=StopTable())
     keeping = msgspec.structs.replace(file.checkpoints, keep_last=MOST_ROUNDS)
     return dataclasses.replace(
         task, file=msgspec.structs.replace(file, coordination=endless, checkpoints=keeping)

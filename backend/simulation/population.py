@@ -14,7 +14,7 @@ from backend.server.estimates.devices import DeviceName
 from backend.server.tasks.model_inspection import StepTime, fastest
 from backend.simulation.client_work import Exit, Turn
 from backend.simulation.clients import Fate, Traits
-from backend.simulation.network import Line, Pipe
+from backend.simulation.network import Pipe, SimulatedLine
 
 MEGABIT = 125_000.0
 # Rates and latencies of lines differ like this (standard deviation of their logarithm) around the median.
@@ -32,7 +32,7 @@ UNNOTICED_SECONDS = 40.0
 
 
 @dataclass(frozen=True)
-class Population:
+class SimulatedPopulation:
     """`clients` of them in the shares of `devices`, lines of so many Mbit/s in the median.
 
     `churn` is the share of the plans whose client drops out at some moment while it works on them. Where
@@ -48,7 +48,7 @@ class Population:
 
 
 def people(
-    population: Population, times: list[StepTime], own: VolunteerData | None, seed: int
+    population: SimulatedPopulation, times: list[StepTime], own: VolunteerData | None, seed: int
 ) -> list[tuple[Traits, Fate, Random]]:
     """Traits, fate and chance of each client. `times` say how long a step takes on each device, `own` what
     data of their own must be like, if they bring any.
@@ -72,7 +72,7 @@ def people(
 
 
 def _person(
-    population: Population,
+    population: SimulatedPopulation,
     ranges: Mapping[DeviceName, StepTime],
     own: VolunteerData | None,
     random: Random,
@@ -83,7 +83,7 @@ def _person(
     best = ranges[device]
     assert best.range_ms is not None  # noqa: S101 - the others were left out.
     low, high = (math.log(end) for end in best.range_ms)
-    line = Line(
+    line = SimulatedLine(
         up=Pipe(population.upload * MEGABIT * random.lognormvariate(0.0, RATE_SPREAD)),
         down=Pipe(population.download * MEGABIT * random.lognormvariate(0.0, RATE_SPREAD)),
         latency=LATENCY * random.lognormvariate(0.0, LATENCY_SPREAD),

@@ -10,7 +10,7 @@ from functools import partial
 
 from backend.errors import FrameError, MingaError
 from backend.server.rounds.host import RoundsHost
-from backend.simulation.network import Connection, Line
+from backend.simulation.network import SimulatedConnection, SimulatedLine
 from backend.web.transport.socket_receiver import LARGE_BYTES
 from backend.wire.client_id import client_id
 from backend.wire.codec import decode_client
@@ -27,15 +27,15 @@ def no_tap(_client: str, _frame: ClientFrame) -> None:
 class SimulatedDoor:
     """Owns the running host and the conversations with its clients. Implements network.Door."""
 
-    def __init__(self, line: Line, tap: Tap = no_tap) -> None:
+    def __init__(self, line: SimulatedLine, tap: Tap = no_tap) -> None:
         self._line = line
         self._tap = tap
         self._host: RoundsHost | None = None
         self._running: asyncio.Task[None] | None = None
-        self._conversations: dict[asyncio.Task[None], Connection] = {}
+        self._conversations: dict[asyncio.Task[None], SimulatedConnection] = {}
 
     @property
-    def line(self) -> Line:
+    def line(self) -> SimulatedLine:
         """See Door."""
         return self._line
 
@@ -62,7 +62,7 @@ class SimulatedDoor:
                 await self._running
             self._running = None
 
-    def enter(self, connection: Connection) -> bool:
+    def enter(self, connection: SimulatedConnection) -> bool:
         """See Door."""
         if self._host is None:
             return False
@@ -71,14 +71,14 @@ class SimulatedDoor:
         conversation.add_done_callback(lambda done: self._conversations.pop(done, None))
         return True
 
-    async def _converse(self, connection: Connection, host: RoundsHost) -> None:
+    async def _converse(self, connection: SimulatedConnection, host: RoundsHost) -> None:
         try:
             await self._listen(connection, host)
         except MingaError as error:
             connection.close(error)
         connection.end()
 
-    async def _listen(self, connection: Connection, host: RoundsHost) -> None:
+    async def _listen(self, connection: SimulatedConnection, host: RoundsHost) -> None:
         hello = await _receive(connection)
         if hello is None:
             return
@@ -97,7 +97,7 @@ class SimulatedDoor:
             if self._host is host:
                 await host.leave(client, connection)
 
-    def _taken(self, host: RoundsHost, client: str, connection: Connection, frame: bytes) -> bool:
+    def _taken(self, host: RoundsHost, client: str, connection: SimulatedConnection, frame: bytes) -> bool:
         """As web/transport/task_socket.py does with frames that come through its Receiver."""
         if len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
             return False
@@ -111,6 +111,6 @@ class SimulatedDoor:
         return taken
 
 
-async def _receive(connection: Connection) -> ClientFrame | None:
+async def _receive(connection: SimulatedConnection) -> ClientFrame | None:
     frame = await connection.frames.get()
     return None if frame is None else decode_client(frame)

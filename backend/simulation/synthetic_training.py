@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
-from backend.formats.manifest import Manifest, Parameters
+from backend.formats.manifest import Manifest, ParameterCounts
 from backend.formats.shard_index import ShardFile
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.sparse import chosen_values
 from backend.peer.rounds.masking_host import MaskedModel
 from backend.server.estimates.traffic import traffic
-from backend.simulation.client_work import Findings, Update
+from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate
 from backend.wire.masked import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
@@ -30,7 +30,11 @@ class Pretended:
     """
 
     def __init__(
-        self, manifest: Manifest, shards: tuple[ShardFile, ...], seed: int, sent: Parameters | None = None
+        self,
+        manifest: Manifest,
+        shards: tuple[ShardFile, ...],
+        seed: int,
+        sent: ParameterCounts | None = None,
     ) -> None:
         self._manifest = manifest
         self._sent = sent or manifest.parameters
@@ -77,19 +81,19 @@ class Pretended:
             return masked_bytes(sent, self._rows, masking.bits)
         return VALUE_BYTES * self._manifest.parameters.total
 
-    def train(self, client: str, plan: Train, steps: int) -> Update:
+    def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
         """See Work."""
         epochs, rest = divmod(steps, math.ceil(self._epoch(plan) / plan.batch_size))
         examples = epochs * self._epoch(plan) + min(rest * plan.batch_size, self._epoch(plan))
         random = self._random(client, plan.round)
         vector = (random.random(self._sent.total, np.float32) * 2 - 1) * np.float32(REACH)
         loss, sums = self._figures(random, examples)
-        return Update(vector.astype("<f4").tobytes(), examples, steps, loss, sums)
+        return SimulatedUpdate(vector.astype("<f4").tobytes(), examples, steps, loss, sums)
 
-    def measure(self, client: str, exam: Evaluate) -> Findings:
+    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
         """See Work."""
         examples = self._epoch(exam)
-        return Findings(examples, *self._figures(self._random(client, -exam.round), examples))
+        return MeasurementFindings(examples, *self._figures(self._random(client, -exam.round), examples))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
         """See Work: noise needs no correction."""

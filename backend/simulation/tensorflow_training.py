@@ -23,14 +23,14 @@ from backend.peer.training.step import never, read_totals
 from backend.peer.training.trainer import Control, Trainer, TrainingPlan
 from backend.server.observers.observer import Event, RoundEnded
 from backend.server.tasks.task import Task
-from backend.simulation.client_work import Findings, Update
+from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate
 from backend.simulation.synthetic_training import Pretended
-from backend.stores.contracts import Blobs, VersionRecord
+from backend.stores.contracts import BlobStore, VersionRecord
 from backend.wire.messages import Evaluate, Shard, Train
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """A version, `hours` of virtual time after the beginning.
 
     `loss` and `metrics` are those of held-out examples, or None; `trained_loss` is what clients saw while
@@ -51,7 +51,7 @@ class Native(Pretended):
     really done here. Owns the clients' control variates, and the paths of all vectors on offer.
     """
 
-    def __init__(self, task: Task, blobs: Blobs, seed: int) -> None:
+    def __init__(self, task: Task, blobs: BlobStore, seed: int) -> None:
         super().__init__(task.bundle.manifest, (*task.shards.train, *task.shards.measured), seed)
         graphs = import_graphs(open_bundle(task.bundle.folder, ["train", "apply", "evaluate"]), "cpu")
         self.steps_trained = 0
@@ -86,7 +86,7 @@ class Native(Pretended):
             self._finding.add(finding)
             finding.add_done_callback(self._finding.discard)
 
-    def train(self, client: str, plan: Train, steps: int) -> Update:
+    def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
         """See Work."""
         began = time.perf_counter()
         control = None
@@ -116,13 +116,13 @@ class Native(Pretended):
             self._changes[client] = plan.round, result.change
         self.steps_trained += result.steps
         self.seconds += time.perf_counter() - began
-        return Update(result.content(), result.examples, result.steps, result.loss, result.sums)
+        return SimulatedUpdate(result.content(), result.examples, result.steps, result.loss, result.sums)
 
-    def measure(self, client: str, exam: Evaluate) -> Findings:
+    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
         """See Work."""
         del client
         totals = self._measurer.totals(self._vector(exam.weights), self._shards(exam.shards), never)
-        return Findings(*read_totals(totals))
+        return MeasurementFindings(*read_totals(totals))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
         """See Work."""
@@ -131,14 +131,14 @@ class Native(Pretended):
         own = self._variates.get(client, np.zeros_like(change))
         self._variates[client] = own - change if undo else own + change
 
-    def curve(self, versions: Sequence[VersionRecord]) -> list[Point]:
+    def curve(self, versions: Sequence[VersionRecord]) -> list[CurvePoint]:
         """What became of the model, measured on all held-out shards."""
         evaluator = self._evaluator()
         return [self._point(one, versions[0].created, evaluator) for one in versions]
 
-    def _point(self, one: VersionRecord, began: float, evaluator: HoldoutEvaluator | None) -> Point:
+    def _point(self, one: VersionRecord, began: float, evaluator: HoldoutEvaluator | None) -> CurvePoint:
         found = None if evaluator is None else evaluator.evaluate(one.version, self._vector(one.weights))
-        return Point(
+        return CurvePoint(
             version=one.version,
             hours=(one.created - began) / 3600,
             trained_loss=one.loss,
@@ -162,7 +162,7 @@ class Native(Pretended):
         return join_shards([self._examples[shard.sha256] for shard in wanted])
 
 
-async def open_native(task: Task, blobs: Blobs, seed: int) -> Native:
+async def open_native(task: Task, blobs: BlobStore, seed: int) -> Native:
     """Real training of a task's versions. Raises SettingsError, PeerError without TensorFlow, BundleError."""
     if task.file.data.own is not None:
         raise SettingsError(

@@ -7,21 +7,21 @@ from collections.abc import Callable
 from random import Random
 
 from backend.server.observers.observer import SILENCE, Observer
-from backend.server.privacy.privacy_budget import Account
+from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.simulation.client_work import Work
+from backend.simulation.client_work import WorkModel
 from backend.simulation.clients import Fate, SimulatedClient, Traits
-from backend.simulation.network import Line, Pipe
+from backend.simulation.network import Pipe, SimulatedLine
 from backend.simulation.server_endpoint import SimulatedDoor, Tap, no_tap
-from backend.stores.contracts import Blobs, Records
+from backend.stores.contracts import BlobStore, Records
 
 # The time of day at which every simulation begins: 1 January 2026.
 EPOCH = 1_767_225_600.0
 MEGABIT = 125_000.0
 
-MakeLedger = Callable[[Task, Records, Blobs, int], VersionHistory]
+MakeLedger = Callable[[Task, Records, BlobStore, int], VersionHistory]
 
 
 class World:
@@ -34,17 +34,17 @@ class World:
         self,
         task: Task,
         records: Records,
-        blobs: Blobs,
+        blobs: BlobStore,
         run: int,
         megabits: float,
         tap: Tap = no_tap,
         observer: Observer = SILENCE,
-        account: Account | None = None,
+        account: PrivacyBudget | None = None,
         seed: int = 0,
     ) -> None:
         self.task = task
         self.clients: list[SimulatedClient] = []
-        self.line = Line(Pipe(megabits * MEGABIT), Pipe(megabits * MEGABIT), 0.0)
+        self.line = SimulatedLine(Pipe(megabits * MEGABIT), Pipe(megabits * MEGABIT), 0.0)
         self.door = SimulatedDoor(self.line, tap)
         self._records = records
         self._blobs = blobs
@@ -79,7 +79,7 @@ class World:
         """Ends the server in the middle of whatever it does."""
         await self.door.kill()
 
-    def add_client(self, traits: Traits, work: Work, fate: Fate, random: Random) -> SimulatedClient:
+    def add_client(self, traits: Traits, work: WorkModel, fate: Fate, random: Random) -> SimulatedClient:
         """A client, which is still to be started."""
         client = SimulatedClient(traits, work, self.door, fate, random)
         self.clients.append(client)

@@ -85,7 +85,7 @@ class Invitation:
 
 
 @dataclass(frozen=True)
-class Member:
+class RoleMember:
     """An account's role on a task."""
 
     account: str
@@ -174,7 +174,7 @@ class AccessRecords(Protocol):
         """Its roles by task."""
         ...
 
-    async def members(self, task: str) -> list[Member]:
+    async def members(self, task: str) -> list[RoleMember]:
         """Who has a role on a task, by name."""
         ...
 

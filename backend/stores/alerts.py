@@ -27,7 +27,7 @@ class Alert:
     acknowledged: float | None = None
 
 
-class Alerts(Protocol):
+class AlertStore(Protocol):
     """Alerts by the name of their task."""
 
     async def alerts(self, task: str) -> list[Alert]:

@@ -73,7 +73,7 @@ class RoundRecord:
 
 
 @dataclass(frozen=True)
-class Contribution:
+class ContributionRecord:
     """What one client gave to a task so far, or within one round."""
 
     client: str
@@ -89,7 +89,7 @@ class RoundResult:
     """All that one round leaves behind: recorded together or not at all."""
 
     round: RoundRecord
-    contributions: list[Contribution] = field(default_factory=list)
+    contributions: list[ContributionRecord] = field(default_factory=list)
     version: VersionRecord | None = None
 
 
@@ -206,7 +206,7 @@ class Records(Protocol):
         """All evaluations, by version, then source."""
         ...
 
-    async def contributions(self, run: int) -> list[Contribution]:
+    async def contributions(self, run: int) -> list[ContributionRecord]:
         """Sums over the rounds for each client, the largest number of accepted updates first."""
         ...
 
@@ -255,7 +255,7 @@ class Writing(Protocol):
         ...
 
 
-class Blobs(Protocol):
+class BlobStore(Protocol):
     """Immutable bytes under their SHA-256."""
 
     async def put(self, data: bytes | memoryview) -> str:

@@ -10,9 +10,9 @@ from tempfile import TemporaryFile
 
 from backend.errors import StoreError
 from backend.stores.access import AccessRecords
-from backend.stores.alerts import Alerts
+from backend.stores.alerts import AlertStore
 from backend.stores.blobs import FileBlobs
-from backend.stores.contracts import Blobs, Records
+from backend.stores.contracts import BlobStore, Records
 from backend.stores.error_translation import translated
 from backend.stores.records import SqlRecords
 from backend.stores.sql_access import SqlAccess
@@ -36,8 +36,8 @@ class Stores:
     records: Records
     access: AccessRecords
     lives: Lives
-    alerts: Alerts
-    blobs: Blobs
+    alerts: AlertStore
+    blobs: BlobStore
     lock: sqlite3.Connection
     scratch: Path
 

@@ -25,7 +25,7 @@ from backend.stores.contracts import (
     AssimilationRecord,
     CheckpointRecord,
     CheckpointWrite,
-    Contribution,
+    ContributionRecord,
     EvaluationRecord,
     RoundRecord,
     RoundResult,
@@ -34,7 +34,13 @@ from backend.stores.contracts import (
 from backend.stores.database import Database
 
 Row = TypeVar(
-    "Row", VersionRecord, EvaluationRecord, RoundRecord, Contribution, AssimilationRecord, CheckpointRecord
+    "Row",
+    VersionRecord,
+    EvaluationRecord,
+    RoundRecord,
+    ContributionRecord,
+    AssimilationRecord,
+    CheckpointRecord,
 )
 
 _OF_RUNS = (
@@ -177,9 +183,9 @@ class SqlRecords:
         newest = query.order_by(table.c.round.desc()).limit(last)
         return await self._do(lambda c: [RoundRecord(*row) for row in reversed(c.execute(newest).all())])
 
-    async def contributions(self, run: int) -> list[Contribution]:
+    async def contributions(self, run: int) -> list[ContributionRecord]:
         """See Records."""
-        found = await self._all(tables.contributions, Contribution, run, "client")
+        found = await self._all(tables.contributions, ContributionRecord, run, "client")
         return sorted(found, key=lambda one: (-one.accepted, one.client))
 
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
@@ -261,7 +267,7 @@ def _record(connection: Connection, run: int, result: RoundResult) -> None:
         _add_contributions(connection, run, result.contributions)
 
 
-def _add_contributions(connection: Connection, run: int, more: Sequence[Contribution]) -> None:
+def _add_contributions(connection: Connection, run: int, more: Sequence[ContributionRecord]) -> None:
     """Adds to what each client gave before; two statements, however many clients."""
     table, clients = tables.contributions, [one.client for one in more]
     known = set(
@@ -275,7 +281,7 @@ def _add_contributions(connection: Connection, run: int, more: Sequence[Contribu
         connection.execute(insert(table), added)
 
 
-def _more(contribution: Contribution) -> dict[str, Any]:
+def _more(contribution: ContributionRecord) -> dict[str, Any]:
     return {f"more_{name}": value for name, value in asdict(contribution).items()}
 
 

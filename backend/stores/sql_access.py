@@ -11,8 +11,8 @@ from backend.stores import tables
 from backend.stores.access import (
     AccountRecord,
     Invitation,
-    Member,
     PasskeyRecord,
+    RoleMember,
     SessionRecord,
     SignInLink,
     TokenRecord,
@@ -151,14 +151,14 @@ class SqlAccess:
         query = select(tables.roles.c.task, tables.roles.c.role).where(tables.roles.c.account == account)
         return await self._do(lambda connection: {row.task: row.role for row in connection.execute(query)})
 
-    async def members(self, task: str) -> list[Member]:
+    async def members(self, task: str) -> list[RoleMember]:
         """See AccessRecords."""
         table, accounts = tables.roles, tables.accounts
         both = select(accounts.c.id, accounts.c.name, table.c.role).join(
             table, table.c.account == accounts.c.id
         )
         query = both.where(table.c.task == task).order_by(accounts.c.name)
-        return await self._do(lambda connection: [Member(*row) for row in connection.execute(query)])
+        return await self._do(lambda connection: [RoleMember(*row) for row in connection.execute(query)])
 
     async def add_link(self, link: SignInLink) -> None:
         """See AccessRecords."""

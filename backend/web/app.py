@@ -17,7 +17,7 @@ from backend.server.accounts.accounts import access_to
 from backend.server.accounts.sign_in_attempts import Attempts
 from backend.server.drafts.draft_service import TASKS, DraftService
 from backend.server.exports.exporter import Exporter
-from backend.server.exports.task_exports import Results
+from backend.server.exports.task_exports import TaskExports
 from backend.server.hosting.task_deletion import Deletions
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.observers.event_log import Logbook
@@ -67,7 +67,7 @@ def build_app(settings: Settings) -> Starlette:
         app.state.access, app.state.connections = access, AuthorizedSockets()
         per_minute = settings.limits.sign_ins_per_minute
         app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
-        app.state.results = Results(catalogue, stores.blobs, exporter)
+        app.state.results = TaskExports(catalogue, stores.blobs, exporter)
         deletions = app.state.deletions = Deletions(
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from backend.errors import FrameError
-from backend.wire.fields import Frame
+from backend.wire.fields import WireFrame
 from backend.wire.messages import CHUNK_BYTES, ClientFrame, ServerFrame
 
 # A chunk and its envelope; every other message is far smaller.
@@ -18,7 +18,7 @@ _from_client = msgspec.msgpack.Decoder(ClientFrame)
 _from_server = msgspec.msgpack.Decoder(ServerFrame)
 
 
-def encode(message: Frame) -> bytes:
+def encode(message: WireFrame) -> bytes:
     """Frame of a message of any protocol and direction."""
     return _encoder.encode(message)
 

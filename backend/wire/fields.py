@@ -23,5 +23,5 @@ Status = Literal["loading", "ready", "training", "evaluating", "reported", "refu
 Source = Literal["server", "clients"]
 
 
-class Frame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
+class WireFrame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
     """Base of every message."""

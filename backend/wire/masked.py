@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from backend.wire.fields import Count, Frame
+from backend.wire.fields import Count, WireFrame
 
 Aggregation = Literal["open", "masked"]
 Server = Literal["honest", "active"]
@@ -43,7 +43,7 @@ class Masking(Struct, frozen=True, forbid_unknown_fields=True):
 # Client to server.
 
 
-class Keys(Frame, frozen=True, tag="keys"):
+class Keys(WireFrame, frozen=True, tag="keys"):
     """This round's X25519 public keys, for masks and for sealing shares, signed by the client's identity.
 
     `seed_hash` is the SHA-256 of the seed of its own mask, by which a recovered one is known to be right.
@@ -57,28 +57,28 @@ class Keys(Frame, frozen=True, tag="keys"):
     signature: Signature
 
 
-class Shares(Frame, frozen=True, tag="shares"):
+class Shares(WireFrame, frozen=True, tag="shares"):
     """Sealed shares of this client's two secrets, one for each neighbour, by their places in the roster."""
 
     round: Count
     sealed: Annotated[list[Sealed], Meta(max_length=MOST_MEMBERS)]
 
 
-class Vouch(Frame, frozen=True, tag="vouch"):
+class Vouch(WireFrame, frozen=True, tag="vouch"):
     """The client's signature over the survivors that the server named."""
 
     round: Count
     signature: Signature
 
 
-class Reveal(Frame, frozen=True, tag="reveal"):
+class Reveal(WireFrame, frozen=True, tag="reveal"):
     """What `unmask` asked for: one share of each neighbour dealt with and of its own, by their places."""
 
     round: Count
     shares: Annotated[list[Key], Meta(max_length=MOST_MEMBERS)]
 
 
-class Decline(Frame, frozen=True, tag="decline"):
+class Decline(WireFrame, frozen=True, tag="decline"):
     """The client takes no further part in this round; it says nothing of why. The others go on at once."""
 
     round: Count
@@ -98,14 +98,14 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
     signature: Signature
 
 
-class Roster(Frame, frozen=True, tag="roster"):
+class Roster(WireFrame, frozen=True, tag="roster"):
     """The clients whose updates of `round` are added up together; their places in it are their numbers."""
 
     round: Count
     members: Annotated[list[Member], Meta(max_length=MOST_MEMBERS)]
 
 
-class Dealt(Frame, frozen=True, tag="dealt"):
+class Dealt(WireFrame, frozen=True, tag="dealt"):
     """The shares for this client, with the places of the neighbours whose they are. Others' did not come."""
 
     round: Count
@@ -113,14 +113,14 @@ class Dealt(Frame, frozen=True, tag="dealt"):
     sealed: Annotated[list[Sealed], Meta(max_length=MOST_MEMBERS)]
 
 
-class Survivors(Frame, frozen=True, tag="survivors"):
+class Survivors(WireFrame, frozen=True, tag="survivors"):
     """Whose updates came, by their places: to be vouched for before anything is revealed."""
 
     round: Count
     alive: Members
 
 
-class Unmask(Frame, frozen=True, tag="unmask"):
+class Unmask(WireFrame, frozen=True, tag="unmask"):
     """Reveal what the sum of the updates of `alive` needs. `signatures` are `vouchers`' over that list."""
 
     round: Count

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from backend.wire.fields import Count, Frame, Hash, Kind, Sums, Text, Token, Word
+from backend.wire.fields import Count, Hash, Kind, Sums, Text, Token, WireFrame, Word
 from backend.wire.mesh_fields import (
     MOST_IN_GROUP,
     MOST_IN_MESH,
@@ -68,7 +68,7 @@ class Certificate(Struct, frozen=True, forbid_unknown_fields=True):
 # Peer to server.
 
 
-class Enter(Frame, frozen=True, tag="enter"):
+class Enter(WireFrame, frozen=True, tag="enter"):
     """First frame of a connection. `token` is secret, made once by the peer and kept between visits.
 
     `identity` is its Ed25519 key, `ways` how others may reach it, `address` where it takes WebSockets.
@@ -88,7 +88,7 @@ class Enter(Frame, frozen=True, tag="enter"):
     certificate: Certificate | None
 
 
-class Trained(Frame, frozen=True, tag="trained"):
+class Trained(WireFrame, frozen=True, tag="trained"):
     """Its local steps of `round` are done, from the weights `base`: wants to be in a group.
 
     `examples` were trained on, its weight in the mean; `loss` is their mean, `sums` as in an offer.
@@ -102,7 +102,7 @@ class Trained(Frame, frozen=True, tag="trained"):
     sums: Sums
 
 
-class Averaged(Frame, frozen=True, tag="averaged"):
+class Averaged(WireFrame, frozen=True, tag="averaged"):
     """Its group ended with the weights `weights`, of which `fraction` of all examples' weight is a part.
 
     `survivors` are the places of those who have the same; `signature` is over that (0025, "Certificates").
@@ -117,7 +117,7 @@ class Averaged(Frame, frozen=True, tag="averaged"):
     signature: Signature
 
 
-class Failed(Frame, frozen=True, tag="failed"):
+class Failed(WireFrame, frozen=True, tag="failed"):
     """Its group did not average for this peer, which keeps the weights that it had trained."""
 
     round: Count
@@ -134,20 +134,20 @@ class Measure(Struct, frozen=True, forbid_unknown_fields=True):
     rate: float
 
 
-class Links(Frame, frozen=True, tag="links"):
+class Links(WireFrame, frozen=True, tag="links"):
     """The links that this peer has now, after a change and every ten seconds."""
 
     links: Annotated[list[Measure], Meta(max_length=MOST_IN_MESH)]
 
 
-class SignalTo(Frame, frozen=True, tag="signal"):
+class SignalTo(WireFrame, frozen=True, tag="signal"):
     """For the peer `client`: what two need to make a link."""
 
     client: Client
     data: Note
 
 
-class RelayTo(Frame, frozen=True, tag="relay"):
+class RelayTo(WireFrame, frozen=True, tag="relay"):
     """For the peer `client`, where no link could be made: sealed for it."""
 
     client: Client
@@ -167,7 +167,7 @@ class IceServer(Struct, frozen=True, forbid_unknown_fields=True):
     credential: str
 
 
-class Entered(Frame, frozen=True, tag="entered"):
+class Entered(WireFrame, frozen=True, tag="entered"):
     """Answer to `enter`: the peer's public id, the bundle, the newest weights that the server recorded.
 
     `outer` is the step that each peer takes before averaging (0025, "Outer step").
@@ -196,14 +196,14 @@ class Neighbour(Struct, frozen=True, forbid_unknown_fields=True):
     holds: Hash | None
 
 
-class Members(Frame, frozen=True, tag="members"):
+class Members(WireFrame, frozen=True, tag="members"):
     """Who is here, this peer included; `epoch` counts the changes."""
 
     epoch: Count
     members: Annotated[list[Neighbour], Meta(max_length=MOST_IN_MESH)]
 
 
-class Group(Frame, frozen=True, tag="group"):
+class Group(WireFrame, frozen=True, tag="group"):
     """Average with these: `members` by their places, of which this peer is one, within `seconds`.
 
     Part i is the values from `bounds`[i] to `bounds`[i + 1] and belongs to the member at place i; with the
@@ -225,28 +225,28 @@ class Group(Frame, frozen=True, tag="group"):
     seconds: float
 
 
-class Deposit(Frame, frozen=True, tag="deposit"):
+class Deposit(WireFrame, frozen=True, tag="deposit"):
     """Bring the server these weights of `round`, by `PUT /api/tasks/{name}/weights/{sha256}`."""
 
     round: Count
     weights: Hash
 
 
-class Signal(Frame, frozen=True, tag="signalled"):
+class Signal(WireFrame, frozen=True, tag="signalled"):
     """From the peer `client`: what two need to make a link."""
 
     client: Client
     data: Note
 
 
-class Relay(Frame, frozen=True, tag="relayed"):
+class Relay(WireFrame, frozen=True, tag="relayed"):
     """From the peer `client`, sealed for this one."""
 
     client: Client
     data: Parcel
 
 
-class Unreachable(Frame, frozen=True, tag="unreachable"):
+class Unreachable(WireFrame, frozen=True, tag="unreachable"):
     """The peer `client` is not connected: what was for it is lost."""
 
     client: Client

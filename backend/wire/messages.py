@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 # One import for all that is said: what is named twice here is meant for those who import this module.
 from backend.wire.fields import CHUNK_BYTES as CHUNK_BYTES
 from backend.wire.fields import PROTOCOL as PROTOCOL
-from backend.wire.fields import Count, Frame, Text, Token, Word
+from backend.wire.fields import Count, Text, Token, WireFrame, Word
 from backend.wire.fields import Hash as Hash
 from backend.wire.fields import Kind as Kind
 from backend.wire.fields import Metrics as Metrics
@@ -37,7 +37,7 @@ from backend.wire.masked import Vouch as Vouch
 # Client to server.
 
 
-class Hello(Frame, frozen=True, tag="hello"):
+class Hello(WireFrame, frozen=True, tag="hello"):
     """First frame of a connection. `token` is secret, made once by the client and kept between visits.
 
     `aggregation` says how its updates may be added up, `min_masked` among how many at least where masked.
@@ -51,7 +51,7 @@ class Hello(Frame, frozen=True, tag="hello"):
     min_masked: Annotated[int, Meta(ge=0, le=MOST_MEMBERS)]
 
 
-class Ready(Frame, frozen=True, tag="ready"):
+class Ready(WireFrame, frozen=True, tag="ready"):
     """The bundle is loaded and one step was timed: may be selected for a round from now on.
 
     `examples` is the number of its own training examples; 0 where the task deals out shards.
@@ -62,7 +62,7 @@ class Ready(Frame, frozen=True, tag="ready"):
     examples: Count
 
 
-class Offer(Frame, frozen=True, tag="offer"):
+class Offer(WireFrame, frozen=True, tag="offer"):
     """A finished (or partly finished) update follows in chunks once the server grants credit.
 
     `examples` counts those processed (its weight in the mean), `loss` is their mean, `size` the update's
@@ -78,7 +78,7 @@ class Offer(Frame, frozen=True, tag="offer"):
     size: Count
 
 
-class Chunk(Frame, frozen=True, tag="chunk"):
+class Chunk(WireFrame, frozen=True, tag="chunk"):
     """Bytes of the offered update from `offset` on; chunks go in order and are at most CHUNK_BYTES long.
 
     `data` of a decoded chunk is a view of the frame, without a copy.
@@ -89,7 +89,7 @@ class Chunk(Frame, frozen=True, tag="chunk"):
     data: memoryview
 
 
-class Evaluation(Frame, frozen=True, tag="evaluation"):
+class Evaluation(WireFrame, frozen=True, tag="evaluation"):
     """The measurement that Evaluate asked for; `examples` is 0 where this client has none held out."""
 
     round: Count
@@ -99,7 +99,7 @@ class Evaluation(Frame, frozen=True, tag="evaluation"):
     sums: Sums
 
 
-class Leave(Frame, frozen=True, tag="leave"):
+class Leave(WireFrame, frozen=True, tag="leave"):
     """The volunteer stops; the round goes on without this client."""
 
 
@@ -108,7 +108,7 @@ ClientFrame = Hello | Ready | Offer | Chunk | Evaluation | Leave | Keys | Shares
 # Server to client.
 
 
-class Welcome(Frame, frozen=True, tag="welcome"):
+class Welcome(WireFrame, frozen=True, tag="welcome"):
     """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
 
     `aggregation` is how this client's updates are added up: the task's first choice that it offered.
@@ -143,7 +143,7 @@ class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
     microbatch: Count
 
 
-class Train(Frame, frozen=True, tag="train"):
+class Train(WireFrame, frozen=True, tag="train"):
     """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`.
 
     Without `shards` the client trains on its own examples. `steps` is 0 for as many as the epochs make; else
@@ -171,7 +171,7 @@ class Train(Frame, frozen=True, tag="train"):
     seconds: float
 
 
-class Evaluate(Frame, frozen=True, tag="evaluate"):
+class Evaluate(WireFrame, frozen=True, tag="evaluate"):
     """Measure `version` on `shards`, or without them on your own held-out examples, within `seconds`."""
 
     round: Count
@@ -181,21 +181,21 @@ class Evaluate(Frame, frozen=True, tag="evaluate"):
     seconds: float
 
 
-class Credit(Frame, frozen=True, tag="credit"):
+class Credit(WireFrame, frozen=True, tag="credit"):
     """The update of `round` may be sent up to (excluding) byte `until`."""
 
     round: Count
     until: Count
 
 
-class Accepted(Frame, frozen=True, tag="accepted"):
+class Accepted(WireFrame, frozen=True, tag="accepted"):
     """Your update counts with `examples` in `round`."""
 
     round: Count
     examples: Count
 
 
-class Refused(Frame, frozen=True, tag="refused"):
+class Refused(WireFrame, frozen=True, tag="refused"):
     """Your update of `round` does not count; `reason` is for people."""
 
     round: Count
@@ -213,7 +213,7 @@ class Participant(Struct, frozen=True, forbid_unknown_fields=True):
     accepted: Count
 
 
-class State(Frame, frozen=True, tag="state"):
+class State(WireFrame, frozen=True, tag="state"):
     """What happens now, for everybody; sent on change, at most four times a second.
 
     `needed` is how many more clients must be ready before a round opens, `cohort` and `reported` count the
@@ -231,7 +231,7 @@ class State(Frame, frozen=True, tag="state"):
     participants: list[Participant]
 
 
-class Version(Frame, frozen=True, tag="version"):
+class Version(WireFrame, frozen=True, tag="version"):
     """A new model version exists. `loss` and `metrics` are the cohort's own, on its training data."""
 
     version: Count
@@ -243,7 +243,7 @@ class Version(Frame, frozen=True, tag="version"):
     metrics: Metrics
 
 
-class Evaluated(Frame, frozen=True, tag="evaluated"):
+class Evaluated(WireFrame, frozen=True, tag="evaluated"):
     """The version measured on held-out examples: by the server on its own shards, or by clients."""
 
     version: Count
@@ -252,14 +252,14 @@ class Evaluated(Frame, frozen=True, tag="evaluated"):
     metrics: Metrics
 
 
-class Abandoned(Frame, frozen=True, tag="abandoned"):
+class Abandoned(WireFrame, frozen=True, tag="abandoned"):
     """The round ended without a new version; `reason` is for people."""
 
     round: Count
     reason: Text
 
 
-class Closing(Frame, frozen=True, tag="closing"):
+class Closing(WireFrame, frozen=True, tag="closing"):
     """Last frame before the server closes this connection."""
 
     code: Word

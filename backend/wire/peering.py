@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from backend.wire.fields import Count, Frame, Hash, Text
+from backend.wire.fields import Count, Hash, Text, WireFrame
 from backend.wire.mesh import Group, Trained
 from backend.wire.mesh_fields import (
     MOST_IN_GROUP,
@@ -27,7 +27,7 @@ from backend.wire.mesh_fields import (
 from backend.wire.messages import Evaluation
 
 
-class Beat(Frame, frozen=True, tag="beat"):
+class Beat(WireFrame, frozen=True, tag="beat"):
     """A sign of life. `sent` is the sender's clock, `echo` the last `sent` it heard, `since` seconds ago."""
 
     sent: float
@@ -35,28 +35,28 @@ class Beat(Frame, frozen=True, tag="beat"):
     since: float
 
 
-class Passing(Frame, frozen=True, tag="pass"):
+class Passing(WireFrame, frozen=True, tag="pass"):
     """Hand this signal on to the peer `client`, which the server cannot reach or is not there to."""
 
     client: Client
     data: Note
 
 
-class Passed(Frame, frozen=True, tag="passed"):
+class Passed(WireFrame, frozen=True, tag="passed"):
     """A signal of the peer `client`, handed on by the sender."""
 
     client: Client
     data: Note
 
 
-class Fetch(Frame, frozen=True, tag="fetch"):
+class Fetch(WireFrame, frozen=True, tag="fetch"):
     """Send me the weights whose SHA-256 is `weights`, from byte `offset` on."""
 
     weights: Hash
     offset: Count
 
 
-class Weights(Frame, frozen=True, tag="weights"):
+class Weights(WireFrame, frozen=True, tag="weights"):
     """A chunk of them, of `size` bytes in all; 0 where the sender does not have them."""
 
     weights: Hash
@@ -65,7 +65,7 @@ class Weights(Frame, frozen=True, tag="weights"):
     data: memoryview
 
 
-class Unattended(Frame, frozen=True, tag="unattended"):
+class Unattended(WireFrame, frozen=True, tag="unattended"):
     """To all survivors of the sender's certified `weights`: its server is away, and it would go on from them.
 
     `round` is the newest that it heard of, `steward` whether it can lead, `measures` whether it has held-out
@@ -78,7 +78,7 @@ class Unattended(Frame, frozen=True, tag="unattended"):
     measures: bool
 
 
-class SetOut(Frame, frozen=True, tag="set_out"):
+class SetOut(WireFrame, frozen=True, tag="set_out"):
     """From the steward: train `round` from `weights`; the peer `measures` measures them before it does."""
 
     round: Count
@@ -86,11 +86,11 @@ class SetOut(Frame, frozen=True, tag="set_out"):
     measures: Client | None
 
 
-class Attended(Frame, frozen=True, tag="attended"):
+class Attended(WireFrame, frozen=True, tag="attended"):
     """The sender has the server."""
 
 
-class OfGroup(Frame, frozen=True):
+class OfGroup(WireFrame, frozen=True):
     """Base of what is said in one group."""
 
     round: Count

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from backend.wire.fields import Count, Frame, Hash, Kind, Metrics, Sums, Text, Token, Word
+from backend.wire.fields import Count, Hash, Kind, Metrics, Sums, Text, Token, WireFrame, Word
 from backend.wire.messages import Chunk, Closing, Credit, Leave, Ready, Shard
 
 UNITS_PROTOCOL = "minga-units.1"
@@ -29,7 +29,7 @@ UnitPhase = Literal["waiting", "training", "paused", "finished"]
 # Client to server.
 
 
-class Enlist(Frame, frozen=True, tag="enlist"):
+class Enlist(WireFrame, frozen=True, tag="enlist"):
     """First frame of a connection. `token` is secret, made once by the client and kept between visits.
 
     `shards` are those that it has in its cache, the newest last.
@@ -42,20 +42,20 @@ class Enlist(Frame, frozen=True, tag="enlist"):
     shards: Annotated[list[Hash], Meta(max_length=MOST_HELD)]
 
 
-class Want(Frame, frozen=True, tag="want"):
+class Want(WireFrame, frozen=True, tag="want"):
     """After Ready: this client takes up to `slots` units at once from now on; 0 for none, while it rests."""
 
     slots: Slots
 
 
-class Beat(Frame, frozen=True, tag="beat"):
+class Beat(WireFrame, frozen=True, tag="beat"):
     """This client is still at work on `lease`, and took so many `steps` of it."""
 
     lease: Count
     steps: Count
 
 
-class Result(Frame, frozen=True, tag="result"):
+class Result(WireFrame, frozen=True, tag="result"):
     """What was trained of `lease` follows in chunks (whose `round` is the lease) once credit is granted.
 
     It is the change from the unit's weights, float32; `size` its bytes. `examples` counts those processed,
@@ -70,7 +70,7 @@ class Result(Frame, frozen=True, tag="result"):
     size: Count
 
 
-class Release(Frame, frozen=True, tag="release"):
+class Release(WireFrame, frozen=True, tag="release"):
     """This client gives `lease` back without a result."""
 
     lease: Count
@@ -82,7 +82,7 @@ UnitsToServer = Enlist | Ready | Want | Beat | Result | Chunk | Release | Leave
 # Server to client.
 
 
-class Enlisted(Frame, frozen=True, tag="enlisted"):
+class Enlisted(WireFrame, frozen=True, tag="enlisted"):
     """Answer to Enlist. `client` is the public id (16 hex digits), `bundle` the address of bundle.json."""
 
     task: str
@@ -91,7 +91,7 @@ class Enlisted(Frame, frozen=True, tag="enlisted"):
     chunk_bytes: int
 
 
-class Unit(Frame, frozen=True, tag="unit"):
+class Unit(WireFrame, frozen=True, tag="unit"):
     """Train on rows `first` to `first + examples` of `shard` from `weights`, within `seconds`.
 
     All who train this unit get the same `seed` and weights, so that results can be compared. `base` counts
@@ -124,28 +124,28 @@ class Unit(Frame, frozen=True, tag="unit"):
     heartbeat: float
 
 
-class Renewed(Frame, frozen=True, tag="renewed"):
+class Renewed(WireFrame, frozen=True, tag="renewed"):
     """`lease` holds for `seconds` from now."""
 
     lease: Count
     seconds: float
 
 
-class Drop(Frame, frozen=True, tag="drop"):
+class Drop(WireFrame, frozen=True, tag="drop"):
     """`lease` is not needed any more; `reason` is for people. What is sent all the same is looked at."""
 
     lease: Count
     reason: Text
 
 
-class Taken(Frame, frozen=True, tag="taken"):
+class Taken(WireFrame, frozen=True, tag="taken"):
     """The result of `lease` is here. Where it `waits`, it is compared with others' before it counts."""
 
     lease: Count
     waits: bool
 
 
-class Counted(Frame, frozen=True, tag="counted"):
+class Counted(WireFrame, frozen=True, tag="counted"):
     """The result of `lease` held: its `examples` are credited. `blended`: it is the one in the model."""
 
     lease: Count
@@ -153,7 +153,7 @@ class Counted(Frame, frozen=True, tag="counted"):
     blended: bool
 
 
-class Rejected(Frame, frozen=True, tag="rejected"):
+class Rejected(WireFrame, frozen=True, tag="rejected"):
     """The result of `lease` does not count; `reason` is for people."""
 
     lease: Count
@@ -161,13 +161,13 @@ class Rejected(Frame, frozen=True, tag="rejected"):
     reason: Text
 
 
-class Idle(Frame, frozen=True, tag="idle"):
+class Idle(WireFrame, frozen=True, tag="idle"):
     """There is no unit for this client now, and why: for people to read. One comes when there is."""
 
     cause: Literal["nothing", "quota", "reliable", "bound", "over", "paused"]
 
 
-class Standing(Frame, frozen=True, tag="standing"):
+class Standing(WireFrame, frozen=True, tag="standing"):
     """What the server thinks of this client; told to it alone.
 
     `credited` examples so far in `units` that held; `checked` results in a row that held against others';
@@ -190,7 +190,7 @@ class Tally(Struct, frozen=True, forbid_unknown_fields=True):
     compared: Count
 
 
-class Board(Frame, frozen=True, tag="board"):
+class Board(WireFrame, frozen=True, tag="board"):
     """What happens now, for everybody; sent on change, the more seldom the more clients there are.
 
     `base` counts the results that are in the model so far, `backlog` those that wait to be blended. `loss`

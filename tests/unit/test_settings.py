@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backend.errors import SettingsError
-from backend.settings import Limits, assets_folder, read_settings
+from backend.settings import ServerLimits, assets_folder, read_settings
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference/settings.md"
 UNITS = {"_seconds": "seconds", "_bytes": "bytes", "_bytes_per_second": "bytes a second"}
@@ -46,7 +46,7 @@ def test_the_allow_list_is_found() -> None:
 def test_limits_come_from_the_environment() -> None:
     limits = read_settings({}, {"MINGA_MAX_CONNECTIONS": "9", "MINGA_REQUEST_SECONDS": "3"}).limits
     assert (limits.max_connections, limits.request_seconds) == (9, 3)
-    assert limits.max_head_bytes == Limits().max_head_bytes
+    assert limits.max_head_bytes == ServerLimits().max_head_bytes
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "", "1.5", "9" * 10])
@@ -95,7 +95,7 @@ def test_the_reference_has_every_setting_and_no_other() -> None:
 
 
 def test_the_reference_has_every_limit_with_its_default_unit_and_reason() -> None:
-    limits = {f"MINGA_{field.name.upper()}": (field.name, field.default) for field in fields(Limits)}
+    limits = {f"MINGA_{field.name.upper()}": (field.name, field.default) for field in fields(ServerLimits)}
     for name, default, unit, reason in rows("Limits"):
         field, value = limits.pop(name)
         assert default == str(value)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from backend.commands.data.shard_report import as_json, print_cut
 from backend.commands.data.shard_url import describe, register_url, unfinished
-from backend.datasets.sharding.cut import Cut, Plan, cut
+from backend.datasets.sharding.cut import Cut, CutPlan, cut
 from backend.errors import DataError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.task_file import Partition, TaskFile, read_task_file
@@ -98,14 +98,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(args: argparse.Namespace, task: TaskFile | None) -> Plan:
+def _plan(args: argparse.Namespace, task: TaskFile | None) -> CutPlan:
     data = task.data if task else None
     holdout = args.holdout if args.holdout is not None else (data.holdout if data else 0.1)
     if not 0 <= holdout < 1:
         raise DataError("--holdout is a share from 0 up to, but not, 1; for example 0.1.")
     if args.shard_examples is not None and args.shard_examples < 1:
         raise DataError("--shard-examples has to be at least 1.")
-    return Plan(
+    return CutPlan(
         declared=_declared(args.settings, data.preprocess if data else None),
         holdout=holdout,
         test=args.test,

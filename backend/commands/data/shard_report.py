@@ -14,7 +14,7 @@ from rich.table import Table
 
 from backend.datasets.sharding.cut import Cut
 from backend.formats.shard_index import ShardFile
-from backend.numerics.preprocess.fitted import Text
+from backend.numerics.preprocess.fitted import FittedText
 from backend.server.tasks.formatting import size
 
 _CLASSES_SHOWN = 20
@@ -52,7 +52,7 @@ def print_cut(cut: Cut, folder: Path, broken: int, console: Console) -> None:
     for what, specs in (("An input", cut.fitted.inputs), ("A label", cut.fitted.labels)):
         for spec in specs:
             console.print(f"{what} is {spec.dtype} {spec.shape}.", markup=False)
-    if isinstance(cut.fitted, Text):
+    if isinstance(cut.fitted, FittedText):
         console.print(f"{cut.fitted.ids:,} token ids.")
     if cut.train_classes or cut.holdout_classes:
         console.print(Padding(_classes(cut), (0, 0, 0, 2)))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from backend.datasets.download import Wanted, fetch
+from backend.datasets.download import DownloadRequest, fetch
 from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
-from backend.datasets.readers.source import Split, stop
+from backend.datasets.readers.source import HoldoutSplit, stop
 from backend.errors import DataError, MingaError, TaskFileError
 from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Manifest
@@ -65,7 +65,7 @@ def describe(
         raise DataError(
             f"{path} has over {MOST_BYTES >> 20} MiB, more than a browser reads; take a part of it."
         )
-    trouble = _trouble(Wanted(address, size, digest, private=True))
+    trouble = _trouble(DownloadRequest(address, size, digest, private=True))
     table = {"train": train, "held_out": held, "fitted": PREPROCESS}
     file = {"address": address, "sha256": digest, "bytes": size}
     if args.json:
@@ -90,7 +90,7 @@ def counted(path: Path, declared: Preprocess, holdout: float) -> tuple[Fitted, i
             raise DataError(f"{path} gives {n:,} examples; clients can share out at most {MAX_EXAMPLES:,}.")
         return permutation(0, 0, n)
 
-    split = Split(holdout, order)
+    split = HoldoutSplit(holdout, order)
     fitted = fit(declared, path, split)
     train = held = 0
     for chunk in chunks(fitted, path, split, stop):
@@ -99,7 +99,7 @@ def counted(path: Path, declared: Preprocess, holdout: float) -> tuple[Fitted, i
     return fitted, train, held
 
 
-def _trouble(wanted: Wanted) -> str | None:
+def _trouble(wanted: DownloadRequest) -> str | None:
     """Why clients cannot have the file from there yet; None if they can."""
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from backend.commands.server_client import server_at
-from backend.commands.tasks.task_folder import Folder, Told, findings, open_folder, packed
+from backend.commands.tasks.task_folder import CheckedItem, Folder, findings, open_folder, packed
 from backend.commands.tokens import needed
 from backend.datasets.inspection.inspect_file import look
-from backend.datasets.inspection.model_input import Wanted, wanted_by
+from backend.datasets.inspection.model_input import ModelInput, wanted_by
 from backend.errors import MingaError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.server.drafts.toml import to_toml
@@ -62,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
     return 0 if is_sound(told) else UNFIT
 
 
-def is_sound(told: list[Told]) -> bool:
+def is_sound(told: list[CheckedItem]) -> bool:
     """Whether nothing would be refused."""
     return all(one.state != "failed" for one in told)
 
 
-def verdict(told: list[Told]) -> str:
+def verdict(told: list[CheckedItem]) -> str:
     """In a sentence."""
     if not is_sound(told):
         return "A server would refuse this: mend what is marked with -."
@@ -76,7 +76,7 @@ def verdict(told: list[Told]) -> str:
     return "Nothing is missing: `minga task push` brings it to a server."
 
 
-def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[Told]:
+def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedItem]:
     told = findings(folder)
     yield from told
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
@@ -87,49 +87,51 @@ def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[Told]:
         if folder.data is not None and not any(
             one.key == "data-file" and one.state == "failed" for one in told
         ):
-            yield _looked(folder.data, wanted_by(manifest) if manifest else Wanted(), here)
+            yield _looked(folder.data, wanted_by(manifest) if manifest else ModelInput(), here)
     if args.to is not None:
         yield from _server(folder, args.to)
 
 
-def _looked(data: Path, wanted: Wanted, here: Path) -> Told:
+def _looked(data: Path, wanted: ModelInput, here: Path) -> CheckedItem:
     try:
         pictures = here / "pictures"
         pictures.mkdir()
         found = look(packed(data, here / "data.zip"), wanted, pictures)
     except MingaError as error:
-        return Told("data", "failed", str(error))
+        return CheckedItem("data", "failed", str(error))
     classes = f" in {len(found.classes)} classes" if found.classes else ""
     notes = "".join(f" {note}" for note in found.notes)
-    return Told("data", "done", f"The data are {found.examples:,} examples ({found.kind}){classes}.{notes}")
+    return CheckedItem(
+        "data", "done", f"The data are {found.examples:,} examples ({found.kind}){classes}.{notes}"
+    )
 
 
-def _converted(folder: Folder, model: Path, here: Path) -> Generator[Told, None, Manifest | None]:
+def _converted(folder: Folder, model: Path, here: Path) -> Generator[CheckedItem, None, Manifest | None]:
     """Tells of a conversion; what was made of the model, if it can be converted."""
     task, bundle = here / TASK_FILE, here / "bundle"
     task.write_text(to_toml(folder.tables), "utf-8")
     try:
-        yield Told("convert", "done", convert(model, task, bundle))
+        yield CheckedItem("convert", "done", convert(model, task, bundle))
     except MingaError as error:
-        yield Told("convert", "failed", str(error))
+        yield CheckedItem("convert", "failed", str(error))
         return None
     content = (bundle / "bundle.json").read_bytes()
     manifest = parse_manifest(content)
     found = takers(inspect(manifest, traffic(manifest, len(content), ())))
     able = any(one.can for one in found)
     for one in found:
-        yield Told("devices", "done" if able else "failed", one.text)
+        yield CheckedItem("devices", "done" if able else "failed", one.text)
     return manifest
 
 
-def _server(folder: Folder, address: str) -> Iterator[Told]:
+def _server(folder: Folder, address: str) -> Iterator[CheckedItem]:
     url = server_at(address).url
     server = server_at(address, needed(url))
     who = server.get("/api/account", "account")["account"]
-    yield Told("token", "done", f"{url} takes the token as {who['name']}'s.")
+    yield CheckedItem("token", "done", f"{url} takes the token as {who['name']}'s.")
     server.get("/api/drafts", "drafts")
     name = folder.tables.get("name")
     if any(one["name"] == name for one in server.summaries()):
-        yield Told("name", "failed", f"{url} has a task '{name}' already; give this one another name.")
+        yield CheckedItem("name", "failed", f"{url} has a task '{name}' already; give this one another name.")
     else:
-        yield Told("name", "done", f"{url} has no task '{name}' that this token sees.")
+        yield CheckedItem("name", "done", f"{url} has no task '{name}' that this token sees.")

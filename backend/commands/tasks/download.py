@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
-from backend.commands.server_client import Asked
+from backend.commands.server_client import ServerClient
 from backend.errors import SettingsError, UnreachableError
 from backend.server.exports.export_formats import FORMATS, format_of
 from backend.server.tasks.formatting import size
@@ -31,7 +31,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: by task and version")
 
 
-def act(server: Asked, args: argparse.Namespace) -> None:
+def act(server: ServerClient, args: argparse.Namespace) -> None:
     """Downloads both files, or none. Raises MingaError."""
     wanted = format_of(args.format)
     version = server.summary(args.name)["version"] if args.version is None else args.version
@@ -57,7 +57,7 @@ def act(server: Asked, args: argparse.Namespace) -> None:
         print(f"{card}: its model card")
 
 
-def _patiently(server: Asked, path: str, quiet: bool) -> HTTPResponse:
+def _patiently(server: ServerClient, path: str, quiet: bool) -> HTTPResponse:
     """The file at `path`, as soon as it was made. Raises MingaError."""
     given_up, told = time.monotonic() + MANY_SECONDS, quiet
     while (answer := server.file(path)).status == ACCEPTED:

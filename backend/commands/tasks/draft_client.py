@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from backend.commands.server_client import Asked
+from backend.commands.server_client import ServerClient
 from backend.errors import MingaError, NotReadyError, OrderError, UnreachableError
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ Tell = Callable[..., None]
 class Pushed:
     """The draft `id` at a server. Every step may be taken again: what is done already is found done."""
 
-    server: Asked
+    server: ServerClient
     id: str
     tell: Tell
 
@@ -122,7 +122,7 @@ class Pushed:
         raise error
 
 
-def draft_called(server: Asked, name: str, tell: Tell) -> Pushed:
+def draft_called(server: ServerClient, name: str, tell: Tell) -> Pushed:
     """One's draft of that name, or else a new one."""
     for one in server.get("/api/drafts", "drafts")["drafts"]:
         if one["name"] == name:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from backend.commands.server_client import Asked, server_at
+from backend.commands.server_client import ServerClient, server_at
 from backend.commands.tokens import needed
 from backend.protocols.tasks.task_life import Order
 from backend.web.pages.template_words import number
@@ -81,7 +81,7 @@ def _named(
     return parser
 
 
-def _order(server: Asked, args: argparse.Namespace) -> None:
+def _order(server: ServerClient, args: argparse.Namespace) -> None:
     if args.version is not None:
         _go_back(server, args)
         return
@@ -95,7 +95,7 @@ def _order(server: Asked, args: argparse.Namespace) -> None:
         )
 
 
-def _go_back(server: Asked, args: argparse.Namespace) -> None:
+def _go_back(server: ServerClient, args: argparse.Namespace) -> None:
     told = server.post(f"{_path(args.name)}/restore", {"version": args.version}, "version")
     if args.json:
         print(json.dumps(told))
@@ -103,7 +103,7 @@ def _go_back(server: Asked, args: argparse.Namespace) -> None:
         print(f"{args.name} is at version {told['version']}, with the weights of version {args.version}.")
 
 
-def _participants(server: Asked, args: argparse.Namespace) -> None:
+def _participants(server: ServerClient, args: argparse.Namespace) -> None:
     rows = server.get(f"{_path(args.name)}/participants", "participants")["participants"]
     if args.json:
         print(json.dumps({"participants": rows}))
@@ -113,7 +113,7 @@ def _participants(server: Asked, args: argparse.Namespace) -> None:
         Console(highlight=False).print(_table(rows))
 
 
-def _treat(server: Asked, args: argparse.Namespace) -> None:
+def _treat(server: ServerClient, args: argparse.Namespace) -> None:
     body = {"act": args.treatment, "reason": args.reason}
     path = f"{_path(args.name)}/participants/{quote(args.client, safe='')}"
     told = server.post(path, body, "banned")

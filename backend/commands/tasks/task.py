@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from backend.commands.server_client import DEFAULT, Asked, keeps_secrets, server_at
+from backend.commands.server_client import DEFAULT, ServerClient, keeps_secrets, server_at
 from backend.commands.tasks import check as task_check
 from backend.commands.tasks import download as task_download
 from backend.commands.tasks import lead
@@ -82,14 +82,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _server(address: str) -> Asked:
+def _server(address: str) -> ServerClient:
     """With the token that there is for it, so that tasks which are not open are told, too."""
     server = server_at(address)
     # Where others could read a token on its way, open tasks are told without it.
     return replace(server, token=token_for(server.url)) if keeps_secrets(server.url) else server
 
 
-def _list(server: Asked, args: argparse.Namespace) -> None:
+def _list(server: ServerClient, args: argparse.Namespace) -> None:
     summaries, problems = server.summaries(), server.problems()
     if args.json:
         _print_json({"tasks": summaries, "problems": problems})
@@ -97,7 +97,7 @@ def _list(server: Asked, args: argparse.Namespace) -> None:
         print_tasks(_console(), summaries, problems)
 
 
-def _show(server: Asked, args: argparse.Namespace) -> None:
+def _show(server: ServerClient, args: argparse.Namespace) -> None:
     summary, rounds = server.summary(args.name), server.rounds(args.name, 0, SHOWN)
     if args.json:
         _print_json({**summary, "newest_rounds": rounds})
@@ -105,7 +105,7 @@ def _show(server: Asked, args: argparse.Namespace) -> None:
         print_task(_console(), server.url, summary, rounds)
 
 
-def _log(server: Asked, args: argparse.Namespace) -> None:
+def _log(server: ServerClient, args: argparse.Namespace) -> None:
     console, story = _console(), Story()
     summary, rounds = server.summary(args.name), server.rounds(args.name, 0, args.last)
     if not rounds and not args.json:
@@ -119,7 +119,7 @@ def _log(server: Asked, args: argparse.Namespace) -> None:
         _tell(console, story, rounds, args.json, units)
 
 
-def _patiently(server: Asked, name: str, story: Story) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _patiently(server: ServerClient, name: str, story: Story) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The task and its rounds of interest, as soon as the server answers: it may be restarting."""
     told = False
     while True:

@@ -45,7 +45,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Told:
+class CheckedItem:
     """A thing that was looked at: `failed` would be refused, `todo` has to be there before a launch."""
 
     key: str
@@ -70,16 +70,16 @@ def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
     return Folder(path, text, readme, model or _model_in(path, text), data or _data_in(path))
 
 
-def findings(folder: Folder) -> list[Told]:
+def findings(folder: Folder) -> list[CheckedItem]:
     """All that can be told without a server and without opening the model."""
-    faults = [Told("task", "failed", one.text, one.line) for one in problems(folder.text, fixed)]
+    faults = [CheckedItem("task", "failed", one.text, one.line) for one in problems(folder.text, fixed)]
     try:
         draft = Draft("0" * 16, "", 0.0, 0.0, folder.tables, folder.readme)
     except MingaError:
         return faults  # They say so.
     files = list(_files(folder, draft))
     items = [
-        Told(item.key, "todo" if item.state == "running" else item.state, item.text)
+        CheckedItem(item.key, "todo" if item.state == "running" else item.state, item.text)
         for item in checklist(draft, folder.path, None)
         if item.key not in _LATER and not (faults and item.key == "task")
     ]
@@ -116,7 +116,7 @@ def _data_in(path: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _files(folder: Folder, draft: Draft) -> Iterator[Told]:
+def _files(folder: Folder, draft: Draft) -> Iterator[CheckedItem]:
     """Puts what may be brought into `draft`; tells what may not."""
     kinds: tuple[tuple[FileKind, Path | None], ...] = (("model", folder.model), ("data", folder.data))
     for kind, path in kinds:
@@ -125,7 +125,7 @@ def _files(folder: Folder, draft: Draft) -> Iterator[Told]:
         try:
             draft.files[kind] = _stored(kind, path)
         except RefusedFileError as error:
-            yield Told(f"{kind}-file", "failed", str(error))
+            yield CheckedItem(f"{kind}-file", "failed", str(error))
 
 
 def _stored(kind: FileKind, path: Path) -> StoredFile:
@@ -140,7 +140,7 @@ def _stored(kind: FileKind, path: Path) -> StoredFile:
     return StoredFile(path.name, path.suffix.lower(), path.stat().st_size, "", 0.0)
 
 
-def _text_of(folder: Folder) -> list[Told]:
+def _text_of(folder: Folder) -> list[CheckedItem]:
     if folder.readme.strip():
-        return [Told("readme", "done", "README.md tells people about the task.")]
+        return [CheckedItem("readme", "done", "README.md tells people about the task.")]
     return []

@@ -16,7 +16,7 @@ from backend.datasets.inspection.draft_zip import unpack
 from backend.datasets.inspection.inspect_file import look
 from backend.datasets.inspection.jobs import FINDINGS, SHARDS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
 from backend.datasets.inspection.preview import show
-from backend.datasets.sharding.cut import Plan, cut
+from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError, MingaError
 from backend.formats.manifest import parse_manifest
 
@@ -89,7 +89,7 @@ def _cut(job: CutJob) -> str:
             _tell(f"{count:,} examples read.")
 
     _tell(f"Cutting {job.name} into shards.")
-    done = cut(Path(job.data), Plan(job.declared, holdout=job.holdout), folder, manifest, note, progress)
+    done = cut(Path(job.data), CutPlan(job.declared, holdout=job.holdout), folder, manifest, note, progress)
     train, held = (sum(one.examples for one in some) for some in (done.index.train, done.index.holdout))
     left = f" {len(broken):,} broken ones were left out." * bool(broken)
     return f"{train:,} examples to train on, {held:,} held out.{left}"

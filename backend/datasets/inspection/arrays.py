@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.datasets.inspection.findings import Array, Findings, shown
-from backend.datasets.inspection.model_input import Wanted
-from backend.datasets.readers.npz import Rows, open_npz
+from backend.datasets.inspection.findings import Array, DataFindings, shown
+from backend.datasets.inspection.model_input import ModelInput
+from backend.datasets.readers.npz import NpzRows, open_npz
 from backend.errors import DataError
 
 _MOST_ARRAYS = 64
@@ -21,7 +21,7 @@ _LABELS = ("y", "y_train", "labels", "targets", "classes")
 _MOST_CLASSES = 1000
 
 
-def look_at_arrays(path: Path, wanted: Wanted) -> Findings:
+def look_at_arrays(path: Path, wanted: ModelInput) -> DataFindings:
     """Reads headers, and the labels where they are whole numbers. Raises DataError."""
     names = _names(path)
     with open_npz(path, names) as arrays:
@@ -42,7 +42,7 @@ def look_at_arrays(path: Path, wanted: Wanted) -> Findings:
         notes.append(f"An example of '{x}' has the shape {shape}, and the model takes {wanted.shape}.")
     scale = 1 / 255 if kinds[x] == np.uint8 and not wanted.scales else 1.0
     preprocess = {"kind": "array", "x": [x], "y": [y], "scale": scale}
-    return Findings("array", examples, classes, arrays=told, preprocess=preprocess, notes=notes)
+    return DataFindings("array", examples, classes, arrays=told, preprocess=preprocess, notes=notes)
 
 
 def _names(path: Path) -> list[str]:
@@ -64,7 +64,7 @@ def _chosen(names: list[str], usual: tuple[str, ...], taken: tuple[str, ...]) ->
     return next((by_name[name] for name in usual if name in by_name), next(iter(by_name.values())))
 
 
-def _count(labels: Rows) -> dict[str, int]:
+def _count(labels: NpzRows) -> dict[str, int]:
     """Examples of each class; empty where the labels are no class numbers."""
     if len(labels.shape) != 1 or labels.dtype.kind not in "iu":
         return {}

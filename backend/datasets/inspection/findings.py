@@ -54,7 +54,7 @@ class Array(Struct):
     dtype: Text
 
 
-class Findings(Struct):
+class DataFindings(Struct):
     """Everything. `preprocess` and `label` are proposals; `notes` are sentences for the owner."""
 
     kind: Kind
@@ -75,9 +75,9 @@ def shown(text: str) -> str:
     return plain if len(plain) <= SHOWN_CHARACTERS else plain[: SHOWN_CHARACTERS - 1] + "…"
 
 
-def read_findings(content: bytes) -> Findings:
+def read_findings(content: bytes) -> DataFindings:
     """The findings in a file. Raises DataError: who looked at hostile data may have been taken over."""
     try:
-        return msgspec.json.decode(content, type=Findings)
+        return msgspec.json.decode(content, type=DataFindings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"What was found in the data cannot be read ({error}); bring them again.") from error

@@ -9,8 +9,8 @@ from statistics import median
 
 import numpy as np
 
-from backend.datasets.inspection.findings import MAX_PICTURES, Findings, Picture, shown
-from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.findings import MAX_PICTURES, DataFindings, Picture, shown
+from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.files import Files, folder_of
 from backend.datasets.readers.images import decode_image
 from backend.errors import DataError
@@ -21,7 +21,7 @@ _SIDES = (28, 32, 48, 64, 96, 128)
 _THUMBNAIL = 96
 
 
-def look_at_pictures(files: Files, wanted: Wanted, folder: Path) -> Findings:
+def look_at_pictures(files: Files, wanted: ModelInput, folder: Path) -> DataFindings:
     """Looks at some pictures of each class and writes small ones into `folder`. Raises DataError."""
     counts = Counter(folder_of(name) for name in files.names)
     loose = counts.pop("", 0)
@@ -43,7 +43,7 @@ def look_at_pictures(files: Files, wanted: Wanted, folder: Path) -> Findings:
         raise DataError(f"None of these pictures can be read. {notes[-1]}")
     size, channels = _size(pictures, wanted)
     notes += _balance(classes) + _fit(classes, wanted)
-    return Findings(
+    return DataFindings(
         kind="image",
         examples=sum(classes.values()),
         classes={shown(name): count for name, count in classes.items()},
@@ -89,7 +89,7 @@ def write_small(pixels: Pixels, path: Path, side: int = _THUMBNAIL) -> None:
     path.write_bytes(content.getvalue())
 
 
-def _size(pictures: list[Picture], wanted: Wanted) -> tuple[list[int], int]:
+def _size(pictures: list[Picture], wanted: ModelInput) -> tuple[list[int], int]:
     """[height, width] and channels: the model's, else the usual side below that of most pictures."""
     shape = wanted.shape
     if shape is not None and len(shape) == 3 and shape[2] in (1, 3):
@@ -111,7 +111,7 @@ def _balance(classes: dict[str, int]) -> list[str]:
     ]
 
 
-def _fit(classes: dict[str, int], wanted: Wanted) -> list[str]:
+def _fit(classes: dict[str, int], wanted: ModelInput) -> list[str]:
     shape, told = wanted.shape, wanted.classes
     notes = []
     if shape is not None and (len(shape) != 3 or shape[2] not in (1, 3)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from backend.datasets.inspection.arrays import look_at_arrays
-from backend.datasets.inspection.findings import Findings
+from backend.datasets.inspection.findings import DataFindings
 from backend.datasets.inspection.images import look_at_pictures
-from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.inspection.tables import look_at_table
 from backend.datasets.inspection.texts import look_at_texts
 from backend.datasets.readers.files import Files, list_files
@@ -19,7 +19,7 @@ TABLES = (".csv", ".tsv", *COLUMNAR)
 TEXTS = (".txt", ".md")
 
 
-def look(path: Path, wanted: Wanted, folder: Path) -> Findings:
+def look(path: Path, wanted: ModelInput, folder: Path) -> DataFindings:
     """What the file at `path` holds; small pictures go into `folder`. Raises DataError."""
     suffix = path.suffix.lower()
     if suffix == ".npz":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.model_input import ModelInput
 from backend.numerics.preprocess.declared import Preprocess
 
 FINDINGS, SHOWN, SHARDS = "findings.json", "shown.json", "shards"
@@ -16,7 +16,7 @@ class LookJob(Struct, tag="look"):
     data: str
     name: str
     folder: str
-    wanted: Wanted
+    wanted: ModelInput
 
 
 class CutJob(Struct, tag="cut"):

@@ -9,7 +9,7 @@ from backend.formats.manifest import InputSpec, LabelSpec, Manifest
 _SCALES = ("Rescaling", "Normalization")
 
 
-class Wanted(Struct, frozen=True):
+class ModelInput(Struct, frozen=True):
     """Inputs and labels of the model, empty where there is none yet; whether it scales its input itself."""
 
     inputs: list[InputSpec] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Wanted(Struct, frozen=True):
         return label.shape[0] if self.encoding == "one-hot" and len(label.shape) == 1 else label.classes
 
 
-def wanted_by(manifest: Manifest) -> Wanted:
+def wanted_by(manifest: Manifest) -> ModelInput:
     """What a converted model takes."""
     scales = any(layer.kind in _SCALES for layer in manifest.layers)
-    return Wanted(list(manifest.inputs), list(manifest.labels), scales)
+    return ModelInput(list(manifest.inputs), list(manifest.labels), scales)

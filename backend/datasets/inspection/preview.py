@@ -15,10 +15,10 @@ from backend.datasets.inspection.preview_result import (
     MAX_TOKENS,
     MAX_VALUES,
     Cell,
-    Part,
+    PreviewPart,
+    PreviewResult,
     Seen,
     SeenColumn,
-    Shown,
     Spread,
     Token,
 )
@@ -26,9 +26,9 @@ from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
 from backend.datasets.readers.files import folder_of, list_files
 from backend.datasets.readers.images import SUFFIXES, decode_image
-from backend.datasets.readers.rows import Rows, read_rows
-from backend.datasets.readers.source import Array, Broken, Split
-from backend.datasets.sharding.cut import Plan
+from backend.datasets.readers.rows import TableRows, read_rows
+from backend.datasets.readers.source import Array, Broken, HoldoutSplit
+from backend.datasets.sharding.cut import CutPlan
 from backend.errors import DataError
 from backend.formats.manifest import Manifest
 from backend.numerics.preprocess.declared import Preprocess
@@ -37,10 +37,10 @@ from backend.numerics.preprocess.fitted import (
     CategoryColumn,
     Column,
     Fitted,
+    FittedTable,
+    FittedText,
     Image,
     StoredSpec,
-    Table,
-    Text,
 )
 from backend.numerics.preprocess.image import image_values, orient
 from backend.numerics.preprocess.loading import load_values
@@ -48,23 +48,25 @@ from backend.numerics.preprocess.table import column_values, label_value, needed
 
 _ROWS, _PICTURES = 6, 12
 _LARGEST_SIDE = 256
-_KINDS: dict[type[Fitted], Kind] = {Image: "image", Table: "table", Text: "text", Arrays: "array"}
+_KINDS: dict[type[Fitted], Kind] = {Image: "image", FittedTable: "table", FittedText: "text", Arrays: "array"}
 
 
-def show(path: Path, declared: Preprocess, holdout: float, folder: Path, manifest: Manifest | None) -> Shown:
+def show(
+    path: Path, declared: Preprocess, holdout: float, folder: Path, manifest: Manifest | None
+) -> PreviewResult:
     """Fits `declared` to the data at `path` as a cut would, and shows what becomes of some examples.
 
     Pictures go into `folder`. Raises DataError.
     """
-    split = Plan(declared, holdout).split
+    split = CutPlan(declared, holdout).split
     fitted = fit(declared, path, split)
-    made = Shown(_KINDS[type(fitted)], _parts(fitted.inputs), _parts(fitted.labels))
+    made = PreviewResult(_KINDS[type(fitted)], _parts(fitted.inputs), _parts(fitted.labels))
     match fitted:
         case Image():
             values = _pictures(made, fitted, path, folder)
-        case Table():
+        case FittedTable():
             values = _rows(made, fitted, path)
-        case Text():
+        case FittedText():
             values = _tokens(made, fitted, path, split)
         case Arrays():
             values = _arrays(made, fitted, path, split, folder)
@@ -79,11 +81,11 @@ def show(path: Path, declared: Preprocess, holdout: float, folder: Path, manifes
     return made
 
 
-def _parts(specs: Sequence[StoredSpec]) -> list[Part]:
-    return [Part(list(one.shape), one.dtype) for one in specs]
+def _parts(specs: Sequence[StoredSpec]) -> list[PreviewPart]:
+    return [PreviewPart(list(one.shape), one.dtype) for one in specs]
 
 
-def _pictures(made: Shown, fitted: Image, path: Path, folder: Path) -> list[Array]:
+def _pictures(made: PreviewResult, fitted: Image, path: Path, folder: Path) -> list[Array]:
     files = list_files(path).ending(*SUFFIXES)
     values: list[Array] = []
     for name in some_of_each(files, fitted.label.classes)[:_PICTURES]:
@@ -103,14 +105,16 @@ def _pictures(made: Shown, fitted: Image, path: Path, folder: Path) -> list[Arra
     return values
 
 
-def _rows(made: Shown, fitted: Table, path: Path) -> list[Array]:
+def _rows(made: PreviewResult, fitted: FittedTable, path: Path) -> list[Array]:
     made.columns = [SeenColumn(shown(one.column), in_words(one), "input") for one in fitted.columns]
     made.columns += [
         SeenColumn(shown(name), "what the model learns to tell", "label") for name in fitted.label_columns
     ]
     names = tuple(needed_columns(fitted))
     values: list[Array] = []
-    for number, row in read_rows(Rows(path, fitted.delimiter, fitted.decimal, tuple(fitted.missing), names)):
+    for number, row in read_rows(
+        TableRows(path, fitted.delimiter, fitted.decimal, tuple(fitted.missing), names)
+    ):
         if len(made.rows) == _ROWS or number > 1000:
             break
         try:
@@ -127,7 +131,7 @@ def _rows(made: Shown, fitted: Table, path: Path) -> list[Array]:
     return values if len({len(one) for one in values}) == 1 else []
 
 
-def _cells(fitted: Table, row: dict[str, str]) -> list[Cell]:
+def _cells(fitted: FittedTable, row: dict[str, str]) -> list[Cell]:
     cells = [
         _cell(fitted, row[one.column], column_values(fitted, one, row[one.column])) for one in fitted.columns
     ]
@@ -137,7 +141,7 @@ def _cells(fitted: Table, row: dict[str, str]) -> list[Cell]:
     return cells
 
 
-def _cell(fitted: Table, raw: str, values: list[float]) -> Cell:
+def _cell(fitted: FittedTable, raw: str, values: list[float]) -> Cell:
     missing = trimmed(raw) in fitted.missing
     return Cell(None if missing else shown(trimmed(raw)), values[:MAX_VALUES])
 
@@ -152,7 +156,7 @@ def in_words(column: Column) -> str:
     return scaled if column.missing == "error" else f"{scaled}; {column.fill:.4g} where it is empty"
 
 
-def _tokens(made: Shown, fitted: Text, path: Path, split: Split) -> list[Array]:
+def _tokens(made: PreviewResult, fitted: FittedText, path: Path, split: HoldoutSplit) -> list[Array]:
     first = next(iter(chunks(fitted, path, split, _note(made))), None)
     if first is None:
         return []
@@ -169,7 +173,7 @@ def _tokens(made: Shown, fitted: Text, path: Path, split: Split) -> list[Array]:
     return []
 
 
-def _vocabulary(fitted: Text) -> list[str]:
+def _vocabulary(fitted: FittedText) -> list[str]:
     """The text of each token from `fitted.first` on."""
     if fitted.tokenizer in ("characters", "words"):
         return list(fitted.tokens)
@@ -179,14 +183,16 @@ def _vocabulary(fitted: Text) -> list[str]:
     return [one.decode("utf-8", "replace") for one in known]
 
 
-def _token(fitted: Text, vocabulary: list[str], number: int) -> Token:
+def _token(fitted: FittedText, vocabulary: list[str], number: int) -> Token:
     at = number - fitted.first
     known = 0 <= at < len(vocabulary)
     padding = fitted.label is not None and number == 0
     return Token(shown(vocabulary[at]) if known else "", number, not known and not padding)
 
 
-def _arrays(made: Shown, fitted: Arrays, path: Path, split: Split, folder: Path) -> list[Array]:
+def _arrays(
+    made: PreviewResult, fitted: Arrays, path: Path, split: HoldoutSplit, folder: Path
+) -> list[Array]:
     first = next(iter(chunks(fitted, path, split, _note(made))), None)
     if first is None:
         return []
@@ -214,7 +220,7 @@ def _as_picture(values: Array) -> Array | None:
     return ((values - least) * (255.0 / (most - least or 1.0))).astype(np.uint8)
 
 
-def _note(made: Shown) -> Broken:
+def _note(made: PreviewResult) -> Broken:
     def note(error: DataError) -> None:
         if len(made.broken) < MAX_SHOWN:
             made.broken.append(shown(str(error)))

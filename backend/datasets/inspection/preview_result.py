@@ -47,7 +47,7 @@ class Token(Struct):
     unknown: bool
 
 
-class Part(Struct):
+class PreviewPart(Struct):
     """One input or label of the model: shape of one example, and of what."""
 
     shape: Annotated[list[int], Meta(max_length=16)]
@@ -62,12 +62,12 @@ class Spread(Struct):
     most: float
 
 
-class Shown(Struct):
+class PreviewResult(Struct):
     """Everything. `misfit` says why the model cannot take it, `broken` which examples cannot be read."""
 
     kind: Kind
-    inputs: Annotated[list[Part], Meta(max_length=64)]
-    labels: Annotated[list[Part], Meta(max_length=64)]
+    inputs: Annotated[list[PreviewPart], Meta(max_length=64)]
+    labels: Annotated[list[PreviewPart], Meta(max_length=64)]
     spread: Spread | None = None
     pictures: Annotated[list[Seen], Meta(max_length=MAX_SHOWN)] = field(default_factory=list)
     columns: Annotated[list[SeenColumn], Meta(max_length=10_064)] = field(default_factory=list)
@@ -78,10 +78,10 @@ class Shown(Struct):
     broken: Annotated[list[Text], Meta(max_length=MAX_SHOWN)] = field(default_factory=list)
 
 
-def read_shown(content: bytes) -> Shown:
+def read_shown(content: bytes) -> PreviewResult:
     """What was made. Raises DataError: who looked at hostile data may have been taken over."""
     try:
-        return msgspec.json.decode(content, type=Shown)
+        return msgspec.json.decode(content, type=PreviewResult)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
             f"What was made of the examples cannot be read ({error}); bring the data again."

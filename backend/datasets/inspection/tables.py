@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_ROWS, Column, Findings, shown
-from backend.datasets.inspection.model_input import Wanted
-from backend.datasets.readers.rows import COLUMNAR, Rows, read_rows
+from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_ROWS, Column, DataFindings, shown
+from backend.datasets.inspection.model_input import ModelInput
+from backend.datasets.readers.rows import COLUMNAR, TableRows, read_rows
 from backend.errors import DataError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None", "?")
@@ -87,12 +87,12 @@ class _Seen:
         return self.whole and self.most - self.least == self.present - 1
 
 
-def look_at_table(path: Path, wanted: Wanted) -> Findings:
+def look_at_table(path: Path, wanted: ModelInput) -> DataFindings:
     """Reads the whole table once. Raises DataError that names file and row."""
     delimiter, decimal = (",", ".") if path.suffix.lower() in COLUMNAR else _dialect(path)
     names = _names(path, delimiter)
     seen = {name: _Seen() for name in names}
-    rows, first = Rows(path, delimiter, decimal, MISSING, tuple(names)), []
+    rows, first = TableRows(path, delimiter, decimal, MISSING, tuple(names)), []
     count = 0
     for count, row in read_rows(rows):
         if count <= MAX_ROWS:
@@ -116,8 +116,8 @@ def _table(
     target: str | None,
     delimiter: str,
     decimal: str,
-    wanted: Wanted,
-) -> Findings:
+    wanted: ModelInput,
+) -> DataFindings:
     usable = _usable(columns, target)
     left = [name for name in columns if name not in usable and name != target]
     if not usable:
@@ -142,7 +142,9 @@ def _table(
         "missing": list(MISSING),
     }
     notes += _width(usable, columns, wanted)
-    return Findings("table", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes)
+    return DataFindings(
+        "table", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes
+    )
 
 
 def _texts(
@@ -151,8 +153,8 @@ def _texts(
     rows: list[list[str]],
     chosen: tuple[str, str],
     delimiter: str,
-    wanted: Wanted,
-) -> Findings:
+    wanted: ModelInput,
+) -> DataFindings:
     text, target = chosen
     preprocess = {
         "kind": "text",
@@ -167,7 +169,9 @@ def _texts(
     }
     notes = [shown(f"'{text}' is taken as the text and '{target}' as its class.")]
     classes = dict(columns[target].values)
-    return Findings("text", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes)
+    return DataFindings(
+        "text", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes
+    )
 
 
 def _input(column: Column, name: str) -> dict[str, Any]:
@@ -177,7 +181,7 @@ def _input(column: Column, name: str) -> dict[str, Any]:
     return {"name": name, "kind": "category", "missing": "none", "unknown": "none"}
 
 
-def _label(column: Column, name: str, wanted: Wanted) -> tuple[dict[str, Any], dict[str, int]]:
+def _label(column: Column, name: str, wanted: ModelInput) -> tuple[dict[str, Any], dict[str, int]]:
     """The declared label, and how many examples each class has."""
     if column.kind == "number" and column.different > _FEW_NUMBERS:
         return {"name": name, "kind": "number"}, {}
@@ -202,7 +206,7 @@ def _target(columns: dict[str, Column]) -> str | None:
     return named or (fit[-1] if fit and fit[-1] == list(columns)[-1] else None)
 
 
-def _width(usable: list[str], columns: dict[str, Column], wanted: Wanted) -> list[str]:
+def _width(usable: list[str], columns: dict[str, Column], wanted: ModelInput) -> list[str]:
     """A sentence where the model takes another number of values than the columns make."""
     made = sum(1 if columns[name].kind == "number" else columns[name].different for name in usable)
     if wanted.shape is None or wanted.shape == [made]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from backend.datasets.inspection.findings import MAX_TEXTS, SHOWN_CHARACTERS, Findings, Snippet, shown
-from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.findings import MAX_TEXTS, SHOWN_CHARACTERS, DataFindings, Snippet, shown
+from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.files import Files, folder_of
 from backend.errors import DataError
 from backend.numerics.preprocess.text import decode_text
@@ -14,7 +14,7 @@ from backend.numerics.preprocess.text import decode_text
 _WINDOW, _CLASS_BYTES = 64, 256
 
 
-def look_at_texts(files: Files, wanted: Wanted) -> Findings:
+def look_at_texts(files: Files, wanted: ModelInput) -> DataFindings:
     """Reads the texts once. Raises DataError that names the file."""
     folders = Counter(folder_of(name) for name in files.names)
     if len(folders) > 1 and "" not in folders:
@@ -22,7 +22,7 @@ def look_at_texts(files: Files, wanted: Wanted) -> Findings:
     return _plain(files, wanted)
 
 
-def _by_class(files: Files, classes: dict[str, int], wanted: Wanted) -> Findings:
+def _by_class(files: Files, classes: dict[str, int], wanted: ModelInput) -> DataFindings:
     texts = [Snippet(shown(folder_of(name)), _beginning(files, name)) for name in _some(files)]
     preprocess = {
         "kind": "text",
@@ -34,10 +34,10 @@ def _by_class(files: Files, classes: dict[str, int], wanted: Wanted) -> Findings
     }
     notes = ["Each folder is a class, and each file in it one text."]
     found = {shown(name): count for name, count in classes.items()}
-    return Findings("text", len(files.names), found, texts=texts, preprocess=preprocess, notes=notes)
+    return DataFindings("text", len(files.names), found, texts=texts, preprocess=preprocess, notes=notes)
 
 
-def _plain(files: Files, wanted: Wanted) -> Findings:
+def _plain(files: Files, wanted: ModelInput) -> DataFindings:
     characters: Counter[str] = Counter()
     for name in files.names:
         characters.update(_read(files, name))
@@ -60,10 +60,10 @@ def _plain(files: Files, wanted: Wanted) -> Findings:
         preprocess |= {"tokenizer": "characters", "tokens": sorted(characters)}
         notes.append(f"The text has {len(characters)} different characters.")
     texts = [Snippet("", _beginning(files, name)) for name in _some(files)]
-    return Findings("text", total // length, texts=texts, preprocess=preprocess, notes=notes)
+    return DataFindings("text", total // length, texts=texts, preprocess=preprocess, notes=notes)
 
 
-def _length(wanted: Wanted, usual: int) -> int:
+def _length(wanted: ModelInput, usual: int) -> int:
     return wanted.shape[0] if wanted.shape and len(wanted.shape) == 1 else usual
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.datasets.readers.npz import Rows, open_npz
-from backend.datasets.readers.source import Array, Chunk, Split
+from backend.datasets.readers.npz import NpzRows, open_npz
+from backend.datasets.readers.source import Array, ExampleChunk, HoldoutSplit
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredArrays
 from backend.numerics.preprocess.fitted import Arrays, Dtype, StoredSpec
@@ -27,7 +27,7 @@ def fit_arrays(declared: DeclaredArrays, path: Path) -> Arrays:
     return Arrays(inputs=specs[:count], labels=specs[count:], x=list(declared.x), y=list(declared.y))
 
 
-def array_chunks(fitted: Arrays, path: Path, split: Split) -> Iterator[Chunk]:
+def array_chunks(fitted: Arrays, path: Path, split: HoldoutSplit) -> Iterator[ExampleChunk]:
     """The rows of the arrays. Raises DataError."""
     count, specs = len(fitted.x), (*fitted.inputs, *fitted.labels)
     with open_npz(path, (*fitted.x, *fitted.y)) as arrays:
@@ -39,10 +39,10 @@ def array_chunks(fitted: Arrays, path: Path, split: Split) -> Iterator[Chunk]:
         held = split.held(_length(path, arrays))
         for start in range(0, len(held), _AT_ONCE):
             rows = [_stored(one.name, one.take(_AT_ONCE)) for one in arrays]
-            yield Chunk(rows[:count], rows[count:], held[start : start + _AT_ONCE])
+            yield ExampleChunk(rows[:count], rows[count:], held[start : start + _AT_ONCE])
 
 
-def _length(path: Path, arrays: Sequence[Rows]) -> int:
+def _length(path: Path, arrays: Sequence[NpzRows]) -> int:
     lengths = {one.name: one.shape[0] for one in arrays}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         told = ", ".join(f"{name.removeprefix(f'{path}: ')} {length}" for name, length in lengths.items())
@@ -52,7 +52,7 @@ def _length(path: Path, arrays: Sequence[Rows]) -> int:
     return next(iter(lengths.values()))
 
 
-def _dtype(array: Rows) -> Dtype:
+def _dtype(array: NpzRows) -> Dtype:
     return "uint8" if array.dtype == np.uint8 else _STORED[array.dtype.kind]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backend.datasets.readers.arrays import array_chunks, fit_arrays
 from backend.datasets.readers.images import fit_images, image_chunks
-from backend.datasets.readers.source import Broken, Chunk, Split
+from backend.datasets.readers.source import Broken, ExampleChunk, HoldoutSplit
 from backend.datasets.readers.tables import fit_rows, row_chunks
 from backend.datasets.readers.texts import Columns, class_chunks, fit_classes, fit_windows, window_chunks
 from backend.errors import DataError
@@ -18,10 +18,10 @@ from backend.numerics.preprocess.declared import (
     DeclaredText,
     Preprocess,
 )
-from backend.numerics.preprocess.fitted import Arrays, Fitted, Image, Table
+from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedTable, Image
 
 
-def fit(declared: Preprocess, path: Path, split: Split) -> Fitted:
+def fit(declared: Preprocess, path: Path, split: HoldoutSplit) -> Fitted:
     """`declared`, fitted to the part of the data at `path` that is not held out. Raises DataError."""
     match declared:
         case DeclaredImage():
@@ -39,12 +39,12 @@ def fit(declared: Preprocess, path: Path, split: Split) -> Fitted:
     raise DataError('labels = "column" needs `text_column` and `label_column`, names of columns.')
 
 
-def chunks(fitted: Fitted, path: Path, split: Split, broken: Broken) -> Iterator[Chunk]:
+def chunks(fitted: Fitted, path: Path, split: HoldoutSplit, broken: Broken) -> Iterator[ExampleChunk]:
     """All examples at `path` in their order, as stored arrays. Raises DataError."""
     match fitted:
         case Image():
             return image_chunks(fitted, path, split, broken)
-        case Table():
+        case FittedTable():
             return row_chunks(fitted, path, split, broken)
         case Arrays():
             return array_chunks(fitted, path, split)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.datasets.readers.files import Files, folder_of, list_files
-from backend.datasets.readers.source import Array, Broken, Chunk, Split
+from backend.datasets.readers.source import Array, Broken, ExampleChunk, HoldoutSplit
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredImage
 from backend.numerics.preprocess.fitted import Image
@@ -35,7 +35,7 @@ def fit_images(declared: DeclaredImage, path: Path) -> Image:
     return fit_image(declared, {folder_of(name) for name in names} - {""})
 
 
-def image_chunks(fitted: Image, path: Path, split: Split, broken: Broken) -> Iterator[Chunk]:
+def image_chunks(fitted: Image, path: Path, split: HoldoutSplit, broken: Broken) -> Iterator[ExampleChunk]:
     """One example for each file. Raises DataError."""
     files = list_files(path).ending(*SUFFIXES)
     held = split.held(len(files.names))
@@ -51,7 +51,7 @@ def image_chunks(fitted: Image, path: Path, split: Split, broken: Broken) -> Ite
                 y.append(made[1])
                 out.append(held[start + i])
             if out:
-                yield Chunk([np.stack(x)], [np.stack(y)], np.array(out))
+                yield ExampleChunk([np.stack(x)], [np.stack(y)], np.array(out))
 
 
 def _example(fitted: Image, files: Files, name: str) -> tuple[Pixels, Array] | DataError:

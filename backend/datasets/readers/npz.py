@@ -23,7 +23,7 @@ _MAX_COLUMNS_FIRST = 1 << 30
 
 
 @dataclass
-class Rows:
+class NpzRows:
     """An array of a file, `name` and where it is for people. Its rows are read once, from the first on."""
 
     name: str
@@ -58,7 +58,7 @@ class Rows:
 
 
 @contextmanager
-def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[Rows]]:
+def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[NpzRows]]:
     """The named arrays. Raises DataError when the file has none of the name, or is none of plain numbers."""
     if not path.is_file():
         raise DataError(f"There is no file {path}; check the path.")
@@ -81,7 +81,7 @@ def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[Rows]]:
         raise DataError(f"{path} is no .npz file of plain numbers ({error}).") from error
 
 
-def _opened(file: IO[bytes], name: str, size: int) -> Rows:
+def _opened(file: IO[bytes], name: str, size: int) -> NpzRows:
     version = _npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise DataError(f"{name} has names for its values; save plain numbers.")
@@ -93,7 +93,7 @@ def _opened(file: IO[bytes], name: str, size: int) -> Rows:
         raise DataError(f"{name} is a single number; the first axis has to count examples.")
     if dtype.itemsize * math.prod(shape) > size:
         raise DataError(f"{name} ends early; write the file again.")
-    rows = Rows(name, shape, dtype, file)
+    rows = NpzRows(name, shape, dtype, file)
     if columns_first and len(shape) > 1:
         if size > _MAX_COLUMNS_FIRST:
             raise DataError(

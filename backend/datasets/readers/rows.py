@@ -19,7 +19,7 @@ Row = tuple[int, dict[str, str]]
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """Where rows lie, how CSV and numbers are written, and the columns that are needed."""
 
     path: Path
@@ -36,7 +36,7 @@ class Rows:
         return length
 
 
-def read_rows(rows: Rows) -> Iterator[Row]:
+def read_rows(rows: TableRows) -> Iterator[Row]:
     """Number, from 1, and needed cells of each row. Raises DataError that names file and row."""
     if not rows.path.is_file():
         raise DataError(f"{rows.path} is no file; a table is one CSV, Parquet or Arrow file.")
@@ -54,7 +54,7 @@ def read_rows(rows: Rows) -> Iterator[Row]:
         raise DataError(f"{rows.path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
 
 
-def _columnar_rows(rows: Rows) -> Iterator[Row]:
+def _columnar_rows(rows: TableRows) -> Iterator[Row]:
     try:
         import pyarrow
         import pyarrow.dataset
@@ -76,7 +76,7 @@ def _columnar_rows(rows: Rows) -> Iterator[Row]:
         raise DataError(f"it cannot be read ({error}); write it again.") from error
 
 
-def _cell(rows: Rows, value: Any) -> str:
+def _cell(rows: TableRows, value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         if not rows.missing:
             raise DataError('the file has missing values; list "" in `missing`.')

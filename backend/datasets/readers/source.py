@@ -17,7 +17,7 @@ Broken = Callable[[DataError], None]
 
 
 @dataclass(frozen=True)
-class Split:
+class HoldoutSplit:
     """Which part of the examples is held out: the share, and the first of a shuffled order."""
 
     share: float
@@ -35,11 +35,11 @@ class Split:
         return mask
 
 
-NOTHING_HELD = Split(0.0, np.arange)
+NOTHING_HELD = HoldoutSplit(0.0, np.arange)
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ExampleChunk:
     """Stored arrays of some examples, and which of them are held out [n]."""
 
     x: list[Array]

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.datasets.readers.rows import Row, Rows, read_rows
-from backend.datasets.readers.source import Array, Broken, Chunk, Split
+from backend.datasets.readers.rows import Row, TableRows, read_rows
+from backend.datasets.readers.source import Array, Broken, ExampleChunk, HoldoutSplit
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredTable
-from backend.numerics.preprocess.fitted import Table
+from backend.numerics.preprocess.fitted import FittedTable
 from backend.numerics.preprocess.fitting import fit_table
 from backend.numerics.preprocess.table import needed_columns, table_arrays
 
 _AT_ONCE = 1024
 
 
-def fit_rows(declared: DeclaredTable, path: Path, split: Split) -> Table:
+def fit_rows(declared: DeclaredTable, path: Path, split: HoldoutSplit) -> FittedTable:
     """Numbers are learnt from the rows that are not held out. Raises DataError."""
     names = (*(column.name for column in declared.columns), *(one.name for one in declared.labels))
-    rows = Rows(path, declared.delimiter, declared.decimal, tuple(declared.missing), names)
+    rows = TableRows(path, declared.delimiter, declared.decimal, tuple(declared.missing), names)
     held = split.held(rows.count())
     try:
         return fit_table(
@@ -34,19 +34,21 @@ def fit_rows(declared: DeclaredTable, path: Path, split: Split) -> Table:
         raise DataError(f"{path}: {error}") from error
 
 
-def row_chunks(fitted: Table, path: Path, split: Split, broken: Broken) -> Iterator[Chunk]:
+def row_chunks(
+    fitted: FittedTable, path: Path, split: HoldoutSplit, broken: Broken
+) -> Iterator[ExampleChunk]:
     """One example for each row. Raises DataError."""
     names = tuple(needed_columns(fitted))
-    rows = Rows(path, fitted.delimiter, fitted.decimal, tuple(fitted.missing), names)
+    rows = TableRows(path, fitted.delimiter, fitted.decimal, tuple(fitted.missing), names)
     held = split.held(rows.count())
     every = read_rows(rows)
     while some := list(islice(every, _AT_ONCE)):
         for numbers, x, y in _arrays(fitted, path, some, broken):
-            yield Chunk(x, y, held[np.array(numbers) - 1])
+            yield ExampleChunk(x, y, held[np.array(numbers) - 1])
 
 
 def _arrays(
-    fitted: Table, path: Path, rows: Sequence[Row], broken: Broken
+    fitted: FittedTable, path: Path, rows: Sequence[Row], broken: Broken
 ) -> Iterator[tuple[list[int], list[Array], list[Array]]]:
     """All rows at once; one by one only where there is a broken one among them."""
     try:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.datasets.readers.files import Files, folder_of, list_files
-from backend.datasets.readers.rows import Rows, read_rows
-from backend.datasets.readers.source import Broken, Chunk, Split
+from backend.datasets.readers.rows import TableRows, read_rows
+from backend.datasets.readers.source import Broken, ExampleChunk, HoldoutSplit
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredText
-from backend.numerics.preprocess.fitted import Text
+from backend.numerics.preprocess.fitted import FittedText
 from backend.numerics.preprocess.fitting import fit_text
 from backend.numerics.preprocess.text import class_arrays, decode_text, window_arrays
 
@@ -38,7 +38,7 @@ class Labelled(NamedTuple):
     name: str
 
 
-def fit_windows(declared: DeclaredText, path: Path, split: Split) -> Text:
+def fit_windows(declared: DeclaredText, path: Path, split: HoldoutSplit) -> FittedText:
     """Tokens are learnt from the first part of each file, or from all where each has to be known."""
     files = text_files(path)
     texts = (_read(files, name) for name in files.names)
@@ -46,7 +46,9 @@ def fit_windows(declared: DeclaredText, path: Path, split: Split) -> Text:
     return fit_text(declared, train, (_read(files, name) for name in files.names), ())
 
 
-def window_chunks(fitted: Text, path: Path, split: Split, broken: Broken) -> Iterator[Chunk]:
+def window_chunks(
+    fitted: FittedText, path: Path, split: HoldoutSplit, broken: Broken
+) -> Iterator[ExampleChunk]:
     """The windows of each file; the last are held out, and those that overlap them left out."""
     files = text_files(path)
     for name in files.names:
@@ -58,7 +60,7 @@ def window_chunks(fitted: Text, path: Path, split: Split, broken: Broken) -> Ite
             broken(DataError(f"{files.where(name)}: {error}"))
             continue
         kept, held = held_windows(len(x), split.count(len(x)), fitted.length, fitted.stride)
-        yield Chunk([x[kept]], [y[kept]], held)
+        yield ExampleChunk([x[kept]], [y[kept]], held)
 
 
 def held_windows(n: int, count: int, length: int, stride: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -69,7 +71,9 @@ def held_windows(n: int, count: int, length: int, stride: int) -> tuple[NDArray[
     return numbers[kept], (numbers >= first)[kept]
 
 
-def fit_classes(declared: DeclaredText, path: Path, columns: Columns | None, split: Split) -> Text:
+def fit_classes(
+    declared: DeclaredText, path: Path, columns: Columns | None, split: HoldoutSplit
+) -> FittedText:
     """Tokens are learnt from the texts that are not held out, classes from all."""
     held = split.held(sum(1 for _ in labelled(path, columns)))
     train = (one.text for one, out in zip(labelled(path, columns), held, strict=True) if not out)
@@ -78,8 +82,8 @@ def fit_classes(declared: DeclaredText, path: Path, columns: Columns | None, spl
 
 
 def class_chunks(
-    fitted: Text, path: Path, columns: Columns | None, split: Split, broken: Broken
-) -> Iterator[Chunk]:
+    fitted: FittedText, path: Path, columns: Columns | None, split: HoldoutSplit, broken: Broken
+) -> Iterator[ExampleChunk]:
     """One example for each text. Raises DataError."""
     held = split.held(sum(1 for _ in labelled(path, columns)))
     every = zip(labelled(path, columns), held.tolist(), strict=True)
@@ -95,7 +99,7 @@ def class_chunks(
             y.append(label)
             out.append(is_held)
         if out:
-            yield Chunk([np.concatenate(x)], [np.concatenate(y)], np.array(out))
+            yield ExampleChunk([np.concatenate(x)], [np.concatenate(y)], np.array(out))
 
 
 def labelled(path: Path, columns: Columns | None) -> Iterator[Labelled]:
@@ -105,7 +109,7 @@ def labelled(path: Path, columns: Columns | None) -> Iterator[Labelled]:
         for name in files.names:
             yield Labelled(files.where(name), _read(files, name), folder_of(name))
         return
-    rows = Rows(path, columns.delimiter, ".", ("",), (columns.text, columns.label))
+    rows = TableRows(path, columns.delimiter, ".", ("",), (columns.text, columns.label))
     for number, row in read_rows(rows):
         yield Labelled(f"{path}: row {number}", row[columns.text], row[columns.label].strip(" \t"))
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.datasets.readers.source import Array, Chunk
+from backend.datasets.readers.source import Array, ExampleChunk
 from backend.errors import DataError
 from backend.numerics.preprocess.fitted import Fitted, StoredSpec
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredArrays:
     """All examples of a data set: `x` and `y` [n, ...] each, and whether each is held out [n]."""
 
     x: list[Array]
@@ -23,7 +23,7 @@ class Stored:
     held: NDArray[np.bool_]
 
 
-def store(chunks: Iterable[Chunk], fitted: Fitted, folder: Path, name: str) -> Stored:
+def store(chunks: Iterable[ExampleChunk], fitted: Fitted, folder: Path, name: str) -> StoredArrays:
     """Writes chunks into files of `folder` that start with `name`, and gives them back as arrays on disk.
 
     Raises DataError when there is no example, or the disk is full.
@@ -48,7 +48,7 @@ def store(chunks: Iterable[Chunk], fitted: Fitted, folder: Path, name: str) -> S
     mask = np.concatenate(held)
     arrays = [_opened(path, spec, len(mask)) for path, spec in zip(paths, specs, strict=True)]
     count = len(fitted.inputs)
-    return Stored(arrays[:count], arrays[count:], mask)
+    return StoredArrays(arrays[:count], arrays[count:], mask)
 
 
 def _opened(path: Path, spec: StoredSpec, n: int) -> Array:

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.datasets.readers.source import Array
-from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, Table
+from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, FittedTable
 
 
 def label_of(fitted: Fitted) -> ClassLabel | None:
     """The first label, if it is a class."""
     if isinstance(fitted, Arrays):
         return None
-    label = next(iter(fitted.label), None) if isinstance(fitted, Table) else fitted.label
+    label = next(iter(fitted.label), None) if isinstance(fitted, FittedTable) else fitted.label
     return label if isinstance(label, ClassLabel) else None
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
-from backend.datasets.readers.source import NOTHING_HELD, Broken, Chunk, Split
-from backend.datasets.sharding.array_store import Stored, store
+from backend.datasets.readers.source import NOTHING_HELD, Broken, ExampleChunk, HoldoutSplit
+from backend.datasets.sharding.array_store import StoredArrays, store
 from backend.datasets.sharding.class_counts import class_numbers, count_classes
 from backend.datasets.sharding.shard_writer import write_index, write_shard
 from backend.errors import DataError
@@ -35,7 +35,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class CutPlan:
     """How a data set is cut: `holdout` is a share, or all of `test`; `shard_examples` None chooses."""
 
     declared: Preprocess
@@ -46,11 +46,11 @@ class Plan:
     partition: Partition | None = None
 
     @property
-    def split(self) -> Split:
+    def split(self) -> HoldoutSplit:
         """What is held out: the same in every pass over the data."""
         if self.test is not None:
             return NOTHING_HELD
-        return Split(self.holdout, lambda n: _random(self.seed).permutation(n))
+        return HoldoutSplit(self.holdout, lambda n: _random(self.seed).permutation(n))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Cut:
 
 
 def cut(
-    data: Path, plan: Plan, folder: Path, manifest: Manifest | None, broken: Broken, progress: Progress
+    data: Path, plan: CutPlan, folder: Path, manifest: Manifest | None, broken: Broken, progress: Progress
 ) -> Cut:
     """Cuts the data at `data` into shards in the empty folder `folder`, to fit `manifest` if it is known.
 
@@ -101,7 +101,7 @@ def cut(
         )
 
 
-def _count(fitted: Fitted, stored: Stored, numbers: Numbers) -> dict[str, int]:
+def _count(fitted: Fitted, stored: StoredArrays, numbers: Numbers) -> dict[str, int]:
     return count_classes(fitted, [one[numbers] for one in stored.y])
 
 
@@ -109,7 +109,7 @@ def _random(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seed))
 
 
-def _counted(some: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
+def _counted(some: Iterable[ExampleChunk], progress: Progress) -> Iterator[ExampleChunk]:
     done = 0
     for chunk in some:
         done += len(chunk.held)
@@ -117,7 +117,7 @@ def _counted(some: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
         yield chunk
 
 
-def _parts(plan: Plan, fitted: Fitted, stored: Stored) -> list[Numbers]:
+def _parts(plan: CutPlan, fitted: Fitted, stored: StoredArrays) -> list[Numbers]:
     """Shuffled numbers of the training examples of each client; one part where nothing is dealt out."""
     train = np.flatnonzero(~stored.held)
     if not len(train):
@@ -141,7 +141,7 @@ def _parts(plan: Plan, fitted: Fitted, stored: Stored) -> list[Numbers]:
     return [train[part] for part in parts]
 
 
-def _shard_examples(stored: Stored) -> int:
+def _shard_examples(stored: StoredArrays) -> int:
     n = len(stored.held)
     example = sum(array.nbytes for array in (*stored.x, *stored.y)) / n
     return max(1, min(_SHARD_EXAMPLES, int(_SHARD_BYTES / max(example, 1)), -(-n // _SHARDS)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.datasets.readers.source import Array
-from backend.datasets.sharding.array_store import Stored
+from backend.datasets.sharding.array_store import StoredArrays
 from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
@@ -22,7 +22,7 @@ from backend.numerics.preprocess.fitted import Dtype, Fitted, StoredSpec, encode
 def write_shard(
     folder: Path,
     fitted: Fitted,
-    stored: Stored,
+    stored: StoredArrays,
     numbers: NDArray[np.int64],
     manifest: Manifest | None,
     part: int | None,

@@ -2,13 +2,13 @@
 
 from backend.formats.task_file.averaging import Averaging
 from backend.formats.task_file.checkpoints import Checkpoints
-from backend.formats.task_file.coordination import Coordination, Stop, Target, Training
+from backend.formats.task_file.coordination import Coordination, StopTable, Target, Training
 from backend.formats.task_file.data import Data, Partition, VolunteerData
-from backend.formats.task_file.model import Model, Optimizer, Schedule
-from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.model import ModelTable, OptimizerTable, Schedule
+from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.publication import Consent, Ethics, Licence, Try
 from backend.formats.task_file.reading.reader import parse_task, read_task_file
-from backend.formats.task_file.security import Masking, Security
+from backend.formats.task_file.security import MaskingTable, Security
 from backend.formats.task_file.task_file import TaskFile
 from backend.formats.task_file.units import Units
 from backend.formats.task_file.url_data import UrlData, UrlFile
@@ -21,14 +21,14 @@ __all__ = [
     "Data",
     "Ethics",
     "Licence",
-    "Masking",
-    "Model",
-    "Optimizer",
+    "MaskingTable",
+    "ModelTable",
+    "OptimizerTable",
     "Partition",
-    "Privacy",
+    "PrivacyTable",
     "Schedule",
     "Security",
-    "Stop",
+    "StopTable",
     "Target",
     "TaskFile",
     "Training",

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Part
+from backend.formats.task_file.types import TaskTable
 
 Url = Annotated[str, Meta(max_length=1000, pattern=r"^https?://\S+\Z")]
 Email = Annotated[str, Meta(max_length=254, pattern=r"^[^@\s,<>]+@[^@\s,<>]+\Z")]
 
 
-class Alerts(Part, frozen=True):
+class AlertRules(TaskTable, frozen=True):
     """What lasts so many `minutes` is worth an alert; the operator says which webhooks may be called."""
 
     minutes: Annotated[float, Meta(gt=0, le=10_080)] = 30.0

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Part
+from backend.formats.task_file.types import TaskTable
 from backend.protocols.mesh.grouping import FULL_MEMBERS
 from backend.wire.mesh_fields import MOST_IN_GROUP, Exchange, Plain, Reducer
 
 
-class Averaging(Part, frozen=True):
+class Averaging(TaskTable, frozen=True):
     """Who averages with whom, how vectors go among them, and how pieces become a mean.
 
     `precision` is float16 where nothing is said. `patience` is after how many seconds of silence a member is

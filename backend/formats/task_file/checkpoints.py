@@ -6,12 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Part
+from backend.formats.task_file.types import TaskTable
 
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
-class Checkpoints(Part, frozen=True):
+class Checkpoints(TaskTable, frozen=True):
     """Versions whose weights are kept; the rest are let go. Version 0 is part of the bundle and stays.
 
     `keep_last` is at least 2: clients of the round before may still be fetching the version before.

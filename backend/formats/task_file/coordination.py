@@ -12,7 +12,7 @@ from msgspec.structs import force_setattr
 
 from backend.formats.task_file.averaging import Averaging
 from backend.formats.task_file.server_optimizer import FEDAVG, ServerOptimizerChoice
-from backend.formats.task_file.types import NotNegative, Number, Part, Positive
+from backend.formats.task_file.types import NotNegative, Number, Positive, TaskTable
 from backend.formats.task_file.units import Units
 
 Fraction = Annotated[float, Meta(ge=0, le=1)]
@@ -36,7 +36,7 @@ SMALLER_IS_BETTER = (
 )
 
 
-class Training(Part, frozen=True):
+class Training(TaskTable, frozen=True):
     """What a client does in one round: `epochs` over its examples, or `steps`.
 
     `proximal_mu` is FedProx's, `control_variates` are SCAFFOLD's.
@@ -54,7 +54,7 @@ class Training(Part, frozen=True):
             raise ValueError("training takes epochs or steps, not both")
 
 
-class Target(Part, frozen=True):
+class Target(TaskTable, frozen=True):
     """The value of an evaluation at which a task is finished. `mode` says which way is better."""
 
     metric: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -67,7 +67,7 @@ class Target(Part, frozen=True):
         return self.mode == "max" or (self.mode == "auto" and not self.metric.endswith(SMALLER_IS_BETTER))
 
 
-class Stop(Part, frozen=True):
+class StopTable(TaskTable, frozen=True):
     """When a task is finished before its last round."""
 
     target: Target | None = None
@@ -80,7 +80,7 @@ class Stop(Part, frozen=True):
             raise ValueError("min_delta belongs to patience, the number of versions to wait for progress")
 
 
-class Coordination(Part, frozen=True):
+class Coordination(TaskTable, frozen=True):
     """How clients work together. Times are seconds.
 
     `averaging` is how the peers of a decentralized task average among themselves, `units` how the data of a
@@ -103,7 +103,7 @@ class Coordination(Part, frozen=True):
     min_evaluate_clients: Clients = 2
     evaluate_every: Number = 1
     server_optimizer: ServerOptimizerChoice = FEDAVG
-    stop: Stop = Stop()
+    stop: StopTable = StopTable()
     averaging: Averaging | None = None
     units: Units | None = None
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Number, Part, Positive, Share
+from backend.formats.task_file.types import Number, Positive, Share, TaskTable
 from backend.formats.task_file.url_data import UrlData
 from backend.numerics.preprocess.declared import Preprocess
 
@@ -19,7 +19,7 @@ KINDS: dict[object, tuple[str, ...]] = {
 }
 
 
-class Partition(Part, frozen=True):
+class Partition(TaskTable, frozen=True):
     """How `minga shard` deals the examples out to clients, for experiments."""
 
     kind: Literal["iid", "dirichlet"]
@@ -31,7 +31,7 @@ class Partition(Part, frozen=True):
             raise ValueError('alpha goes with kind = "dirichlet", which needs it')
 
 
-class VolunteerData(Part, frozen=True):
+class VolunteerData(TaskTable, frozen=True):
     """What volunteers' own data must be like."""
 
     minimum: Number = 1
@@ -43,7 +43,7 @@ class VolunteerData(Part, frozen=True):
             raise ValueError("minimum is over maximum, so nobody could take part")
 
 
-class Data(Part, frozen=True):
+class Data(TaskTable, frozen=True):
     """Where the examples come from."""
 
     source: Literal["shards", "volunteer", "url"]

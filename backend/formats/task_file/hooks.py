@@ -6,12 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Part
+from backend.formats.task_file.types import TaskTable
 
 Word = Annotated[str, Meta(min_length=1, max_length=1000)]
 
 
-class Hooks(Part, frozen=True):
+class Hooks(TaskTable, frozen=True):
     """Commands with their arguments, run in the task's folder; each may take `seconds`."""
 
     on_round_end: Annotated[list[Word], Meta(min_length=1, max_length=100)] | None = None

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Line, Measures, NotNegative, Number, Part, Positive, Share
+from backend.formats.task_file.types import Line, Measures, NotNegative, Number, Positive, Share, TaskTable
 
 
-class Schedule(Part, frozen=True):
+class Schedule(TaskTable, frozen=True):
     """How the client's learning rate changes over the steps of all rounds, as Keras names it."""
 
     name: Literal[
@@ -36,7 +36,7 @@ class Schedule(Part, frozen=True):
     values: list[NotNegative] | None = None
 
 
-class Optimizer(Part, frozen=True):
+class OptimizerTable(TaskTable, frozen=True):
     """The client's optimizer and its hyper-parameters, as Keras names them; the converter checks which go
     together."""
 
@@ -77,7 +77,7 @@ class Optimizer(Part, frozen=True):
     gradient_accumulation_steps: Annotated[int, Meta(ge=2, le=999_999)] | None = None
 
 
-class Model(Part, frozen=True):
+class ModelTable(TaskTable, frozen=True):
     """What is trained."""
 
     file: str
@@ -88,4 +88,4 @@ class Model(Part, frozen=True):
     loss_weights: dict[str, NotNegative] | list[NotNegative] | NotNegative | None = None
     class_weight: list[NotNegative] | None = None
     metrics: dict[str, Measures] | list[Measures] | None = None
-    optimizer: Optimizer | None = None
+    optimizer: OptimizerTable | None = None

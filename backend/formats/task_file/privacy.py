@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import NotNegative, Number, Part, Positive
+from backend.formats.task_file.types import NotNegative, Number, Positive, TaskTable
 from backend.numerics.privacy.clipping import AdaptiveClip
 
 
-class Adaptive(Part, frozen=True):
+class Adaptive(TaskTable, frozen=True):
     """Has the clip follow a quantile of the updates' norms."""
 
     count_noise: Positive
@@ -22,7 +22,7 @@ class Adaptive(Part, frozen=True):
         return AdaptiveClip(self.quantile, self.learning_rate, self.count_noise)
 
 
-class Privacy(Part, frozen=True):
+class PrivacyTable(TaskTable, frozen=True):
     """Differential privacy of clients, or of their examples.
 
     Updates are clipped to the L2 norm `clip`; noise has `noise_multiplier` times that as its standard

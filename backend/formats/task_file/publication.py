@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from backend.formats.task_file.types import Line, Part
+from backend.formats.task_file.types import Line, TaskTable
 
 Text = Annotated[str, Meta(max_length=4000)]
 # A row by the names of its columns, a text, or numbers: what the form holds at first.
 Example = dict[str, str | float] | Text | Annotated[list[float], Meta(max_length=4096)]
 
 
-class Try(Part, frozen=True):
+class Try(TaskTable, frozen=True):
     """What people show the model, and how its answers are named.
 
     Without `input` they show what [data.preprocess] says that an example is. `draw` is a digit drawn by hand,
@@ -26,14 +26,14 @@ class Try(Part, frozen=True):
     names: dict[str, Line] = field(default_factory=dict)
 
 
-class Licence(Part, frozen=True):
+class Licence(TaskTable, frozen=True):
     """Under which terms model and data are published."""
 
     model: Line | None = None
     data: Line | None = None
 
 
-class Consent(Part, frozen=True):
+class Consent(TaskTable, frozen=True):
     """Why the data may be used: volunteers bring their own, the people in them agreed, their licence
     allows it, they are about nobody, or another reason, which `note` gives.
     """
@@ -42,7 +42,7 @@ class Consent(Part, frozen=True):
     note: Text = ""
 
 
-class Ethics(Part, frozen=True):
+class Ethics(TaskTable, frozen=True):
     """What an owner thought of before asking others for help; what is missing was not answered yet.
 
     `people`: whether the data are about people, who can be recognised or not. `sensitive`: whether they tell
@@ -59,7 +59,7 @@ class Ethics(Part, frozen=True):
     contact: Line = ""
 
 
-class Access(Part, frozen=True):
+class AccessTable(TaskTable, frozen=True):
     """Who sees a task and takes part: everybody, who has its address, or who has an invitation or a role."""
 
     visibility: Literal["public", "unlisted", "invited"] = "public"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Part, Positive
+from backend.formats.task_file.types import Positive, TaskTable
 from backend.protocols.secagg.degrees import MOST_ACTIVE
 from backend.wire.masked import Aggregation, Server
 
@@ -14,7 +14,7 @@ from backend.wire.masked import Aggregation, Server
 MOST_HONEST = 2048
 
 
-class Masking(Part, frozen=True):
+class MaskingTable(TaskTable, frozen=True):
     """How masked rounds add up updates; docs/decisions/0017-masked-rounds.md has the protocol.
 
     Sums are modulo 2^`bits`. Updates are clipped to the L2 norm `clip` (by default max_update_norm) and count
@@ -41,13 +41,13 @@ class Masking(Part, frozen=True):
         return MOST_ACTIVE if self.server == "active" else MOST_HONEST
 
 
-class Security(Part, frozen=True):
+class Security(TaskTable, frozen=True):
     """Bounds on what one client may do, and how updates are added up: the first that a client can, of
     `aggregation`."""
 
     max_update_norm: Positive = 100.0
     aggregation: Annotated[tuple[Aggregation, ...], Meta(min_length=1, max_length=2)] = ("open",)
-    masking: Masking | None = None
+    masking: MaskingTable | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.aggregation)) < len(self.aggregation):
@@ -61,9 +61,9 @@ class Security(Part, frozen=True):
         return "masked" in self.aggregation
 
     @property
-    def masked(self) -> Masking:
+    def masked(self) -> MaskingTable:
         """How masked rounds add up, where there are any."""
-        return self.masking or Masking()
+        return self.masking or MaskingTable()
 
     @property
     def clip(self) -> float:

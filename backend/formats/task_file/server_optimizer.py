@@ -10,30 +10,30 @@ from typing import Any
 
 import msgspec
 
-from backend.formats.task_file.types import Part, Positive, Share
+from backend.formats.task_file.types import Positive, Share, TaskTable
 
 
-class FedAvg(Part, frozen=True, tag_field="name", tag="fedavg"):
+class FedAvg(TaskTable, frozen=True, tag_field="name", tag="fedavg"):
     """Averaging."""
 
     learning_rate: Positive = 1.0
 
 
-class FedAvgM(Part, frozen=True, tag_field="name", tag="fedavgm"):
+class FedAvgM(TaskTable, frozen=True, tag_field="name", tag="fedavgm"):
     """Averaging with momentum."""
 
     learning_rate: Positive = 1.0
     momentum: Share = 0.9
 
 
-class FedAdagrad(Part, frozen=True, tag_field="name", tag="fedadagrad"):
+class FedAdagrad(TaskTable, frozen=True, tag_field="name", tag="fedadagrad"):
     """Adagrad on the server."""
 
     eta: Positive = 0.1
     tau: Positive = 1e-3
 
 
-class FedAdam(Part, frozen=True, tag_field="name", tag="fedadam"):
+class FedAdam(TaskTable, frozen=True, tag_field="name", tag="fedadam"):
     """Adam on the server."""
 
     eta: Positive = 0.1
@@ -42,7 +42,7 @@ class FedAdam(Part, frozen=True, tag_field="name", tag="fedadam"):
     tau: Positive = 1e-3
 
 
-class FedYogi(Part, frozen=True, tag_field="name", tag="fedyogi"):
+class FedYogi(TaskTable, frozen=True, tag_field="name", tag="fedyogi"):
     """Yogi on the server."""
 
     eta: Positive = 0.01
@@ -51,7 +51,7 @@ class FedYogi(Part, frozen=True, tag_field="name", tag="fedyogi"):
     tau: Positive = 1e-3
 
 
-class Nesterov(Part, frozen=True, tag_field="name", tag="nesterov"):
+class Nesterov(TaskTable, frozen=True, tag_field="name", tag="nesterov"):
     """Nesterov's momentum on the server, DiLoCo's outer optimizer."""
 
     learning_rate: Positive = 0.7

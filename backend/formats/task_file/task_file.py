@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from msgspec import field
 
-from backend.formats.task_file.alerts import Alerts
+from backend.formats.task_file.alerts import AlertRules
 from backend.formats.task_file.checkpoints import Checkpoints
 from backend.formats.task_file.coordination import Coordination, Training
 from backend.formats.task_file.data import Data
 from backend.formats.task_file.hooks import Hooks
-from backend.formats.task_file.model import Model
-from backend.formats.task_file.privacy import Privacy
-from backend.formats.task_file.publication import Access, Consent, Ethics, Licence, Try
+from backend.formats.task_file.model import ModelTable
+from backend.formats.task_file.privacy import PrivacyTable
+from backend.formats.task_file.publication import AccessTable, Consent, Ethics, Licence, Try
 from backend.formats.task_file.security import Security
-from backend.formats.task_file.types import Line, Name, Part
+from backend.formats.task_file.types import Line, Name, TaskTable
 
 
-class TaskFile(Part, frozen=True):
+class TaskFile(TaskTable, frozen=True):
     """A whole task.toml. `follows` names the task of which this is a new version."""
 
     name: Name
     title: Line
-    model: Model
+    model: ModelTable
     data: Data
     coordination: Coordination
     summary: Line = ""
@@ -30,14 +30,14 @@ class TaskFile(Part, frozen=True):
     training: Training = Training()
     checkpoints: Checkpoints = Checkpoints()
     hooks: Hooks = Hooks()
-    alerts: Alerts = Alerts()
+    alerts: AlertRules = AlertRules()
     security: Security = Security()
-    privacy: Privacy | None = None
+    privacy: PrivacyTable | None = None
     trial: Try | None = field(name="try", default=None)
     licence: Licence = Licence()
     consent: Consent = Consent()
     ethics: Ethics = Ethics()
-    access: Access = Access()
+    access: AccessTable = AccessTable()
 
     @property
     def fraction_evaluate(self) -> float:

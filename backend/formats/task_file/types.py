@@ -19,5 +19,5 @@ Number = Annotated[int, Meta(ge=1, le=1_000_000)]
 Measures = str | dict[str, Any] | list[Any]
 
 
-class Part(Struct, frozen=True, forbid_unknown_fields=True):
+class TaskTable(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every table: an unknown key is an error."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from backend.formats.task_file.types import Number, Part, Positive, Share
+from backend.formats.task_file.types import Number, Positive, Share, TaskTable
 
 Seconds = Annotated[float, Meta(ge=1, le=86_400)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -21,14 +21,14 @@ ClientId = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 Comparison = Literal["newcomers", "samples", "none"]
 
 
-class VcAsgd(Part, frozen=True, tag_field="name", tag="vc-asgd"):
+class VcAsgd(TaskTable, frozen=True, tag_field="name", tag="vc-asgd"):
     """The model keeps `alpha` of itself; without it e / (e + 1) in epoch e."""
 
     alpha: Share | None = None
     warm_start: Count = 0
 
 
-class Downpour(Part, frozen=True, tag_field="name", tag="downpour"):
+class Downpour(TaskTable, frozen=True, tag_field="name", tag="downpour"):
     """A client pushes its change every `n_push` steps, which are a unit then, and fetches every `n_fetch`."""
 
     learning_rate: Positive = 1.0
@@ -46,14 +46,14 @@ class Downpour(Part, frozen=True, tag_field="name", tag="downpour"):
         return (self.n_fetch or 1) // (self.n_push or 1) if self.n_fetch else 1
 
 
-class Easgd(Part, frozen=True, tag_field="name", tag="easgd"):
+class Easgd(TaskTable, frozen=True, tag_field="name", tag="easgd"):
     """Model and client are drawn to each other by `alpha` of their distance."""
 
     alpha: Force = 0.1
     warm_start: Count = 0
 
 
-class DcAsgd(Part, frozen=True, tag_field="name", tag="dc-asgd"):
+class DcAsgd(TaskTable, frozen=True, tag_field="name", tag="dc-asgd"):
     """`strength` makes up for staleness; with `decay` it adapts to the gradients' mean square."""
 
     learning_rate: Positive = 1.0
@@ -62,7 +62,7 @@ class DcAsgd(Part, frozen=True, tag_field="name", tag="dc-asgd"):
     warm_start: Count = 0
 
 
-class FedAsync(Part, frozen=True, tag_field="name", tag="fedasync"):
+class FedAsync(TaskTable, frozen=True, tag_field="name", tag="fedasync"):
     """The client weighs `alpha`, discounted by staleness; `a` and `b` shape the discount."""
 
     alpha: Force = 0.6
@@ -78,7 +78,7 @@ class FedAsync(Part, frozen=True, tag_field="name", tag="fedasync"):
                 raise ValueError(f'discount = "{self.discount}" has no `{key}`; leave it out')
 
 
-class FedBuff(Part, frozen=True, tag_field="name", tag="fedbuff"):
+class FedBuff(TaskTable, frozen=True, tag_field="name", tag="fedbuff"):
     """The model moves by the mean of every `buffer` results."""
 
     buffer: Number = 10
@@ -90,7 +90,7 @@ AssimilationChoice = VcAsgd | Downpour | Easgd | DcAsgd | FedAsync | FedBuff
 VC_ASGD = VcAsgd()
 
 
-class TrustTable(Part, frozen=True):
+class TrustTable(TaskTable, frozen=True):
     """How far strangers are believed.
 
     A newcomer's unit is done by `replicas` clients until `checked` results in a row held against others',
@@ -116,7 +116,7 @@ class TrustTable(Part, frozen=True):
         return "samples" if self.spot_checks > 0.0 else "none"
 
 
-class Units(Part, frozen=True):
+class Units(TaskTable, frozen=True):
     """How the data are cut into units and dealt out. Times are seconds.
 
     At most `epochs` passes over all shards. A unit is `rows` examples (0: a shard), fewer for clients that

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from backend.formats.task_file.types import Number, Part
+from backend.formats.task_file.types import Number, TaskTable
 
 # As much as a browser reads at once.
 MOST_BYTES = 512 << 20
@@ -46,7 +46,7 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-class UrlFile(Part, frozen=True):
+class UrlFile(TaskTable, frozen=True):
     """One file: where it lies, and how its bytes are known. `path` places it among several, in its folder."""
 
     address: Annotated[str, Meta(max_length=2000)]
@@ -72,7 +72,7 @@ class UrlFile(Part, frozen=True):
         return origin_of(self.address)
 
 
-class UrlData(Part, frozen=True):
+class UrlData(TaskTable, frozen=True):
     """All files, and how many examples are in them: `train` to train on, `held_out` to measure on.
 
     `fitted` is the preprocess.json that `minga shard --url` wrote, relative to the task file; without it all

@@ -21,7 +21,7 @@ from backend.numerics.vectors import Vector, Vector64, blocks
 
 
 @dataclass(frozen=True)
-class Result:
+class ClientResult:
     """What a client made of the version it had: `weights` [P] from `base` [P].
 
     `staleness` counts the results that were assimilated since then, `epoch` the passes over all shards,
@@ -42,7 +42,7 @@ class Memory:
     count: int = 0
 
 
-Assimilate: TypeAlias = Callable[[Vector, Result, Memory], tuple[Vector, Memory]]
+Assimilate: TypeAlias = Callable[[Vector, ClientResult, Memory], tuple[Vector, Memory]]
 # (params, weights, base, slot) of a block in float64 -> (what is added to the params, slot after).
 Rule: TypeAlias = Callable[[Vector64, Vector64, Vector64, Vector64 | None], tuple[Vector64, Vector64 | None]]
 # Staleness -> a factor from 0 to 1.
@@ -61,7 +61,7 @@ def vc_asgd(alpha: float | None = None) -> Assimilate:
     weights are the mean of the first ones and all results.
     """
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         kept = result.epoch / (result.epoch + 1.0) if alpha is None else alpha
         return _by_blocks(lambda w, c, _b, s: ((1.0 - kept) * (c - w), s), params, result, memory)
 
@@ -137,7 +137,7 @@ def fedasync(
     """W <- (1 - a) W + a W_c, a being `alpha` times the discount (FedAsync: Xie et al. 2019)."""
     weigh = DISCOUNTS[discount](**settings)
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         taken = alpha * weigh(result.staleness)
         return _by_blocks(lambda w, c, _b, s: (taken * (c - w), s), params, result, memory)
 
@@ -150,7 +150,7 @@ def fedbuff(buffer: int = 10, learning_rate: float = 1.0) -> Assimilate:
     A change weighs 1 / sqrt(1 + staleness), as theirs do. The slot is the sum so far, float32 [P].
     """
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         weight = 1.0 / math.sqrt(1.0 + result.staleness)
         full = (memory.count + 1) % buffer == 0
 
@@ -172,7 +172,7 @@ def warm_start(after: Assimilate, results: int = 10) -> Assimilate:
     One client has to make them, one from the other. `after` does not hear of them.
     """
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         if memory.count < results:
             return result.weights.copy(), replace(memory, count=memory.count + 1)
         moved, later = after(params, result, replace(memory, count=memory.count - results))
@@ -217,7 +217,7 @@ def _plain(rule: Rule) -> Assimilate:
     return lambda params, result, memory: _by_blocks(rule, params, result, memory)
 
 
-def _by_blocks(rule: Rule, params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+def _by_blocks(rule: Rule, params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
     """`rule` over all values. Raises ValueError where the vectors are of unlike lengths."""
     if not len(params) == len(result.weights) == len(result.base):
         raise ValueError(

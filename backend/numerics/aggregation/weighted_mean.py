@@ -9,7 +9,7 @@ import numpy as np
 from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
 
 
-class Mean(Protocol):
+class UpdateMean(Protocol):
     """Takes in updates one by one, and is the mean of them in the end."""
 
     def add(self, update: Vector, weight: int) -> None:

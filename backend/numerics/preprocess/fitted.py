@@ -119,7 +119,7 @@ class Image(Strict, frozen=True, kw_only=True, tag_field="kind", tag="image"):
     label: ClassLabel
 
 
-class Table(Strict, frozen=True, kw_only=True, tag_field="kind", tag="table"):
+class FittedTable(Strict, frozen=True, kw_only=True, tag_field="kind", tag="table"):
     """Rows of a CSV file."""
 
     format: Literal["minga-preprocess/1"] = FORMAT
@@ -133,7 +133,7 @@ class Table(Strict, frozen=True, kw_only=True, tag_field="kind", tag="table"):
     label: list[Label]
 
 
-class Text(Strict, frozen=True, kw_only=True, tag_field="kind", tag="text"):
+class FittedText(Strict, frozen=True, kw_only=True, tag_field="kind", tag="text"):
     """Windows of texts for the next token, or texts with a class."""
 
     format: Literal["minga-preprocess/1"] = FORMAT
@@ -175,7 +175,7 @@ class Arrays(Strict, frozen=True, kw_only=True, tag_field="kind", tag="array"):
     y: list[str]
 
 
-Fitted: TypeAlias = Image | Table | Text | Arrays
+Fitted: TypeAlias = Image | FittedTable | FittedText | Arrays
 
 
 def parse_fitted(content: bytes) -> Fitted:

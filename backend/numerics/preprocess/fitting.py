@@ -26,13 +26,13 @@ from backend.numerics.preprocess.fitted import (
     Column,
     Encoding,
     Fitted,
+    FittedTable,
+    FittedText,
     Image,
     Label,
     NumberColumn,
     NumberLabel,
     StoredSpec,
-    Table,
-    Text,
 )
 from backend.numerics.preprocess.ordering import most_frequent, ordered
 from backend.numerics.preprocess.pairs import Pair, find_merges
@@ -74,11 +74,11 @@ def fit_image(declared: DeclaredImage, found: Iterable[str]) -> Image:
     )
 
 
-def fit_table(declared: DeclaredTable, train: Rows, every: Rows) -> Table:
+def fit_table(declared: DeclaredTable, train: Rows, every: Rows) -> FittedTable:
     """Tables. Numbers are learnt from the rows of `train`; names that have to be known, from `every` row."""
     columns = [_fit_column(declared, column, train, every) for column in declared.columns]
     labels = [_fit_label(one, every) for one in declared.labels]
-    return Table(
+    return FittedTable(
         inputs=input_specs(columns),
         labels=[label.stored for label in labels],
         delimiter=declared.delimiter,
@@ -149,13 +149,13 @@ def _fit_label(declared: object, every: Rows) -> Label:
 
 def fit_text(
     declared: DeclaredText, train: Iterable[str], every: Iterable[str], found: Iterable[str]
-) -> Text:
+) -> FittedText:
     """Texts; `found` are the names of classes. Tokens that have to be known are those of `every` text."""
     known, merges = _vocabulary(declared, every if declared.unknown == "error" else train)
     with_class = declared.labels != "none"
     label = class_label(declared.classes, found, declared.encoding) if with_class else None
     by_column = declared.labels == "column"
-    text = Text(
+    text = FittedText(
         inputs=[],
         labels=[],
         normalize=declared.normalize,
@@ -175,7 +175,7 @@ def fit_text(
     return with_specs(text)
 
 
-def with_specs(text: Text) -> Text:
+def with_specs(text: FittedText) -> FittedText:
     """`text` with the shapes and dtypes of its arrays."""
     ids = StoredSpec([text.length], "uint8" if text.ids <= 256 else "int32")
     return replace(text, inputs=[ids], labels=[text.label.stored if text.label else ids])

@@ -15,10 +15,10 @@ from backend.numerics.preprocess.fitted import (
     CategoryColumn,
     ClassLabel,
     Column,
+    FittedTable,
     Label,
     NumberColumn,
     StoredSpec,
-    Table,
 )
 from backend.numerics.preprocess.labels import class_value, positions
 
@@ -51,12 +51,12 @@ def _is_index(column: Column) -> bool:
     return isinstance(column, CategoryColumn) and column.encoding == "index"
 
 
-def needed_columns(fitted: Table) -> list[str]:
+def needed_columns(fitted: FittedTable) -> list[str]:
     """Names of the columns that are read, each once."""
     return list(dict.fromkeys([*(column.column for column in fitted.columns), *fitted.label_columns]))
 
 
-def row_values(fitted: Table, row: Mapping[str, str]) -> tuple[list[list[float]], list[Array]]:
+def row_values(fitted: FittedTable, row: Mapping[str, str]) -> tuple[list[list[float]], list[Array]]:
     """Values of each input, still float64, and labels as stored. Raises DataError that names the column."""
     inputs: list[list[float]] = [[] for _ in fitted.inputs]
     for column in fitted.columns:
@@ -66,7 +66,7 @@ def row_values(fitted: Table, row: Mapping[str, str]) -> tuple[list[list[float]]
 
 
 def table_arrays(
-    fitted: Table, rows: Iterable[tuple[int, Mapping[str, str]]]
+    fitted: FittedTable, rows: Iterable[tuple[int, Mapping[str, str]]]
 ) -> tuple[list[Array], list[Array]]:
     """Stored arrays of numbered rows, inputs and labels. Raises DataError that names row and column."""
     x: list[list[list[float]]] = [[] for _ in fitted.inputs]
@@ -90,7 +90,7 @@ def _stacked(values: Sequence[Any], spec: StoredSpec) -> Array:
     return np.array(values, spec.dtype).reshape(len(values), *spec.shape)
 
 
-def column_values(fitted: Table, column: Column, cell: str) -> list[float]:
+def column_values(fitted: FittedTable, column: Column, cell: str) -> list[float]:
     """The values that one cell makes. Raises DataError."""
     text = trimmed(cell)
     missing = text in fitted.missing
@@ -99,7 +99,7 @@ def column_values(fitted: Table, column: Column, cell: str) -> list[float]:
     return _category_values(column, text, missing)
 
 
-def label_value(fitted: Table, label: Label, column: str, cell: str) -> Array:
+def label_value(fitted: FittedTable, label: Label, column: str, cell: str) -> Array:
     """The label in a cell, as stored. Raises DataError."""
     text = trimmed(cell)
     if text in fitted.missing:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.errors import DataError
-from backend.numerics.preprocess.fitted import Punctuation, Text, Tokenizer
+from backend.numerics.preprocess.fitted import FittedText, Punctuation, Tokenizer
 from backend.numerics.preprocess.labels import class_value
 from backend.numerics.preprocess.pairs import encode_pieces
 
@@ -34,7 +34,7 @@ def decode_text(content: bytes) -> str:
         raise DataError(f"byte {error.start} is not UTF-8; save the text as UTF-8.") from error
 
 
-def normalized(fitted: Text, text: str) -> str:
+def normalized(fitted: FittedText, text: str) -> str:
     """One kind of line ends, Unicode's normal form, lower case."""
     return normalize(text, fitted.normalize == "nfc", fitted.lower)
 
@@ -75,7 +75,7 @@ def tokens(tokenizer: Tokenizer, punctuation: Punctuation, text: str) -> Sequenc
     return text if tokenizer == "characters" else words(text, punctuation)
 
 
-def token_ids(fitted: Text, text: str) -> NDArray[np.int32]:
+def token_ids(fitted: FittedText, text: str) -> NDArray[np.int32]:
     """Ids of a text. Raises DataError at an unknown token, where that is an error."""
     text = normalized(fitted, text)
     if fitted.tokenizer == "bytes":
@@ -103,13 +103,13 @@ def filled(ids: NDArray[np.int32], length: int) -> NDArray[np.int32]:
     return np.pad(ids[:length], (0, max(0, length - len(ids))))
 
 
-def window_arrays(fitted: Text, text: str) -> tuple[list[Array], list[Array]]:
+def window_arrays(fitted: FittedText, text: str) -> tuple[list[Array], list[Array]]:
     """Stored windows of one text, and the next tokens. Raises DataError."""
     both = windows(token_ids(fitted, text), fitted.length, fitted.stride).astype(fitted.inputs[0].dtype)
     return [both[:, :-1]], [both[:, 1:]]
 
 
-def class_arrays(fitted: Text, texts: Iterable[tuple[str, str]]) -> tuple[list[Array], list[Array]]:
+def class_arrays(fitted: FittedText, texts: Iterable[tuple[str, str]]) -> tuple[list[Array], list[Array]]:
     """Stored ids of texts, and their classes' labels. Raises DataError."""
     label = fitted.label
     if label is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from backend.errors import PeerError
 from backend.formats.task_file import VolunteerData
-from backend.numerics.preprocess.fitted import Arrays, Fitted, Image, Table, Text
+from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedTable, FittedText, Image
 from backend.peer.data.local_data import OwnData, read_own
 from backend.peer.data.preview import first_examples
 from backend.peer.data.url_data import fetch_elsewhere
@@ -71,16 +71,16 @@ def _holder(fitted: Fitted) -> str:
     match fitted:
         case Image(label=label):
             return f"pictures in folders named {', '.join(label.classes)}"
-        case Table(columns=columns, label_columns=labels):
+        case FittedTable(columns=columns, label_columns=labels):
             names = [*(one.column for one in columns), *labels]
             return f"a CSV, Parquet or Arrow file with the columns {', '.join(names)}"
         case Arrays(x=x, y=y):
             return f"an .npz file with the arrays {', '.join((*x, *y))}"
-        case Text(text_column=str() as text, label_column=str() as label_column):
+        case FittedText(text_column=str() as text, label_column=str() as label_column):
             return f"a CSV, Parquet or Arrow file with the columns {text}, {label_column}"
-        case Text(label=None):
+        case FittedText(label=None):
             return "text files (.txt, .md) in UTF-8"
-        case Text(label=label):
+        case FittedText(label=label):
             classes = label.classes if label else []
             return f"text files in folders named {', '.join(classes)}"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks
-from backend.datasets.readers.source import Broken, Chunk, Split, stop
+from backend.datasets.readers.source import Broken, ExampleChunk, HoldoutSplit, stop
 from backend.datasets.sharding.class_counts import count_classes
 from backend.errors import DataError, PeerError
 from backend.formats.manifest import Manifest
@@ -89,7 +89,7 @@ def read_own(
     def note(error: DataError) -> None:
         broken.append(str(error))
 
-    split = Split(wanted.holdout, lambda n: permutation(0, 0, _bounded(path, n, wanted.maximum)))
+    split = HoldoutSplit(wanted.holdout, lambda n: permutation(0, 0, _bounded(path, n, wanted.maximum)))
     made = _read(path, fitted, split, note, halted)
     count = sum(len(chunk.held) for chunk in made)
     if count < wanted.minimum:
@@ -108,13 +108,13 @@ def read_all(
 
     Raises DataError.
     """
-    split = Split(holdout, lambda n: permutation(0, 0, _bounded(path, n, MAX_EXAMPLES)))
+    split = HoldoutSplit(holdout, lambda n: permutation(0, 0, _bounded(path, n, MAX_EXAMPLES)))
     return _joined(fitted, _read(path, fitted, split, stop, halted), [])
 
 
 def _read(
-    path: Path, fitted: Fitted, split: Split, broken: Broken, halted: Callable[[], bool]
-) -> list[Chunk]:
+    path: Path, fitted: Fitted, split: HoldoutSplit, broken: Broken, halted: Callable[[], bool]
+) -> list[ExampleChunk]:
     made = []
     for chunk in chunks(fitted, path, split, broken):
         if halted():
@@ -123,7 +123,7 @@ def _read(
     return made
 
 
-def _joined(fitted: Fitted, made: list[Chunk], broken: list[str]) -> OwnData:
+def _joined(fitted: Fitted, made: list[ExampleChunk], broken: list[str]) -> OwnData:
     if not made:
         raise DataError("The data hold no example.")
     x = [np.concatenate(parts) for parts in zip(*(chunk.x for chunk in made), strict=True)]

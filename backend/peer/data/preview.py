@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.datasets.sharding.class_counts import class_numbers, label_of
-from backend.numerics.preprocess.fitted import Table, Text
+from backend.numerics.preprocess.fitted import FittedTable, FittedText
 from backend.peer.data.local_data import OwnData
 
 _EXAMPLES = 3
@@ -24,14 +24,14 @@ def first_examples(own: OwnData) -> list[str]:
 
 
 def _inputs(own: OwnData, row: int) -> str:
-    if isinstance(own.fitted, Table):
+    if isinstance(own.fitted, FittedTable):
         return ", ".join(_cells(own.fitted, own.x, row))
-    if isinstance(own.fitted, Text) and own.fitted.tokenizer in ("characters", "words"):
+    if isinstance(own.fitted, FittedText) and own.fitted.tokenizer in ("characters", "words"):
         return _text(own.fitted, own.x[0][row])
     return "; ".join(_array(one[row]) for one in own.x)
 
 
-def _cells(fitted: Table, x: list[NDArray[Any]], row: int) -> Iterator[str]:
+def _cells(fitted: FittedTable, x: list[NDArray[Any]], row: int) -> Iterator[str]:
     """Each column's name and the numbers that it became; columns fill their input one after the other."""
     ends = dict.fromkeys(range(len(x)), 0)
     for column in fitted.columns:
@@ -41,7 +41,7 @@ def _cells(fitted: Table, x: list[NDArray[Any]], row: int) -> Iterator[str]:
         yield f"{column.column} {_numbers(values)}"
 
 
-def _text(fitted: Text, ids: NDArray[Any]) -> str:
+def _text(fitted: FittedText, ids: NDArray[Any]) -> str:
     names = [
         fitted.tokens[number - fitted.first] if number >= fitted.first else "□"
         for number in ids[:_TOKENS].tolist()
@@ -66,6 +66,6 @@ def _label(own: OwnData, row: int) -> str:
     if label is not None:
         numbers = class_numbers(own.fitted, [one[row : row + 1] for one in own.y])
         return label.classes[int(numbers[0])] if numbers is not None else ""
-    if isinstance(own.fitted, Text) and own.fitted.tokenizer in ("characters", "words"):
+    if isinstance(own.fitted, FittedText) and own.fitted.tokenizer in ("characters", "words"):
         return _text(own.fitted, np.atleast_1d(own.y[0][row]))
     return "; ".join(_array(one[row]) for one in own.y)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
-from backend.datasets.download import Wanted, fetch
+from backend.datasets.download import DownloadRequest, fetch
 from backend.errors import DataError, MingaError
 from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Hash
@@ -93,7 +93,7 @@ def _have(
         return path
     # A task of a stranger's must not make this machine look into the network that it is in.
     near = urlsplit(file.address).hostname == server
-    wanted = Wanted(file.address, file.bytes, file.sha256, private=near)
+    wanted = DownloadRequest(file.address, file.bytes, file.sha256, private=near)
     reporter.tell("fetching", f"Fetching {file.bytes / 1e6:,.1f} MB of examples from {wanted.host}.")
     told = time.monotonic()
 

@@ -12,13 +12,13 @@ from backend.server.accounts.passkeys import Passkeys
 from backend.server.accounts.passwords import Passwords
 from backend.server.accounts.roles import Roles
 from backend.server.accounts.sessions import Sessions
-from backend.server.accounts.sign_in_links import Links
+from backend.server.accounts.sign_in_links import SignInLinks
 from backend.server.accounts.tokens import Tokens
 from backend.stores.access import AccessRecords
 
 
 @dataclass(frozen=True)
-class Access:
+class Accounts:
     """The parts, each with one job."""
 
     records: AccessRecords
@@ -27,23 +27,23 @@ class Access:
     tokens: Tokens
     passwords: Passwords
     passkeys: Passkeys
-    links: Links
+    links: SignInLinks
     invitations: Invitations
     roles: Roles
     leaving: Leaving
 
 
-def access_to(records: AccessRecords, clock: Callable[[], float]) -> Access:
+def access_to(records: AccessRecords, clock: Callable[[], float]) -> Accounts:
     """All parts over one store. `clock` gives seconds (Unix)."""
     sessions, tokens = Sessions(records, clock), Tokens(records, clock)
-    return Access(
+    return Accounts(
         records=records,
         identities=Identities(records, sessions, tokens),
         sessions=sessions,
         tokens=tokens,
         passwords=Passwords(records),
         passkeys=Passkeys(records, clock),
-        links=Links(records, clock),
+        links=SignInLinks(records, clock),
         invitations=Invitations(records, clock),
         roles=Roles(records),
         leaving=Leaving(records),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
-from backend.server.accounts.permissions import ANYBODY, Identity, Role
+from backend.server.accounts.permissions import ANYBODY, Requester, Role
 from backend.server.accounts.sessions import Sessions
 from backend.server.accounts.tokens import Tokens
 from backend.stores.access import AccessRecords
@@ -19,20 +19,20 @@ class Identities:
     sessions: Sessions
     tokens: Tokens
 
-    async def of_session(self, code: str) -> Identity:
+    async def of_session(self, code: str) -> Requester:
         """Who is signed in by a session's secret; anybody where it does not hold (any more)."""
         session = await self.sessions.find(code)
         return ANYBODY if session is None else await self._of(session.account)
 
-    async def of_token(self, code: str) -> Identity:
+    async def of_token(self, code: str) -> Requester:
         """For whom a program with an API token acts. Raises SignInError."""
         token = await self.tokens.find(code)
         identity = await self._of(token.account)
         return replace(identity, scopes=frozenset(token.scopes), only=token.task)
 
-    async def _of(self, account: str) -> Identity:
+    async def _of(self, account: str) -> Requester:
         found = await self.records.account(account)
         if found is None:
             return ANYBODY
         roles = {task: cast(Role, role) for task, role in (await self.records.roles(account)).items()}
-        return Identity(found.id, found.name, found.operator, roles)
+        return Requester(found.id, found.name, found.operator, roles)

@@ -21,7 +21,7 @@ MOST_PASSKEYS = 20
 
 
 @dataclass(frozen=True)
-class Site:
+class RelyingParty:
     """Where passkeys are used: the page's origin, and the name in it, to which they are bound."""
 
     origin: str
@@ -56,7 +56,7 @@ class Passkeys:
         """All of an account, the newest first."""
         return await self._records.passkeys(account)
 
-    async def ask_for_new(self, account: AccountRecord, site: Site) -> dict[str, Any]:
+    async def ask_for_new(self, account: AccountRecord, site: RelyingParty) -> dict[str, Any]:
         """What a browser needs to make a passkey for an account. Raises BadRequestError."""
         from webauthn import generate_registration_options, options_to_json
         from webauthn.helpers import base64url_to_bytes
@@ -85,7 +85,7 @@ class Passkeys:
         )
         return self._remember(json.loads(options_to_json(options)), account.id)
 
-    async def add(self, account: str, name: str, answer: Mapping[str, Any], site: Site) -> None:
+    async def add(self, account: str, name: str, answer: Mapping[str, Any], site: RelyingParty) -> None:
         """Keeps the passkey that a browser made. Raises SignInError for an answer that is not right."""
         from webauthn import verify_registration_response
         from webauthn.helpers import bytes_to_base64url
@@ -104,7 +104,7 @@ class Passkeys:
         key = made.credential_public_key
         await self._records.add_passkey(PasskeyRecord(id, account, name, key, made.sign_count, self._clock()))
 
-    def ask_who(self, site: Site) -> dict[str, Any]:
+    def ask_who(self, site: RelyingParty) -> dict[str, Any]:
         """What a browser needs to sign somebody in, by whichever passkey they choose."""
         from webauthn import generate_authentication_options, options_to_json
         from webauthn.helpers.structs import UserVerificationRequirement
@@ -114,7 +114,7 @@ class Passkeys:
         )
         return self._remember(json.loads(options_to_json(options)), None)
 
-    async def sign_in(self, answer: Mapping[str, Any], site: Site) -> AccountRecord:
+    async def sign_in(self, answer: Mapping[str, Any], site: RelyingParty) -> AccountRecord:
         """Whose passkey answered. Raises SignInError."""
         from webauthn import verify_authentication_response
 

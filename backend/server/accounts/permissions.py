@@ -31,7 +31,7 @@ _MAY: Mapping[Role, frozenset[Action]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class TaskAccess:
     """A task, as far as access to it goes."""
 
     name: str
@@ -39,7 +39,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Identity:
+class Requester:
     """Who asks: anybody, somebody with an account, or a program with an API token of an account.
 
     `scopes` are what its token is for, None for a person; `only` is the one task that it is for, if it is.
@@ -59,10 +59,10 @@ class Identity:
         return self.scopes is None or action == "view" or action in self.scopes
 
 
-ANYBODY = Identity()
+ANYBODY = Requester()
 
 
-def may(identity: Identity, action: Action, task: Place | None = None) -> bool:
+def may(identity: Requester, action: Action, task: TaskAccess | None = None) -> bool:
     """Whether `identity` may do `action`, on `task` where it is one of a task."""
     if task is not None and action in _OPEN and _is_open(task, identity):
         return True
@@ -80,12 +80,12 @@ def may(identity: Identity, action: Action, task: Place | None = None) -> bool:
     return role is not None and action in _MAY[role]
 
 
-def _is_open(task: Place, identity: Identity) -> bool:
+def _is_open(task: TaskAccess, identity: Requester) -> bool:
     """Whether `identity` may see `task` without an account."""
     return task.visibility != "invited" or task.name in identity.admitted
 
 
-def listed(identity: Identity, task: Place) -> bool:
+def listed(identity: Requester, task: TaskAccess) -> bool:
     """Whether a list of tasks shows it to `identity`: where not public, only to those with a part in it."""
     if task.visibility == "public":
         return True
@@ -93,7 +93,7 @@ def listed(identity: Identity, task: Place) -> bool:
     return known and may(identity, "view", task)
 
 
-def refusal(identity: Identity, action: Action, task: Place | None = None) -> MingaError | None:
+def refusal(identity: Requester, action: Action, task: TaskAccess | None = None) -> MingaError | None:
     """Why `identity` may not do `action`; None where it may."""
     if may(identity, action, task):
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend.errors import BadRequestError, NotFoundError
 from backend.server.accounts.permissions import Role
-from backend.stores.access import AccessRecords, Member
+from backend.stores.access import AccessRecords, RoleMember
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Roles:
         """Its roles by task."""
         return await self.records.roles(account)
 
-    async def members(self, task: str) -> list[Member]:
+    async def members(self, task: str) -> list[RoleMember]:
         """Everybody with a role on a task, by name."""
         return await self.records.members(task)
 

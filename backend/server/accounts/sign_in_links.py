@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Links:
+class SignInLinks:
     """Makes and opens them. `clock` gives seconds (Unix)."""
 
     records: AccessRecords

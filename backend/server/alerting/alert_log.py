@@ -15,7 +15,7 @@ from backend.formats.task_file import TaskFile
 from backend.protocols.tasks.alerts import Trouble
 from backend.protocols.tasks.task_life import UNDER_WAY, LifeState
 from backend.server.hosting.task_host import TaskHost
-from backend.stores.alerts import Alert, Alerts
+from backend.stores.alerts import Alert, AlertStore
 
 log = structlog.stdlib.get_logger("minga.alerts")
 
@@ -30,7 +30,7 @@ class AlertBook:
     below zero, and are forgotten with this server.
     """
 
-    def __init__(self, task: str, store: Alerts, alerts: Sequence[Alert]) -> None:
+    def __init__(self, task: str, store: AlertStore, alerts: Sequence[Alert]) -> None:
         self._task, self._store = task, store
         self._alerts = deque(alerts, maxlen=SHOWN)
         self._unrecorded = 0
@@ -99,6 +99,6 @@ def _after(file: TaskFile) -> str:
     return "A round that was open then does not count: its part of the work begins again."
 
 
-async def open_book(task: str, store: Alerts) -> AlertBook:
+async def open_book(task: str, store: AlertStore) -> AlertBook:
     """The alerts of a task, as its last server left them. Raises StoreError."""
     return AlertBook(task, store, await store.alerts(task))

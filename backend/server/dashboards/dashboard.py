@@ -32,7 +32,7 @@ MOST_WATCHERS = 32
 MOST_POINTS = 500
 
 
-class Board:
+class Dashboard:
     """A Companion of the host of a task: notes what happens, and wakes those who watch.
 
     `clock` gives the time of day (Unix seconds); alarms go by the event loop's.

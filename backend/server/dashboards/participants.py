@@ -9,7 +9,7 @@ from typing import Any
 
 from backend.server.hosting.client_link import Presence
 from backend.server.observers import observer as happened
-from backend.stores.contracts import Contribution
+from backend.stores.contracts import ContributionRecord
 from backend.stores.task_lives import Ban
 
 # Rows of a table that people read. Those who are here come first, then those who gave most.
@@ -23,7 +23,7 @@ LATE = ("stale-round", "too-slow")
 class People:
     """What clients did since the server started, beside what the records say of all time."""
 
-    given: dict[str, Contribution] = field(default_factory=dict)
+    given: dict[str, ContributionRecord] = field(default_factory=dict)
     _refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def notice(self, event: happened.Event) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from backend.formats.task_file import Privacy, TaskFile
+from backend.formats.task_file import PrivacyTable, TaskFile
 from backend.server.disclosure.mesh import elsewhere, participants_of_mesh, server_of_mesh
 from backend.server.disclosure.units import participants_of_units, server_of_units
 
@@ -62,7 +62,7 @@ def fewest_updates(file: TaskFile) -> int:
     return max(file.coordination.quorum, file.security.masked.min_clients if masked_only else 1)
 
 
-def _promise(privacy: Privacy, guarantee: Guarantee) -> Iterator[str]:
+def _promise(privacy: PrivacyTable, guarantee: Guarantee) -> Iterator[str]:
     """The account's figures, and what they mean."""
     epsilon, whom = guarantee.epsilon, "an example" if privacy.of_examples else "you"
     if epsilon is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from backend.datasets.inspection.findings import Findings
+from backend.datasets.inspection.findings import DataFindings
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.reading.reader import parse_task
@@ -92,7 +92,7 @@ def parsed(tables: Mapping[str, Any]) -> TaskFile:
     return parse_task(dict(tables), WHERE)
 
 
-def proposed(tables: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+def proposed(tables: Mapping[str, Any], findings: DataFindings) -> dict[str, Any]:
     """`tables` with what the data suggest, where their owner has not said it."""
     data = {"preprocess": findings.preprocess, **tables.get("data", {})}
     training = {**plan(findings.examples, data), **tables.get("training", {})}

@@ -34,7 +34,7 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Limits:
+class TensorLimits:
     """What one tensor may have; None: as much as there is memory for."""
 
     tensor_bytes: int | None = None
@@ -42,7 +42,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Rates:
+class DeviceRates:
     """GFLOP/s, GB/s of reading and writing, microseconds for each op beside its work."""
 
     gflops: Range
@@ -52,13 +52,13 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Place:
+class DeviceBackend:
     """A backend on a class of devices."""
 
     device: Device
     backend: BackendName
-    limits: Limits
-    rates: Rates
+    limits: TensorLimits
+    rates: DeviceRates
 
     @property
     def native(self) -> bool:
@@ -82,27 +82,35 @@ GPU = Device("gpu", "a computer with a graphics card", tab_bytes=8 * GIB, proces
 DEVICES = (PHONE, LAPTOP, GPU)
 
 
-def _webgl(texture_edge: int) -> Limits:
+def _webgl(texture_edge: int) -> TensorLimits:
     # TF.js keeps vectors unpacked: one value in each texel. Its shaders know six coordinates.
-    return Limits(tensor_bytes=4 * texture_edge**2, dimensions=6)
+    return TensorLimits(tensor_bytes=4 * texture_edge**2, dimensions=6)
 
 
-def _webgpu(binding_bytes: int) -> Limits:
-    return Limits(tensor_bytes=binding_bytes, dimensions=6)
+def _webgpu(binding_bytes: int) -> TensorLimits:
+    return TensorLimits(tensor_bytes=binding_bytes, dimensions=6)
 
 
 # WebGPU promises bindings of 128 MiB everywhere; TF.js asks for all that the adapter has.
 PLACES = (
-    Place(PHONE, "webgpu", _webgpu(128 * MIB), Rates((8, 80), (5, 25), (80, 400), "estimated")),
-    Place(PHONE, "webgl", _webgl(4096), Rates((5, 50), (4, 20), (150, 800), "estimated")),
-    Place(PHONE, "wasm", Limits(), Rates((3, 15), (2, 10), (40, 150), "estimated")),
-    Place(PHONE, "cpu", Limits(), Rates((0.05, 0.3), (0.1, 0.6), (20, 100), "estimated")),
-    Place(LAPTOP, "webgpu", _webgpu(1 * GIB), Rates((30, 250), (15, 80), (30, 120), "estimated")),
-    Place(LAPTOP, "webgl", _webgl(16384), Rates((20, 150), (10, 60), (50, 250), "estimated")),
-    Place(LAPTOP, "wasm", Limits(), Rates((8, 40), (6, 24), (15, 40), "measured")),
-    Place(LAPTOP, "cpu", Limits(), Rates((0.2, 0.8), (0.4, 1.5), (10, 50), "estimated")),
-    Place(LAPTOP, "tensorflow-cpu", Limits(), Rates((80, 400), (20, 90), (8, 25), "measured")),
-    Place(GPU, "webgpu", _webgpu(2 * GIB - 4), Rates((300, 2000), (100, 400), (25, 100), "estimated")),
-    Place(GPU, "webgl", _webgl(16384), Rates((200, 1000), (80, 300), (40, 150), "estimated")),
-    Place(GPU, "tensorflow-cuda", Limits(), Rates((2000, 20000), (150, 1500), (5, 20), "estimated")),
+    DeviceBackend(PHONE, "webgpu", _webgpu(128 * MIB), DeviceRates((8, 80), (5, 25), (80, 400), "estimated")),
+    DeviceBackend(PHONE, "webgl", _webgl(4096), DeviceRates((5, 50), (4, 20), (150, 800), "estimated")),
+    DeviceBackend(PHONE, "wasm", TensorLimits(), DeviceRates((3, 15), (2, 10), (40, 150), "estimated")),
+    DeviceBackend(PHONE, "cpu", TensorLimits(), DeviceRates((0.05, 0.3), (0.1, 0.6), (20, 100), "estimated")),
+    DeviceBackend(
+        LAPTOP, "webgpu", _webgpu(1 * GIB), DeviceRates((30, 250), (15, 80), (30, 120), "estimated")
+    ),
+    DeviceBackend(LAPTOP, "webgl", _webgl(16384), DeviceRates((20, 150), (10, 60), (50, 250), "estimated")),
+    DeviceBackend(LAPTOP, "wasm", TensorLimits(), DeviceRates((8, 40), (6, 24), (15, 40), "measured")),
+    DeviceBackend(LAPTOP, "cpu", TensorLimits(), DeviceRates((0.2, 0.8), (0.4, 1.5), (10, 50), "estimated")),
+    DeviceBackend(
+        LAPTOP, "tensorflow-cpu", TensorLimits(), DeviceRates((80, 400), (20, 90), (8, 25), "measured")
+    ),
+    DeviceBackend(
+        GPU, "webgpu", _webgpu(2 * GIB - 4), DeviceRates((300, 2000), (100, 400), (25, 100), "estimated")
+    ),
+    DeviceBackend(GPU, "webgl", _webgl(16384), DeviceRates((200, 1000), (80, 300), (40, 150), "estimated")),
+    DeviceBackend(
+        GPU, "tensorflow-cuda", TensorLimits(), DeviceRates((2000, 20000), (150, 1500), (5, 20), "estimated")
+    ),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend.server.estimates.energy import working_energy
 from backend.server.estimates.prices import Instance, Prices
-from backend.server.estimates.training_record import Record
+from backend.server.estimates.training_record import TrainingRecord
 
 _HOUR = 3600.0
 _GB = 1e9
@@ -50,7 +50,7 @@ class Cost:
     energy: Energy
 
 
-def cost_of(record: Record, prices: Prices) -> Cost:
+def cost_of(record: TrainingRecord, prices: Prices) -> Cost:
     """What the recorded training would have cost."""
     kwh = working_energy(record.busy)
     return Cost(
@@ -60,7 +60,7 @@ def cost_of(record: Record, prices: Prices) -> Cost:
     )
 
 
-def _fleet(record: Record, instance: Instance) -> Fleet:
+def _fleet(record: TrainingRecord, instance: Instance) -> Fleet:
     busy, there = record.busy / _HOUR, record.there / _HOUR
     return Fleet(
         instance.name,

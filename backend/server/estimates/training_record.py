@@ -21,7 +21,7 @@ _ITEM_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Work:
+class ClientWork:
     """What one client did. Seconds: `busy` those in which it worked, `there` from its first work to its last.
 
     `examples` were credited, `results` sent, those that did not hold included.
@@ -37,14 +37,14 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Record:
+class TrainingRecord:
     """A training: `seconds` while it ran, bytes to and from its clients, operations of what was credited."""
 
     task: str
     scheme: str
     passes: int
     seconds: float
-    work: tuple[Work, ...]
+    work: tuple[ClientWork, ...]
     down: int
     up: int
     flops: float
@@ -73,7 +73,9 @@ def read_results(text: str) -> list[Told]:
     ]
 
 
-def of_rounds(summary: Told, manifest: Manifest, rounds: Sequence[Told], people: Sequence[Told]) -> Record:
+def of_rounds(
+    summary: Told, manifest: Manifest, rounds: Sequence[Told], people: Sequence[Told]
+) -> TrainingRecord:
     """A training in rounds: who sent an update is taken to have worked as long as a round lasts on average.
 
     That is the most it can be, as nobody tells when a client was done with its part.
@@ -93,7 +95,7 @@ def of_units(
     rounds: Sequence[Told],
     people: Sequence[Told],
     results: Sequence[Told],
-) -> Record:
+) -> TrainingRecord:
     """A training in work units, of which `results` are those that are in the model.
 
     A client's work for the others, which only confirmed somebody's, is taken to have lasted as long in
@@ -120,8 +122,8 @@ def of_units(
     return _record(summary, manifest, rounds, seconds, work, rows)
 
 
-def _work(one: Told, results: int, busy: float, there: float) -> Work:
-    return Work(one["client"], one["kind"], one["backend"], one["examples"], results, busy, there)
+def _work(one: Told, results: int, busy: float, there: float) -> ClientWork:
+    return ClientWork(one["client"], one["kind"], one["backend"], one["examples"], results, busy, there)
 
 
 def _record(
@@ -129,9 +131,9 @@ def _record(
     manifest: Manifest,
     rounds: Sequence[Told],
     seconds: float,
-    work: Iterable[Work],
+    work: Iterable[ClientWork],
     rows: int | None,
-) -> Record:
+) -> TrainingRecord:
     work = tuple(work)
     joined = traffic(manifest, 0)
     down = sum(joined.browser_bundle if one.kind == "browser" else joined.peer_bundle for one in work)
@@ -141,7 +143,9 @@ def _record(
     examples = sum(one.examples for one in work)
     flops = examples / manifest.batch_size * (manifest.flops.train + manifest.flops.apply)
     passes = sum(one["outcome"] == "version" for one in rounds)
-    return Record(summary["name"], summary["scheme"], passes, seconds, work, down, results * vector, flops)
+    return TrainingRecord(
+        summary["name"], summary["scheme"], passes, seconds, work, down, results * vector, flops
+    )
 
 
 def _example_bytes(manifest: Manifest) -> int:

@@ -16,7 +16,7 @@ from backend.server.exports.export_formats import Format
 from backend.server.exports.file_cache import CachedFile, FileCache
 from backend.server.exports.weight_files import WRITERS, Layout
 from backend.server.sandbox.conversion import ConversionLimits, converter_folder
-from backend.server.sandbox.limited_process import Work, run_limited
+from backend.server.sandbox.limited_process import ProcessWork, run_limited
 
 # Changes with what the converter writes, so that files of an older server are made anew.
 REVISION = 1
@@ -27,7 +27,7 @@ LIMITS = ConversionLimits(wall_seconds=300.0, cpu_seconds=600)
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportSource:
     """A version of a bundle: addresses of both, and files with its flat vector and the Keras model.
 
     `model` is None where the bundle has no Keras file. `about` goes into files that take free text.
@@ -64,11 +64,11 @@ class Exporter:
         self._stopped.set()
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
 
-    def made(self, source: Source, wanted: Format) -> CachedFile | None:
+    def made(self, source: ExportSource, wanted: Format) -> CachedFile | None:
         """The file, if it was made before."""
         return self._cellar.find(source.key(wanted))
 
-    async def get(self, source: Source, wanted: Format, seconds: float) -> CachedFile | None:
+    async def get(self, source: ExportSource, wanted: Format, seconds: float) -> CachedFile | None:
         """The file; None if it takes longer than so many seconds: ask again.
 
         Raises BundleError with the reason why this model cannot be had so, BusyError, SettingsError where the
@@ -85,7 +85,7 @@ class Exporter:
         done, _ = await asyncio.wait({job}, timeout=seconds)
         return job.result() if done else None
 
-    def _begin(self, key: str, source: Source, wanted: Format) -> None:
+    def _begin(self, key: str, source: ExportSource, wanted: Format) -> None:
         if len(self._jobs) >= MOST_WAITING:
             raise BusyError("Many files are being made for others. Try again in a minute.")
         job = asyncio.create_task(self._make(key, source, wanted))
@@ -108,11 +108,11 @@ class Exporter:
             raise error
         del self._failed[key]
 
-    async def _make(self, key: str, source: Source, wanted: Format) -> CachedFile:
+    async def _make(self, key: str, source: ExportSource, wanted: Format) -> CachedFile:
         async with self._turn:
             return await asyncio.to_thread(self._make_now, key, source, wanted)
 
-    def _make_now(self, key: str, source: Source, wanted: Format) -> CachedFile:
+    def _make_now(self, key: str, source: ExportSource, wanted: Format) -> CachedFile:
         if self._stopped.is_set():
             raise CancelledError("The server ends.")
         if not source.values.is_file():
@@ -125,7 +125,7 @@ class Exporter:
                 WRITERS[wanted.name](source.values, source.layout, source.about, file)
             return self._cellar.take(key, file)
 
-    def _convert(self, source: Source, wanted: Format, folder: Path, file: Path) -> None:
+    def _convert(self, source: ExportSource, wanted: Format, folder: Path, file: Path) -> None:
         if source.model is None:
             raise BundleError("This task's bundle has no Keras model. Take npz or safetensors instead.")
         root = converter_folder().parent
@@ -135,5 +135,5 @@ class Exporter:
         arguments = [str(model), "--weights", str(source.values), "--format", wanted.name]
         arguments += ["-o", str(file), *LIMITS.flags()]
         remedy = "take npz or safetensors instead"
-        work = Work("Making the file", remedy, "converter.exporting", arguments, folder, root)
+        work = ProcessWork("Making the file", remedy, "converter.exporting", arguments, folder, root)
         run_limited(work, LIMITS, cancelled=self._stopped.is_set)

@@ -15,7 +15,7 @@ from backend.server.exports.export_formats import FORMATS
 from backend.server.tasks.ethics_statement import Publication, publication
 from backend.server.tasks.formatting import operations
 from backend.server.tasks.task import Task
-from backend.stores.contracts import Contribution, EvaluationRecord, RoundRecord, VersionRecord
+from backend.stores.contracts import ContributionRecord, EvaluationRecord, RoundRecord, VersionRecord
 
 _MARKS = re.compile(r"([\\`*_\[\]<>#|~&!])")
 
@@ -32,7 +32,7 @@ class Facts:
     versions: Sequence[VersionRecord]
     evaluation: EvaluationRecord | None
     rounds: Sequence[RoundRecord]
-    given: Sequence[Contribution]
+    given: Sequence[ContributionRecord]
     privacy: Mapping[str, Any] | None
     disclosure: Disclosure
     files: Mapping[str, str]

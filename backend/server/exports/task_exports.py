@@ -10,7 +10,7 @@ from typing import Any
 
 from backend.errors import BundleError, GoneError, NotFoundError, OrderError, SettingsError
 from backend.server.exports.export_formats import FORMATS, Format, format_of
-from backend.server.exports.exporter import Exporter, Source
+from backend.server.exports.exporter import Exporter, ExportSource
 from backend.server.exports.file_cache import CachedFile
 from backend.server.exports.model_card import Facts, model_card
 from backend.server.exports.training_figures import (
@@ -28,7 +28,7 @@ from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import lineage_of
 from backend.server.versions.timeline import version_told
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import Blobs, VersionRecord
+from backend.stores.contracts import BlobStore, VersionRecord
 
 VERSIONS, ROUNDS, FIGURES, EVENTS = "versions.csv", "rounds.csv", "figures.json", "tensorboard"
 # Of tasks of work units alone.
@@ -65,10 +65,10 @@ class Whole:
     files: Sequence[tuple[str, Path | bytes]]
 
 
-class Results:
+class TaskExports:
     """Answers what is asked of the results of a server's tasks."""
 
-    def __init__(self, catalogue: TaskRegistry, blobs: Blobs, exporter: Exporter) -> None:
+    def __init__(self, catalogue: TaskRegistry, blobs: BlobStore, exporter: Exporter) -> None:
         self._catalogue = catalogue
         self._blobs = blobs
         self._exporter = exporter
@@ -201,10 +201,10 @@ class Results:
     def _ledger(self, task: str) -> VersionHistory:
         return self._catalogue.host(task).ledger
 
-    async def _source(self, task: str, record: VersionRecord) -> Source:
+    async def _source(self, task: str, record: VersionRecord) -> ExportSource:
         bundle = self._catalogue.host(task).task.bundle
         file = bundle.manifest.files.get(KERAS_FILE)
-        return Source(
+        return ExportSource(
             bundle=bundle.address,
             weights=record.weights,
             layout=bundle.manifest.layout,

@@ -9,7 +9,7 @@ from backend.errors import MingaError
 from backend.wire.messages import Aggregation, Kind, Status
 
 
-class Link(Protocol):
+class ClientLink(Protocol):
     """Somebody's connection; whoever accepted it owns it."""
 
     def send(self, frame: bytes) -> None:
@@ -22,7 +22,7 @@ class Link(Protocol):
 
 
 @dataclass
-class Client:
+class ConnectedClient:
     """A connected client, whose updates are added up by `aggregation`. Owned by the task host.
 
     Where they are masked, it takes part among `min_masked` clients at least.
@@ -31,7 +31,7 @@ class Client:
     id: str
     kind: Kind
     backend: str
-    link: Link
+    link: ClientLink
     aggregation: Aggregation = "open"
     min_masked: int = 0
     # Bytes of frames to it, and of updates from it, over this connection.

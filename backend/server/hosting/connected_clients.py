@@ -10,10 +10,10 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from backend.protocols.rounds.phases import RoundPhase
-from backend.server.hosting.client_link import Client, Presence
+from backend.server.hosting.client_link import ConnectedClient, Presence
 from backend.wire import messages as say
 from backend.wire.codec import encode
-from backend.wire.fields import Frame
+from backend.wire.fields import WireFrame
 
 STATE_SECONDS = 0.25
 # What all states together may cost: to many they are told less often.
@@ -48,7 +48,7 @@ class ConnectedClients:
     """
 
     def __init__(self) -> None:
-        self.clients: dict[str, Client] = {}
+        self.clients: dict[str, ConnectedClient] = {}
         # Kind and backend of everybody who was here, for the records.
         self.known: dict[str, tuple[str, str]] = {}
         self._newcomers: list[str] = []
@@ -60,7 +60,7 @@ class ConnectedClients:
         self._greeted = self._rested = -math.inf
         self._told: say.State | None = None
 
-    def add(self, client: Client) -> None:
+    def add(self, client: ConnectedClient) -> None:
         """Takes a client in."""
         self.clients[client.id] = client
         self.known[client.id] = (client.kind, client.backend)
@@ -71,16 +71,16 @@ class ConnectedClients:
             client: about for client, about in self.known.items() if client in self.clients or client in but
         }
 
-    def tell(self, client: str, message: Frame) -> None:
+    def tell(self, client: str, message: WireFrame) -> None:
         """Sends to one client, if it is still here."""
         if client in self.clients:
             self._send(encode(message), [client])
 
-    def tell_all(self, message: Frame) -> None:
+    def tell_all(self, message: WireFrame) -> None:
         """Sends to everybody; encoded once."""
         self._send(encode(message), self.clients)
 
-    def tell_some(self, clients: Iterable[str], message: Frame) -> None:
+    def tell_some(self, clients: Iterable[str], message: WireFrame) -> None:
         """Sends to those of `clients` who are still here; encoded once."""
         self._send(encode(message), clients)
 
@@ -156,7 +156,7 @@ class ConnectedClients:
             )
 
 
-def present(client: Client, machine: ShownMachine) -> Presence:
+def present(client: ConnectedClient, machine: ShownMachine) -> Presence:
     """What the task's owner is told of a connected client."""
     return Presence(
         client=client.id,

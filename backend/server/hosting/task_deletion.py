@@ -11,7 +11,7 @@ import structlog
 
 from backend.errors import ClosedError, OrderError
 from backend.server.accounts.roles import Roles
-from backend.server.exports.task_exports import Results
+from backend.server.exports.task_exports import TaskExports
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.stores.contracts import VersionRecord
 from backend.stores.embedded import Stores
@@ -49,7 +49,7 @@ class Deletions:
         """Whether a task that lies in `folder` was launched by an owner, and can be deleted here."""
         return folder.parent.resolve() == self.tasks.resolve()
 
-    async def delete(self, name: str, catalogue: TaskRegistry, results: Results) -> None:
+    async def delete(self, name: str, catalogue: TaskRegistry, results: TaskExports) -> None:
         """Deletes a task, and tells those who are in it. Raises NotFoundError, OrderError or StoreError."""
         folder = catalogue.folder(name)
         if not self.may_go(folder):

@@ -14,12 +14,12 @@ from backend.errors import MingaError, TaskFileError
 from backend.formats.task_file import read_task_file
 from backend.server.alerting.alert_log import open_book
 from backend.server.alerting.messenger import Messenger, Outside
-from backend.server.dashboards.dashboard import Board
+from backend.server.dashboards.dashboard import Dashboard
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle, open_keeper
 from backend.server.mesh.host import MeshHost
-from backend.server.mesh.ice_servers import Ice
+from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import Observer, RoundEnded
 from backend.server.privacy.privacy_budget import open_account
@@ -46,7 +46,7 @@ class Hosting:
 
     host: TaskHost
     keeper: TaskLifecycle
-    board: Board
+    board: Dashboard
     folder: Path
 
 
@@ -66,7 +66,7 @@ class HostFactory:
     observer: Observer
     limits: TaskLimits
     hooks: bool
-    ice: Ice
+    ice: IceServers
     outside: Outside
     parameters: ParameterDeployment
 
@@ -84,7 +84,7 @@ class HostFactory:
         keeper = await open_keeper(host, self.stores.lives)
         host.add(keeper)
         book = await open_book(name, self.stores.alerts)
-        board = Board(host, keeper, Messenger(task.file, self.outside), book)
+        board = Dashboard(host, keeper, Messenger(task.file, self.outside), book)
         host.add(board)
         return Hosting(host, keeper, board, path.parent)
 

@@ -17,9 +17,9 @@ from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile
 from backend.protocols.tasks.task_life import LifeState
-from backend.server.accounts.permissions import Place, unknown
+from backend.server.accounts.permissions import TaskAccess, unknown
 from backend.server.alerting.messenger import NOWHERE, Outside
-from backend.server.dashboards.dashboard import Board
+from backend.server.dashboards.dashboard import Dashboard
 from backend.server.disclosure.rounds import Disclosure, Guarantee, disclose
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.hosting.limits import USUAL, TaskLimits
@@ -28,7 +28,7 @@ from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.hosting.task_loader import HostFactory, Hosting, TaskLoader
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.mesh.host import MeshHost
-from backend.server.mesh.ice_servers import NO_ICE, Ice
+from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.mesh.overview import picture
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.tasks.model_inspection import Inspection, inspect
@@ -66,7 +66,7 @@ class TaskRegistry:
         observer: Observer = SILENCE,
         limits: TaskLimits = USUAL,
         hooks: bool = False,
-        ice: Ice = NO_ICE,
+        ice: IceServers = NO_ICE,
         outside: Outside = NOWHERE,
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
@@ -196,11 +196,11 @@ class TaskRegistry:
             raise unknown()
         return self._hosts[name]
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> TaskAccess:
         """The task, as far as access to it goes. Raises NotFoundError."""
         return _place(self._hostings[self.host(name).name])
 
-    def places_of(self, address: str) -> list[Place]:
+    def places_of(self, address: str) -> list[TaskAccess]:
         """The tasks to which a blob belongs."""
         return [_place(one) for one in self._hostings.values() if one.host.has(address)]
 
@@ -209,7 +209,7 @@ class TaskRegistry:
         self.host(name)
         return self._hostings[name].keeper
 
-    def board(self, name: str) -> Board:
+    def board(self, name: str) -> Dashboard:
         """What the task's owner watches. Raises NotFoundError."""
         self.host(name)
         return self._hostings[name].board
@@ -357,10 +357,10 @@ class TaskRegistry:
                 )
 
 
-def _place(hosting: Hosting) -> Place:
+def _place(hosting: Hosting) -> TaskAccess:
     """A task that is only tested so far is for those who were invited, whatever its file says."""
     host, tested = hosting.host, hosting.keeper.life.state is LifeState.TEST
-    return Place(host.name, "invited" if tested else host.task.file.access.visibility)
+    return TaskAccess(host.name, "invited" if tested else host.task.file.access.visibility)
 
 
 def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:

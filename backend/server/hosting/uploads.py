@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 5.0
 
 
 @dataclass
-class Upload:
+class UpdateUpload:
     """One update being received since `begun`; `until` is the credit given so far.
 
     The values that are here whole, up to byte `looked`, were looked at; `fault` is what was wrong with one.
@@ -64,7 +64,7 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingUpload:
     """One update that waits for a slot."""
 
     client: str
@@ -73,7 +73,7 @@ class Waiting:
     masked: bool
 
 
-class Uploads:
+class UpdateUploads:
     """Owns the staging buffers of one task: SLOTS of them, the others wait for credit.
 
     A buffer is used again once its update is `done`, so memory does not grow with the number of clients.
@@ -84,14 +84,14 @@ class Uploads:
 
     def __init__(self, limits: TaskLimits) -> None:
         self._limits = limits
-        self._active: dict[str, Upload] = {}
-        self._queue: deque[Waiting] = deque()
+        self._active: dict[str, UpdateUpload] = {}
+        self._queue: deque[WaitingUpload] = deque()
         self._spare: list[memoryview] = []
         self.received = 0
 
     def grant(self, client: str, offer: Offer, now: float, masked: bool = False) -> list[tuple[str, Credit]]:
         """Takes the offered update in, at once or when a slot is free. A `masked` one is not looked at."""
-        self._queue.append(Waiting(client, offer, now, masked))
+        self._queue.append(WaitingUpload(client, offer, now, masked))
         return self.fill(now)
 
     def further(self, client: str, chunk: Chunk, now: float) -> list[tuple[str, Credit]] | None:
@@ -180,7 +180,7 @@ class Uploads:
         while self._queue and (len(self._active) < SLOTS or self._may_widen(now)):
             first = self._queue.popleft()
             buffer, norm = self._buffer(first.offer.size), None if first.masked else Norm()
-            upload = Upload(first.client, first.offer.round, buffer, 0, 0, now, now, norm)
+            upload = UpdateUpload(first.client, first.offer.round, buffer, 0, 0, now, now, norm)
             self._active[first.client] = upload
             credits += self._extend(upload)
         return credits
@@ -211,7 +211,7 @@ class Uploads:
                 return buffer
         return np.empty(size, np.uint8).data
 
-    def _extend(self, upload: Upload) -> list[tuple[str, Credit]]:
+    def _extend(self, upload: UpdateUpload) -> list[tuple[str, Credit]]:
         until = min(len(upload.buffer), upload.received + WINDOW_BYTES)
         if until == upload.until:
             return []

@@ -13,7 +13,7 @@ from backend.numerics.vectors import from_bytes
 from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.client_link import Client, Presence
+from backend.server.hosting.client_link import ConnectedClient, Presence
 from backend.server.hosting.connected_clients import ConnectedClients, present, wire_phase
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
@@ -21,7 +21,7 @@ from backend.server.hosting.owner_commands import OwnerCommands
 from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.mesh.effect_runner import MeshEffectRunner
 from backend.server.mesh.event_handler import MeshEventHandler
-from backend.server.mesh.ice_servers import NO_ICE, Ice
+from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
 from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import Post
@@ -31,7 +31,7 @@ from backend.server.observers import observer as happened
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import Blobs, EvaluationRecord, VersionRecord
+from backend.stores.contracts import BlobStore, EvaluationRecord, VersionRecord
 from backend.wire import mesh as say
 from backend.wire import messages
 from backend.wire.client_id import client_id
@@ -51,13 +51,13 @@ class MeshHost:
         self,
         task: Task,
         ledger: VersionHistory,
-        blobs: Blobs,
+        blobs: BlobStore,
         evaluate: bool,
         opening: int = 1,
         clock: Callable[[], float] = time.time,
         observer: Observer = SILENCE,
         limits: TaskLimits = USUAL,
-        ice: Ice = NO_ICE,
+        ice: IceServers = NO_ICE,
     ) -> None:
         self.task = task
         self.ledger = ledger
@@ -110,7 +110,7 @@ class MeshHost:
         self.gate.check(name)
         most = min(self._limits.max_clients, MOST_IN_MESH)
         check_room(name, self._peers.here, most, "peers")
-        client = Client(name, enter.kind, enter.backend, link)
+        client = ConnectedClient(name, enter.kind, enter.backend, link)
         peer = Peer(client, link, enter.identity, enter.ways, enter.address, enter.round, enter.holds)
         shown = self._reception.shown(enter)
         await self._turns.put(lambda now: self._reception.entered(peer, shown, now))

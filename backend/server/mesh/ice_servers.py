@@ -14,7 +14,7 @@ PASSWORD_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
-class Ice:
+class IceServers:
     """Addresses such as `stun:stun.example.org:3478` and `turn:turn.example.org:3478?transport=udp`.
 
     TURN servers get `username` and `credential`; with a `secret` each peer gets a password of its own
@@ -44,4 +44,4 @@ class Ice:
         return username, base64.b64encode(digest).decode()
 
 
-NO_ICE = Ice()
+NO_ICE = IceServers()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend.protocols.token_bucket import NEVER
-from backend.server.hosting.client_link import Client, Link
+from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.wire.codec import encode
 from backend.wire.mesh import Measure, Members, Neighbour
 from backend.wire.mesh_fields import Way
@@ -16,7 +16,7 @@ MEMBERS_SECONDS = 0.25
 MEMBERS_BYTES_PER_SECOND = 4 << 20
 
 
-class RoomyLink(Link, Protocol):
+class RoomyLink(ClientLink, Protocol):
     """A connection of which one knows how much waits on it."""
 
     @property
@@ -29,7 +29,7 @@ class RoomyLink(Link, Protocol):
 class Peer:
     """A connected peer: how others may reach it, what it `holds` and of which round, and its links."""
 
-    client: Client
+    client: ConnectedClient
     link: RoomyLink
     identity: bytes
     ways: list[Way]

@@ -16,9 +16,15 @@ from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.observers import observer as happened
 from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
 from backend.server.tasks.task import Task
-from backend.server.versions.evaluation import Evaluator
+from backend.server.versions.evaluation import EvaluatorProcess
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import Blobs, Contribution, EvaluationRecord, RoundRecord, VersionRecord
+from backend.stores.contracts import (
+    BlobStore,
+    ContributionRecord,
+    EvaluationRecord,
+    RoundRecord,
+    VersionRecord,
+)
 from backend.wire.mesh import Trained
 
 log = structlog.stdlib.get_logger("minga.host")
@@ -59,10 +65,10 @@ class Notes:
             losses=spread(one.loss for one in trained.values()),
         )
 
-    def contributions(self, about: About, trained: dict[str, Trained]) -> list[Contribution]:
+    def contributions(self, about: About, trained: dict[str, Trained]) -> list[ContributionRecord]:
         """Who gave what; `trained` are the reports of those who averaged."""
         return [
-            Contribution(
+            ContributionRecord(
                 client=client,
                 kind=about.get(client, STRANGER)[0],
                 backend=about.get(client, STRANGER)[1],
@@ -82,7 +88,7 @@ class MeshRecorder:
         self,
         task: Task,
         ledger: VersionHistory,
-        blobs: Blobs,
+        blobs: BlobStore,
         chores: BackgroundTasks,
         notice: Callable[[happened.Event], None],
         evaluated: Callable[[EvaluationRecord], Awaitable[None]],
@@ -96,9 +102,9 @@ class MeshRecorder:
         self._notice = notice
         self._told = evaluated
         self._clock = clock
-        self._evaluator: Evaluator | None = None
+        self._evaluator: EvaluatorProcess | None = None
         if evaluate and task.shards.holdout:
-            self._evaluator = Evaluator(
+            self._evaluator = EvaluatorProcess(
                 task.bundle.folder, task.shards.holdout, self.evaluation, task.file.name
             )
 

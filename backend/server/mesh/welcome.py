@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from backend.server.mesh.ice_servers import Ice
+from backend.server.mesh.ice_servers import IceServers
 from backend.server.mesh.setup import outer_step
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
@@ -14,7 +14,9 @@ from backend.wire.mesh import Entered
 class Greeter:
     """`clock` gives the time of day (Unix seconds), from which passwords of TURN servers count."""
 
-    def __init__(self, task: Task, ledger: VersionHistory, ice: Ice, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, task: Task, ledger: VersionHistory, ice: IceServers, clock: Callable[[], float]
+    ) -> None:
         self._task = task
         self._ledger = ledger
         self._ice = ice

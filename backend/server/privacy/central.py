@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 
 from backend.crypto.random_words import KEY_BYTES, words_of
-from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.privacy import PrivacyTable
 from backend.numerics.privacy import Words, deviation
 from backend.numerics.privacy.gaussian import add_gaussian, gaussian
 from backend.numerics.privacy.gaussian import words_of as words_for
@@ -24,7 +24,10 @@ class CentralNoise:
     """
 
     def __init__(
-        self, privacy: Privacy, recorded: float | None, draw: Callable[[int], bytes] = secrets.token_bytes
+        self,
+        privacy: PrivacyTable,
+        recorded: float | None,
+        draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self._privacy = privacy
         self._adaptive = privacy.adaptive.clip() if privacy.adaptive else None

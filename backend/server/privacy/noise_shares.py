@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from backend.errors import TaskFileError
-from backend.formats.task_file.privacy import Privacy
-from backend.formats.task_file.security import Masking
+from backend.formats.task_file.privacy import PrivacyTable
+from backend.formats.task_file.security import MaskingTable
 from backend.numerics.masking.encoding import Encoding
 from backend.protocols.secagg.degrees import MOST_ACTIVE, degree
 from backend.server.privacy.mechanism import WholeNumbers
 from backend.wire.masked import MOST_MEMBERS
 
 
-def whole_numbers(privacy: Privacy, masking: Masking, parameters: int, rows: int) -> WholeNumbers:
+def whole_numbers(privacy: PrivacyTable, masking: MaskingTable, parameters: int, rows: int) -> WholeNumbers:
     """The noise of a round at its worst, whatever the number of its members.
 
     Raises TaskFileError where updates and noise do not fit into the task's bits.

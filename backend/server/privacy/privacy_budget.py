@@ -11,7 +11,7 @@ from typing import Any
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
-from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.privacy import PrivacyTable
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import MOST_EPSILON, Curve, CurveAsked
 from backend.server.privacy.mechanism import Kind, Mechanism, WholeNumbers, visits
@@ -66,13 +66,13 @@ TREE = "Noise is added to running sums (DP-FTRL): whichever rounds a client is i
 
 
 @dataclass(frozen=True)
-class Account:
+class PrivacyBudget:
     """The privacy of one task's clients. `curve` is None where there is no noise to count with.
 
     `uncovered` versions were made before the task had this noise.
     """
 
-    privacy: Privacy
+    privacy: PrivacyTable
     curve: Curve | None
     uncovered: int = 0
 
@@ -156,7 +156,7 @@ def visits_of(file: TaskFile) -> int:
     return visits(epochs, training.steps or 0, training.batch_size or file.model.batch_size, least)
 
 
-def terms(privacy: Privacy, clip: float, visits: int, bits: int) -> dict[str, Any]:
+def terms(privacy: PrivacyTable, clip: float, visits: int, bits: int) -> dict[str, Any]:
     """What is recorded with a version: the noise in it, and the clip of what follows.
 
     `bits` are those of masked sums, to which shares of noise are rounded.
@@ -172,7 +172,7 @@ def terms(privacy: Privacy, clip: float, visits: int, bits: int) -> dict[str, An
     }
 
 
-def _covers(privacy: Privacy, visits: int, bits: int, recorded: dict[str, Any] | None) -> bool:
+def _covers(privacy: PrivacyTable, visits: int, bits: int, recorded: dict[str, Any] | None) -> bool:
     """Whether a version has the noise that the account counts with, or more of it."""
     if recorded is None:
         return False
@@ -186,7 +186,7 @@ def _covers(privacy: Privacy, visits: int, bits: int, recorded: dict[str, Any] |
 
 async def open_account(
     file: TaskFile, versions: Sequence[VersionRecord], parameters: int, rows: int
-) -> Account | None:
+) -> PrivacyBudget | None:
     """The account of a task with these versions, counted in another process; None without [privacy].
 
     Its model has so many `parameters` and metric `rows`.
@@ -204,7 +204,7 @@ async def open_account(
             "epsilon can be kept. Convert the model again to begin anew, or take privacy.epsilon out."
         )
     if not privacy.noise_multiplier:
-        return Account(privacy, None, uncovered)
+        return PrivacyBudget(privacy, None, uncovered)
     whole: WholeNumbers | None = None
     if privacy.mechanism == "distributed":
         whole = whole_numbers(privacy, file.security.masked, parameters, rows)
@@ -227,4 +227,4 @@ async def open_account(
             f"{file.name}: one round would pass privacy.epsilon = {epsilon}. Raise noise_multiplier; "
             f"`minga privacy --epsilon {epsilon} --rounds {planned * mechanism.visits}` says how far."
         )
-    return Account(privacy, found, uncovered)
+    return PrivacyBudget(privacy, found, uncovered)

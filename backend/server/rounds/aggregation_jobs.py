@@ -16,10 +16,10 @@ from backend.server.privacy.privacy_budget import terms, visits_of
 from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.state import Event, RollbackRequest, RoundState
-from backend.server.versions.evaluation import Evaluator
+from backend.server.versions.evaluation import EvaluatorProcess
 from backend.stores.contracts import (
-    Blobs,
-    Contribution,
+    BlobStore,
+    ContributionRecord,
     EvaluationRecord,
     RoundRecord,
     VersionRecord,
@@ -42,7 +42,7 @@ class AggregationJobs:
     def __init__(
         self,
         hosted: RoundState,
-        blobs: Blobs,
+        blobs: BlobStore,
         reception: RoundEventHandler,
         post: Callable[[Event], Awaitable[None]],
         clock: Callable[[], float],
@@ -55,9 +55,9 @@ class AggregationJobs:
         self._clock = clock
         self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
         self._chores = hosted.chores
-        self._evaluator: Evaluator | None = None
+        self._evaluator: EvaluatorProcess | None = None
         if evaluate and hosted.task.shards.holdout:
-            self._evaluator = Evaluator(
+            self._evaluator = EvaluatorProcess(
                 hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated, hosted.task.file.name
             )
 
@@ -191,7 +191,7 @@ class AggregationJobs:
         await self._submit(version)
         await self._let_go()
 
-    async def _record_abandoned(self, record: RoundRecord, given: list[Contribution]) -> None:
+    async def _record_abandoned(self, record: RoundRecord, given: list[ContributionRecord]) -> None:
         await self._chores.stored(lambda: self._at.ledger.add_abandoned(record, given))
         self._at.notice(happened.RoundEnded(record, None))
 

@@ -10,7 +10,7 @@ from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import effects as do
 from backend.server.hosting import task_frames
-from backend.server.hosting.client_link import Client, Link
+from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.observers import observer as happened
 from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord, VersionRecord
@@ -25,7 +25,7 @@ class RoundEventHandler:
 
     # Clients.
 
-    def joined(self, client: Client, now: float) -> list[Effect]:
+    def joined(self, client: ConnectedClient, now: float) -> list[Effect]:
         """Somebody said hello; an older connection of the same client gives way."""
         effects: list[Effect] = []
         older = self._at.audience.clients.get(client.id)
@@ -46,7 +46,7 @@ class RoundEventHandler:
         self._at.machine.client_joined(client.id, client.aggregation)
         return effects
 
-    def left(self, client: str, link: Link, now: float, lost: bool) -> list[Effect]:
+    def left(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
         """A client said goodbye, or its connection was `lost`."""
         if not self._is_current(client, link):
             return []
@@ -67,7 +67,7 @@ class RoundEventHandler:
                 effects += self.left(client, here.link, now, lost=False)
         return effects
 
-    def heard(self, client: str, link: Link, message: say.ClientFrame, now: float) -> Sequence[Effect]:
+    def heard(self, client: str, link: ClientLink, message: say.ClientFrame, now: float) -> Sequence[Effect]:
         """A client said something after its hello."""
         if not self._is_current(client, link):
             return []  # It was replaced, or left, while this was under way.
@@ -131,7 +131,7 @@ class RoundEventHandler:
         self._at.audience.tell_credits(credits)
         return self._at.machine.update_arrived(client, chunk.round, now) if complete else []
 
-    def chunk_taken(self, client: str, link: Link, chunk: say.Chunk, now: float) -> bool:
+    def chunk_taken(self, client: str, link: ClientLink, chunk: say.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not an update's last: nothing to the machine. Whether it was one."""
         credits = self._at.uploads.further(client, chunk, now) if self._is_current(client, link) else None
         if credits is None:
@@ -140,7 +140,7 @@ class RoundEventHandler:
         self._at.audience.tell_credits(credits)
         return True
 
-    def _is_current(self, client: str, link: Link) -> bool:
+    def _is_current(self, client: str, link: ClientLink) -> bool:
         known = self._at.audience.clients.get(client)
         return known is not None and known.link is link
 

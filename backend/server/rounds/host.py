@@ -18,14 +18,14 @@ from backend.errors import MingaError, OrderError, SlowUploadError
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.admission import AdmissionControl, check_room
-from backend.server.hosting.client_link import Client, Link, Presence
+from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.connected_clients import present, wire_phase
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.hosting.owner_commands import OwnerCommands
 from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
-from backend.server.privacy.privacy_budget import Account
+from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
 from backend.server.rounds.event_handler import RoundEventHandler
@@ -33,7 +33,7 @@ from backend.server.rounds.negotiation import agreed
 from backend.server.rounds.state import Effect, Event, RollbackRequest, RoundState
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import Blobs, VersionRecord
+from backend.stores.contracts import BlobStore, VersionRecord
 from backend.wire import messages as say
 from backend.wire.client_id import client_id
 
@@ -50,12 +50,12 @@ class RoundsHost:
         self,
         task: Task,
         ledger: VersionHistory,
-        blobs: Blobs,
+        blobs: BlobStore,
         evaluate: bool,
         clock: Callable[[], float] = time.time,
         observer: Observer = SILENCE,
         limits: TaskLimits = USUAL,
-        account: Account | None = None,
+        account: PrivacyBudget | None = None,
         draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.task = task
@@ -81,7 +81,7 @@ class RoundsHost:
 
     # For the shell that owns the sockets.
 
-    async def join(self, hello: say.Hello, link: Link) -> str:
+    async def join(self, hello: say.Hello, link: ClientLink) -> str:
         """Takes a client in; its id. An older connection of the same client gives way.
 
         Raises BusyError, UnfitError where the task does not add up updates in any way that it offers, and
@@ -90,23 +90,23 @@ class RoundsHost:
         name = client_id(hello.token)
         self.gate.check(name)
         aggregation = agreed(self.task.file.security, hello.aggregation, hello.min_masked)
-        client = Client(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
+        client = ConnectedClient(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
         check_room(client.id, self._at.audience.clients, self._at.limits.max_clients, "participants")
         await self._turns.put(lambda now: self._reception.joined(client, now))
         return client.id
 
-    async def hear(self, client: str, link: Link, message: say.ClientFrame) -> None:
+    async def hear(self, client: str, link: ClientLink, message: say.ClientFrame) -> None:
         """A client said something after its hello. Waits while the inbox is full."""
         await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
 
-    def take(self, client: str, link: Link, chunk: say.Chunk) -> bool:
+    def take(self, client: str, link: ClientLink, chunk: say.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
 
         False for any other: it is to be heard.
         """
         return self._reception.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
-    async def leave(self, client: str, link: Link) -> None:
+    async def leave(self, client: str, link: ClientLink) -> None:
         """A client's connection ended."""
         await self._turns.put(lambda now: self._reception.left(client, link, now, lost=True))
 

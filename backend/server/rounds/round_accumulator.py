@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backend.numerics.aggregation.weighted_mean import Mean
+from backend.numerics.aggregation.weighted_mean import UpdateMean
 from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64
 from backend.server.rounds.masked_sum import MaskedSum
-from backend.stores.contracts import Contribution, RoundRecord
+from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.messages import Offer
 
 # Kind and backend of each client.
@@ -60,7 +60,7 @@ class RoundAccumulator:
     refused since this one was.
     """
 
-    mean: Mean
+    mean: UpdateMean
     round: int = 0
     version: int = 0
     cohort: int = 0
@@ -144,14 +144,14 @@ class RoundAccumulator:
             losses={} if self.private or self.masked else spread(one.loss for one in self.accepted.values()),
         )
 
-    def contributions(self, about: About, counted: bool) -> list[Contribution]:
+    def contributions(self, about: About, counted: bool) -> list[ContributionRecord]:
         """Who gave what; `about` has kind and backend of each. A round that was not `counted` got nothing."""
-        given: list[Contribution] = []
+        given: list[ContributionRecord] = []
         for client in self.accepted.keys() | self.refused.clients.keys():
             kind, backend = about.get(client, STRANGER)
             offer = self.accepted.get(client) if counted else None
             given.append(
-                Contribution(
+                ContributionRecord(
                     client=client,
                     kind=kind,
                     backend=backend,

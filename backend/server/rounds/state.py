@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from backend.errors import MingaError
-from backend.numerics.aggregation.weighted_mean import Mean, WeightedMean
+from backend.numerics.aggregation.weighted_mean import UpdateMean, WeightedMean
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import effects as do
@@ -19,11 +19,11 @@ from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
-from backend.server.hosting.uploads import Uploads
+from backend.server.hosting.uploads import UpdateUploads
 from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
 from backend.server.privacy.central import CentralNoise
-from backend.server.privacy.privacy_budget import Account
+from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import StoredVersion, VersionHistory
@@ -69,10 +69,10 @@ class RoundState:
     machine: Round
     observer: Observer
     limits: TaskLimits
-    account: Account | None = None
+    account: PrivacyBudget | None = None
     draw: Callable[[int], bytes] = secrets.token_bytes
     noise: CentralNoise | None = field(init=False)
-    uploads: Uploads = field(init=False)
+    uploads: UpdateUploads = field(init=False)
     audience: ConnectedClients = field(default_factory=ConnectedClients)
     tally: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
     masked: MaskedRound | None = None
@@ -81,7 +81,7 @@ class RoundState:
     chores: BackgroundTasks = field(init=False)
 
     def __post_init__(self) -> None:
-        self.uploads = Uploads(self.limits)
+        self.uploads = UpdateUploads(self.limits)
         self.chores = BackgroundTasks(self.task.file.name, self.notice)
         privacy = self.task.file.privacy
         central = privacy is not None and privacy.mechanism == "central"
@@ -93,7 +93,7 @@ class RoundState:
         """Tells whoever watches."""
         self.observer.notice(self.task.file.name, event)
 
-    def mean(self, size: int) -> Mean:
+    def mean(self, size: int) -> UpdateMean:
         """What takes in the updates of a round, of so many values each."""
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 

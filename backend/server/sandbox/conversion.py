@@ -17,8 +17,8 @@ from backend.formats.task_file.types import Measures
 from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
+    ProcessWork,
     Tell,
-    Work,
     never,
     run_limited,
     silent,
@@ -85,7 +85,7 @@ def convert(
         if propose is not None:
             arguments += ["--propose", str(proposed)]
         remedy = "use a smaller model or batch"
-        work = Work("The conversion", remedy, "converter", arguments, Path(folder), root)
+        work = ProcessWork("The conversion", remedy, "converter", arguments, Path(folder), root)
         message = run_limited(work, limits, tell, cancelled)
         if propose is not None:
             propose(_read_proposed(proposed))

@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 
 import backend
-from backend.datasets.inspection.findings import Findings, read_findings
+from backend.datasets.inspection.findings import DataFindings, read_findings
 from backend.datasets.inspection.jobs import FINDINGS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
-from backend.datasets.inspection.model_input import Wanted
-from backend.datasets.inspection.preview_result import Shown, read_shown
+from backend.datasets.inspection.model_input import ModelInput
+from backend.datasets.inspection.preview_result import PreviewResult, read_shown
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
+    ProcessWork,
     Tell,
-    Work,
     never,
     run_limited,
     silent,
@@ -31,12 +31,12 @@ LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30
 def look_at(
     data: Path,
     name: str,
-    wanted: Wanted,
+    wanted: ModelInput,
     output: Path,
     tell: Tell = silent,
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
-) -> Findings:
+) -> DataFindings:
     """What the data are like; the folder `output`, which must not exist, gets findings and small pictures.
 
     Raises DataError or BundleError with what to do, or CancelledError.
@@ -59,7 +59,7 @@ def show_of(
     tell: Tell = silent,
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
-) -> Shown:
+) -> PreviewResult:
     """What becomes of some examples; the folder `output` gets it, and pictures. Raises as `look_at` does."""
     told = None if manifest is None else str(manifest.resolve())
 
@@ -119,7 +119,7 @@ def _run(
         for path in (package, home / _JOB, *reads):
             arguments += ["--read", str(path.resolve())]
         arguments += ["--write", str(home), "backend.datasets.inspection", str(home / _JOB)]
-        work = Work(
+        work = ProcessWork(
             "Reading the data", "bring fewer data", "converter.confined", arguments, home, package.parent
         )
         message = run_limited(work, limits, tell, cancelled)

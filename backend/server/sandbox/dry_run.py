@@ -19,8 +19,8 @@ from backend.server.sandbox.conversion import converter_folder
 from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
+    ProcessWork,
     Tell,
-    Work,
     never,
     run_limited,
     silent,
@@ -67,7 +67,7 @@ def rehearse(
             np.savez(home / "batch.npz", **first_batch(shards, manifest))
             arguments += ["--batch", str(home / "batch.npz")]
         remedy = "use a smaller model or batch"
-        work = Work("The dry run", remedy, "converter.rehearsal", arguments, home, root)
+        work = ProcessWork("The dry run", remedy, "converter.rehearsal", arguments, home, root)
         run_limited(work, LIMITS, tell, cancelled)
         try:
             report = msgspec.json.decode((made / _REPORT).read_bytes(), type=Rehearsed)

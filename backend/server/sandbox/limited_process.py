@@ -53,7 +53,7 @@ class ProcessLimits:
 
 
 @dataclass(frozen=True)
-class Work:
+class ProcessWork:
     """One process: a module with its arguments, `what` it is in sentences, and a remedy where it is too big.
 
     `folder` is its home, which belongs to it alone; `root` is where its packages lie.
@@ -67,7 +67,9 @@ class Work:
     root: Path
 
 
-def run_limited(work: Work, limits: ProcessLimits, tell: Tell = silent, cancelled: Cancelled = never) -> str:
+def run_limited(
+    work: ProcessWork, limits: ProcessLimits, tell: Tell = silent, cancelled: Cancelled = never
+) -> str:
     """Runs the process to its end; what it answered.
 
     `tell` hears what it does, `cancelled` is asked now and then whether to end it. Raises BundleError,
@@ -100,7 +102,7 @@ def run_limited(work: Work, limits: ProcessLimits, tell: Tell = silent, cancelle
 
 def _attend(
     process: subprocess.Popen[bytes],
-    work: Work,
+    work: ProcessWork,
     limits: ProcessLimits,
     listener: _Listener,
     cancelled: Cancelled,
@@ -158,7 +160,7 @@ def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, 
     return passed | home | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _answer(done: subprocess.CompletedProcess[str], work: Work, limits: ProcessLimits) -> str:
+def _answer(done: subprocess.CompletedProcess[str], work: ProcessWork, limits: ProcessLimits) -> str:
     try:
         answer = json.loads(done.stdout.strip().rpartition("\n")[2])
         ok, message, code = bool(answer["ok"]), str(answer["message"]), answer.get("code")
@@ -171,7 +173,9 @@ def _answer(done: subprocess.CompletedProcess[str], work: Work, limits: ProcessL
     raise TaskFileError(message) if code == "bad-task" else BundleError(message)
 
 
-def _explain_death(done: subprocess.CompletedProcess[str], work: Work, limits: ProcessLimits) -> NoReturn:
+def _explain_death(
+    done: subprocess.CompletedProcess[str], work: ProcessWork, limits: ProcessLimits
+) -> NoReturn:
     remedy = work.remedy[:1].upper() + work.remedy[1:]
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         raise BundleError(

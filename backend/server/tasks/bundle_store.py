@@ -12,7 +12,7 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.op_allowlist import check_native, check_tfjs
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
-from backend.stores.contracts import Blobs
+from backend.stores.contracts import BlobStore
 
 _MAX_MANIFEST = 16 << 20
 
@@ -32,7 +32,7 @@ class Bundle:
         return self.manifest.files["weights.bin"].sha256
 
 
-async def store_bundle(folder: Path, allowed: frozenset[str], blobs: Blobs) -> Bundle:
+async def store_bundle(folder: Path, allowed: frozenset[str], blobs: BlobStore) -> Bundle:
     """Checks the bundle in `folder` and copies it into `blobs`.
 
     Raises BundleError when a file is missing or differs from its hash, the layout is wrong, version 0 is not

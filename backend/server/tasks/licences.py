@@ -6,31 +6,31 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownLicence:
     """One licence: its title, and what it lets others do."""
 
     title: str
     words: str
 
 
-_CC0 = Known("CC0 1.0", "Everybody may use it for everything, without naming you.")
-_CC_BY = Known("Creative Commons Attribution 4.0", "Everybody may use and change it, and names you.")
-_CC_BY_SA = Known(
+_CC0 = KnownLicence("CC0 1.0", "Everybody may use it for everything, without naming you.")
+_CC_BY = KnownLicence("Creative Commons Attribution 4.0", "Everybody may use and change it, and names you.")
+_CC_BY_SA = KnownLicence(
     "Creative Commons Attribution-ShareAlike 4.0",
     "Everybody may use and change it, names you, and gives what they make of it away under the same terms.",
 )
-_CC_BY_NC = Known(
+_CC_BY_NC = KnownLicence(
     "Creative Commons Attribution-NonCommercial 4.0",
     "Everybody may use and change it and names you, but not to earn money.",
 )
 
-MODELS: dict[str, Known] = {
-    "Apache-2.0": Known(
+MODELS: dict[str, KnownLicence] = {
+    "Apache-2.0": KnownLicence(
         "Apache License 2.0",
         "Everybody may use, change and sell it, keeps your notice, and gets your patents' licence, too.",
     ),
-    "MIT": Known("MIT License", "Everybody may use, change and sell it, and keeps your notice."),
-    "BSD-3-Clause": Known(
+    "MIT": KnownLicence("MIT License", "Everybody may use, change and sell it, and keeps your notice."),
+    "BSD-3-Clause": KnownLicence(
         "BSD 3-Clause License",
         "Everybody may use, change and sell it, keeps your notice, and does not advertise with your name.",
     ),
@@ -38,37 +38,39 @@ MODELS: dict[str, Known] = {
     "CC-BY-4.0": _CC_BY,
     "CC-BY-SA-4.0": _CC_BY_SA,
     "CC-BY-NC-4.0": _CC_BY_NC,
-    "GPL-3.0-or-later": Known(
+    "GPL-3.0-or-later": KnownLicence(
         "GNU General Public License 3",
         "Everybody may use and change it; who passes it on does so under the same terms.",
     ),
-    "AGPL-3.0-or-later": Known(
+    "AGPL-3.0-or-later": KnownLicence(
         "GNU Affero General Public License 3",
         "As the GPL; who offers it over a network passes it on, too.",
     ),
 }
-DATA: dict[str, Known] = {
+DATA: dict[str, KnownLicence] = {
     "CC0-1.0": _CC0,
     "CC-BY-4.0": _CC_BY,
     "CC-BY-SA-4.0": _CC_BY_SA,
     "CC-BY-NC-4.0": _CC_BY_NC,
-    "CC-BY-NC-SA-4.0": Known(
+    "CC-BY-NC-SA-4.0": KnownLicence(
         "Creative Commons Attribution-NonCommercial-ShareAlike 4.0",
         "As the one before, and what is made of it goes on under the same terms.",
     ),
-    "ODC-By-1.0": Known(
+    "ODC-By-1.0": KnownLicence(
         "Open Data Commons Attribution 1.0", "Everybody may use the collection, and names where it is from."
     ),
-    "ODbL-1.0": Known(
+    "ODbL-1.0": KnownLicence(
         "Open Database License 1.0",
         "Everybody may use the collection, names where it is from, and shares what they add to it.",
     ),
-    "PDDL-1.0": Known("Public Domain Dedication and License 1.0", "The collection belongs to everybody."),
-    "CDLA-Permissive-2.0": Known(
+    "PDDL-1.0": KnownLicence(
+        "Public Domain Dedication and License 1.0", "The collection belongs to everybody."
+    ),
+    "CDLA-Permissive-2.0": KnownLicence(
         "Community Data License Agreement, Permissive 2.0",
         "Everybody may use the data and passes this text on with them; results of computing are free.",
     ),
-    "with each volunteer": Known(
+    "with each volunteer": KnownLicence(
         "With each volunteer", "People bring data of their own, keep them, and keep all rights to them."
     ),
 }

@@ -11,7 +11,7 @@ import msgspec
 
 from backend.formats.layer_costs import StepMemory, TensorShape
 from backend.formats.manifest import Manifest
-from backend.server.estimates.devices import PLACES, BackendName, Basis, DeviceName, Place
+from backend.server.estimates.devices import PLACES, BackendName, Basis, DeviceBackend, DeviceName
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.formatting import size
 
@@ -126,7 +126,7 @@ def _verdict(lists: list[list[str]]) -> Verdict:
     return "everywhere" if free == len(lists) else "some devices" if free else "nowhere"
 
 
-def _obstacles(manifest: Manifest, place: Place) -> Iterator[str]:
+def _obstacles(manifest: Manifest, place: DeviceBackend) -> Iterator[str]:
     """Sentences: what is in the way, why, and what to change. Browsers may take the batch in slices."""
     step, limits = manifest.step, place.limits
     deepest = step.deepest_tensor
@@ -149,7 +149,7 @@ def _obstacles(manifest: Manifest, place: Place) -> Iterator[str]:
         )
 
 
-def _step_time(manifest: Manifest, place: Place, fits: bool) -> StepTime:
+def _step_time(manifest: Manifest, place: DeviceBackend, fits: bool) -> StepTime:
     """Work over rates, at both ends: arithmetic, memory traffic and the cost of each op add up."""
     flops = manifest.flops.train + manifest.flops.apply
     moved = sum(row.bytes for row in manifest.step.ops)

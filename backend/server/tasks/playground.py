@@ -15,10 +15,10 @@ from backend.numerics.preprocess.fitted import (
     ClassLabel,
     Column,
     Fitted,
+    FittedTable,
+    FittedText,
     Image,
     NumberColumn,
-    Table,
-    Text,
 )
 
 Kind = Literal["draw", "picture", "row", "text", "prompt", "numbers"]
@@ -79,8 +79,8 @@ def trial_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Playgro
         labels=[] if kind == "prompt" else _labels(file, data, manifest, chances),
         chances=chances,
         logits=_logits(file),
-        fields=_fields(file, data) if isinstance(data, Table) else [],
-        example="" if isinstance(data, Table) else _example(file, kind, manifest),
+        fields=_fields(file, data) if isinstance(data, FittedTable) else [],
+        example="" if isinstance(data, FittedTable) else _example(file, kind, manifest),
         length=prod(manifest.inputs[0].shape),
     )
 
@@ -93,13 +93,13 @@ def _kind(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Kind | Non
     if file.trial is not None and file.trial.input == "draw":
         drawn = alone and prod(shape) == GRID and (data is None or isinstance(data, Arrays))
         return "draw" if drawn else None
-    if isinstance(data, Table):
+    if isinstance(data, FittedTable):
         return "row"
     if not alone:
         return None
     if isinstance(data, Image):
         return "picture"
-    if isinstance(data, Text):
+    if isinstance(data, FittedText):
         return "prompt" if data.label is None else "text"
     numbers = isinstance(data, Arrays) and shape[1:] in ([], [1]) and 0 < prod(shape) <= MOST_NUMBERS
     return "numbers" if numbers else None
@@ -121,15 +121,15 @@ def _labels(file: TaskFile, data: Fitted | None, manifest: Manifest, chances: bo
         return list(label.classes)
     if chances:
         return [str(place) for place in range(count)]
-    columns = data.label_columns if isinstance(data, Table) else []
+    columns = data.label_columns if isinstance(data, FittedTable) else []
     names = columns if len(columns) == count else [manifest.outputs[0].name]
     return names if len(names) == count else [f"{names[0]} {place}" for place in range(1, count + 1)]
 
 
 def _label(data: Fitted | None) -> object:
-    if isinstance(data, Table):
+    if isinstance(data, FittedTable):
         return data.label[0] if data.label else None
-    return data.label if isinstance(data, Image | Text) else None
+    return data.label if isinstance(data, Image | FittedText) else None
 
 
 def _logits(file: TaskFile) -> bool:
@@ -137,7 +137,7 @@ def _logits(file: TaskFile) -> bool:
     return isinstance(loss, Mapping) and loss.get("from_logits") is True
 
 
-def _fields(file: TaskFile, data: Table) -> list[Field]:
+def _fields(file: TaskFile, data: FittedTable) -> list[Field]:
     """A field a column. Raises TaskFileError where the example or its names are of another table."""
     chosen = file.trial
     example = chosen.example if chosen is not None and chosen.example is not None else {}

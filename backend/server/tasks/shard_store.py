@@ -10,7 +10,7 @@ from backend.errors import BundleError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_index import ShardFile, check_shards, read_preprocess
 from backend.numerics.preprocess.fitted import Fitted
-from backend.stores.contracts import Blobs
+from backend.stores.contracts import BlobStore
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Shards:
         return tuple(parts) if len(parts) == len(self.train) else ()
 
 
-async def store_shards(folder: Path, manifest: Manifest, blobs: Blobs, clients_measure: bool) -> Shards:
+async def store_shards(folder: Path, manifest: Manifest, blobs: BlobStore, clients_measure: bool) -> Shards:
     """Checks the shards in `folder` against shards.json and the model, and copies those for clients.
 
     Raises BundleError when a file is missing, differs from its hash, or does not fit the model's input.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backend.errors import TaskFileError
-from backend.formats.task_file import Stop, TaskFile, read_task_file
+from backend.formats.task_file import StopTable, TaskFile, read_task_file
 from backend.formats.task_file.server_optimizer import hyperparameters, name_of
 from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
 from backend.numerics.masking.bit_packing import masked_bytes
@@ -23,7 +23,7 @@ from backend.server.tasks.playground import Playground, trial_of
 from backend.server.tasks.shard_store import Shards
 from backend.server.tasks.task_data import load_data
 from backend.server.tasks.task_validation import check_suits
-from backend.stores.contracts import Blobs
+from backend.stores.contracts import BlobStore
 from backend.wire.messages import Privacy
 
 TASK_FILE = "task.toml"
@@ -143,7 +143,7 @@ class Task:
         return SERVER_OPTIMIZERS[name_of(chosen)](**hyperparameters(chosen))
 
 
-def stop_rules(stop: Stop, source: Source) -> StopRules:
+def stop_rules(stop: StopTable, source: Source) -> StopRules:
     """The rules of a task file; evaluations by `source` count."""
     target = stop.target
     return StopRules(
@@ -178,7 +178,7 @@ def overrides_of(name: str, overrides: Sequence[str]) -> list[str]:
     return [override.partition(".")[2] for override in overrides if override.partition(".")[0] == name]
 
 
-async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str], blobs: Blobs) -> Task:
+async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str], blobs: BlobStore) -> Task:
     """The task in the file at `path`, its public parts copied into `blobs`.
 
     Raises TaskFileError, BundleError or StoreError with a sentence that says what is wrong.
@@ -201,7 +201,7 @@ def _check(task: Task) -> None:
     _ = task.trial
 
 
-async def _store_zeros(values: int, blobs: Blobs) -> str:
+async def _store_zeros(values: int, blobs: BlobStore) -> str:
     with tempfile.TemporaryDirectory() as folder:
         zeros = Path(folder) / "zeros"
         await asyncio.to_thread(zeros.write_bytes, bytes(4 * values))

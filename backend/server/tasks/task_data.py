@@ -16,11 +16,11 @@ from backend.numerics.preprocess.declared import DeclaredArrays, Preprocess
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec, parse_fitted
 from backend.numerics.preprocess.fitting import resolve
 from backend.server.tasks.shard_store import Shards, store_shards
-from backend.stores.contracts import Blobs
+from backend.stores.contracts import BlobStore
 
 
 async def load_data(
-    folder: Path, data: Data, manifest: Manifest, blobs: Blobs, clients_measure: bool = False
+    folder: Path, data: Data, manifest: Manifest, blobs: BlobStore, clients_measure: bool = False
 ) -> Shards:
     """What [data] of the task file in `folder` names, checked against the bundle; shards go into `blobs`.
 

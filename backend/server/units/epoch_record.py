@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from backend.numerics.metrics import Metric, metric_values
 from backend.server.rounds.round_accumulator import MOST_KINDS, Refusals, spread
-from backend.stores.contracts import Contribution, RoundRecord
+from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.units import Result
 
 # Losses of so many results are remembered for their spread.
@@ -100,11 +100,11 @@ class Epoch:
             losses=spread(self.losses),
         )
 
-    def contributions(self) -> list[Contribution]:
+    def contributions(self) -> list[ContributionRecord]:
         """Who gave what."""
         clients = {**dict.fromkeys(self.refused.clients, Given("browser", "")), **self.given}
         return [
-            Contribution(
+            ContributionRecord(
                 client=client,
                 kind=given.kind,
                 backend=given.backend,

@@ -12,7 +12,7 @@ from backend.protocols.rounds.cohort_member import too_much
 from backend.protocols.units.effects import Effect, Judge, LeaseId, RefuseResult
 from backend.protocols.units.records import PartialWork
 from backend.protocols.units.states import UnitState
-from backend.server.hosting.client_link import Client, Link
+from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.observers import observer as happened
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.results import ResultUploads
@@ -36,7 +36,7 @@ class UnitEventHandler:
 
     # Who is here.
 
-    def entered(self, enlist: say.Enlist, client: Client) -> list[Effect]:
+    def entered(self, enlist: say.Enlist, client: ConnectedClient) -> list[Effect]:
         """A client is here; an older connection of the same client gives way."""
         effects: list[Effect] = []
         older = self.at.members.get(client.id)
@@ -57,7 +57,7 @@ class UnitEventHandler:
         self.at.notice(happened.ClientJoined(client.id, client.kind, client.backend))
         return effects
 
-    def left(self, client: str, link: Link, lost: bool) -> list[Effect]:
+    def left(self, client: str, link: ClientLink, lost: bool) -> list[Effect]:
         """A client said goodbye, or its connection was `lost`: then it may come back with what it has."""
         member = self._current(client, link)
         if member is None:
@@ -87,7 +87,9 @@ class UnitEventHandler:
 
     # What they say.
 
-    def heard(self, client: str, link: Link, message: say.UnitsToServer, now: float) -> Sequence[Effect]:
+    def heard(
+        self, client: str, link: ClientLink, message: say.UnitsToServer, now: float
+    ) -> Sequence[Effect]:
         """A client said something after it enlisted."""
         member = self._current(client, link)
         if member is None:
@@ -193,7 +195,7 @@ class UnitEventHandler:
             return self._gave_back(client, chunk.round, "failed")
         return [] if result is None else self._arrived(client, result, now)
 
-    def chunk_taken(self, client: str, link: Link, chunk: messages.Chunk, now: float) -> bool:
+    def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not a result's last; whether it was one."""
         member = self._current(client, link)
         if member is None or not self.results.take(client, chunk, now):
@@ -251,6 +253,6 @@ class UnitEventHandler:
             return None
         return PartialWork(result.steps, examples_after(self.at.task, grant, result.steps))
 
-    def _current(self, client: str, link: Link) -> UnitMember | None:
+    def _current(self, client: str, link: ClientLink) -> UnitMember | None:
         member = self.at.members.get(client)
         return member if member is not None and member.link is link else None

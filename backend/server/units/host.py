@@ -14,7 +14,7 @@ from backend.errors import MingaError
 from backend.protocols.units.effects import Effect
 from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.admission import AdmissionControl, check_room
-from backend.server.hosting.client_link import Client, Link, Presence
+from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
@@ -25,7 +25,7 @@ from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parts import Workings
 from backend.server.units.setup import RestoredState, hosted_of
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import AssimilationRecord, Blobs
+from backend.stores.contracts import AssimilationRecord, BlobStore
 from backend.wire import messages
 from backend.wire import units as say
 from backend.wire.client_id import client_id
@@ -42,7 +42,7 @@ class UnitsHost:
         self,
         task: Task,
         ledger: VersionHistory,
-        blobs: Blobs,
+        blobs: BlobStore,
         evaluate: bool,
         scratch: Path,
         left: RestoredState,
@@ -63,7 +63,7 @@ class UnitsHost:
 
     # For the shell that owns the sockets.
 
-    async def enlist(self, enlist: say.Enlist, link: Link) -> str:
+    async def enlist(self, enlist: say.Enlist, link: ClientLink) -> str:
         """Takes a client in; its id. An older connection of the same client gives way.
 
         Raises BusyError, and what the gate raises.
@@ -71,7 +71,7 @@ class UnitsHost:
         name = client_id(enlist.token)
         self.gate.check(name)
         check_room(name, self._at.members, self._at.limits.max_clients, "participants")
-        client = Client(name, enlist.kind, enlist.backend, link)
+        client = ConnectedClient(name, enlist.kind, enlist.backend, link)
 
         def turn(_now: float) -> Sequence[Effect]:
             effects = self._reception.entered(enlist, client)
@@ -81,15 +81,15 @@ class UnitsHost:
         await self._turns.put(turn)
         return name
 
-    async def hear(self, client: str, link: Link, message: say.UnitsToServer) -> None:
+    async def hear(self, client: str, link: ClientLink, message: say.UnitsToServer) -> None:
         """A client said something after it enlisted. Waits while the inbox is full."""
         await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
 
-    def take(self, client: str, link: Link, chunk: messages.Chunk) -> bool:
+    def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, without a turn of the loop; False for any other."""
         return self._reception.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
-    async def leave(self, client: str, link: Link) -> None:
+    async def leave(self, client: str, link: ClientLink) -> None:
         """A client's connection ended."""
         await self._turns.put(lambda _now: self._reception.left(client, link, lost=True))
 

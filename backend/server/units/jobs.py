@@ -12,7 +12,7 @@ import structlog
 
 from backend.errors import NotFiniteError
 from backend.formats.task_file.units import Downpour
-from backend.numerics.aggregation.asynchronous import Result
+from backend.numerics.aggregation.asynchronous import ClientResult
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
@@ -101,7 +101,7 @@ class UnitJobs:
         if isinstance(self._at.units.assimilation, Downpour) and self._at.units.keeps_own:
             # It gets its next unit, which may go on from here, when this is blended.
             self._at.last[blend.client] = weights
-        result = Result(weights, base if own is None else own, epoch=work.epoch)
+        result = ClientResult(weights, base if own is None else own, epoch=work.epoch)
         turn = f"{blend.unit}-{blend.lease}"
         receipt = await self._at.chores.stored(lambda: self._at.servers.assimilate(result, blend.base, turn))
         finite = await asyncio.to_thread(all_finite, receipt.weights)

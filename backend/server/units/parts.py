@@ -20,7 +20,7 @@ from backend.server.units.records import Ended, UnitRecorder
 from backend.server.units.results import ResultUploads
 from backend.server.units.setup import RestoredState
 from backend.server.units.state import Event, UnitsState
-from backend.stores.contracts import Blobs, VersionRecord
+from backend.stores.contracts import BlobStore, VersionRecord
 from backend.stores.parameters.contract import Receipt
 
 
@@ -34,7 +34,7 @@ class Workings:
     def __init__(
         self,
         hosted: UnitsState,
-        blobs: Blobs,
+        blobs: BlobStore,
         evaluate: bool,
         left: RestoredState,
         clock: Callable[[], float],

@@ -15,10 +15,10 @@ from backend.protocols.rounds.stop_rules import RunProgress
 from backend.protocols.units.effects import ClientId, Effect, GrantLease, LeaseId, UnitId
 from backend.protocols.units.scheduler import Scheduler
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.client_link import Client, Link
+from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
-from backend.server.hosting.uploads import Uploads
+from backend.server.hosting.uploads import UpdateUploads
 from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task
@@ -28,7 +28,7 @@ from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.wire import units as say
-from backend.wire.fields import Frame
+from backend.wire.fields import WireFrame
 
 # Something that happened, to be brought before the scheduler at the time it is given.
 Event: TypeAlias = Callable[[float], Sequence[Effect]]
@@ -42,8 +42,8 @@ class UnitMember:
     `own` says that the newest of it may be gone on from.
     """
 
-    client: Client
-    link: Link
+    client: ConnectedClient
+    link: ClientLink
     shards: tuple[int, ...]
     ready: bool = False
     slots: int = 0
@@ -75,7 +75,7 @@ class LeasedWork:
     blending: bool = False
     fault: UpdateRefusedError | None = None
     came: float | None = None
-    outcome: Frame | None = None
+    outcome: WireFrame | None = None
     over: bool = False
 
 
@@ -112,7 +112,7 @@ class UnitsState:
     base: int
     weights: Vector
     memory: Memory
-    uploads: Uploads = field(init=False)
+    uploads: UpdateUploads = field(init=False)
     chores: BackgroundTasks = field(init=False)
     audience: ConnectedClients = field(default_factory=ConnectedClients)
     members: dict[ClientId, UnitMember] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class UnitsState:
 
     def __post_init__(self) -> None:
         self._ahead = self.base - self.number
-        self.uploads = Uploads(self.limits)
+        self.uploads = UpdateUploads(self.limits)
         self.chores = BackgroundTasks(self.task.file.name, self.notice)
 
     @property

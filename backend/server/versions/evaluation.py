@@ -26,7 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 ATTEMPTS = 3
 
 
-class Answer(Struct, frozen=True):
+class EvaluatorAnswer(Struct, frozen=True):
     """A line from the evaluator: what it measured, or a sentence why it could not."""
 
     version: int
@@ -44,7 +44,7 @@ def can_evaluate() -> bool:
     return importlib.util.find_spec("tensorflow") is not None
 
 
-class Evaluator:
+class EvaluatorProcess:
     """Owns the evaluator's process of the task called `task`. Results come by `report`, oldest version first.
 
     When more than MAX_PENDING versions wait, the oldest are left out. `failed` hears of those that could not
@@ -125,7 +125,7 @@ class Evaluator:
             words = self._last_words.decode(errors="replace").strip()
             raise EvaluatorFailedError(words[-300:] or "its process ended")
         try:
-            answer = msgspec.json.decode(line, type=Answer)
+            answer = msgspec.json.decode(line, type=EvaluatorAnswer)
         except msgspec.DecodeError as error:
             raise EvaluatorFailedError(f"nonsense: {line[:200]!r}") from error
         if answer.error:

@@ -22,8 +22,8 @@ from backend.server.versions.checkpoints import Checkpoint, passage, read_point
 from backend.server.versions.retention import to_let_go
 from backend.stores.contracts import (
     AssimilationRecord,
-    Blobs,
-    Contribution,
+    BlobStore,
+    ContributionRecord,
     EvaluationRecord,
     Records,
     RoundRecord,
@@ -49,7 +49,7 @@ class VersionHistory:
     open, and not recorded, when servers before this one ended.
     """
 
-    def __init__(self, task: Task, records: Records, blobs: Blobs, run: int) -> None:
+    def __init__(self, task: Task, records: Records, blobs: BlobStore, run: int) -> None:
         self._task = task
         self._records = records
         self._blobs = blobs
@@ -162,7 +162,7 @@ class VersionHistory:
         loss: float | None,
         metrics: dict[str, float],
         round_record: RoundRecord,
-        contributions: Sequence[Contribution],
+        contributions: Sequence[ContributionRecord],
         control: Vector | None = None,
         privacy: dict[str, Any] | None = None,
         point: Checkpoint | None = None,
@@ -225,7 +225,7 @@ class VersionHistory:
     async def add_abandoned(
         self,
         round_record: RoundRecord,
-        contributions: Sequence[Contribution],
+        contributions: Sequence[ContributionRecord],
         point: Checkpoint | None = None,
     ) -> None:
         """Records a round that made no version, and the `point` from which work units go on."""
@@ -285,7 +285,7 @@ class VersionHistory:
         """All rounds, oldest first."""
         return await self._records.rounds(self._run)
 
-    async def contributions(self) -> list[Contribution]:
+    async def contributions(self) -> list[ContributionRecord]:
         """Sums for each client."""
         return await self._records.contributions(self._run)
 

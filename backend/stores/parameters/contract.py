@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector
 
 # So many turns are remembered: more than results can be under way at one time.
@@ -23,7 +23,7 @@ class TakenOverError(StoreError):
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredParameters:
     """What stands in a store. `base` counts the results that were assimilated into `weights` [P].
 
     Nobody may write into the vectors.
@@ -35,7 +35,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Receipt(Stored):
+class Receipt(StoredParameters):
     """What stands there with one more result, whose `staleness` counts those since its own base.
 
     `lost` are the results since the beginning that another parameter server wrote over: `base` counts them,
@@ -63,11 +63,11 @@ class ParameterStore(Protocol):
         """
         ...
 
-    def read(self) -> Stored:
+    def read(self) -> StoredParameters:
         """What stands here. Raises ParametersGoneError where nobody began."""
         ...
 
-    def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
         """Takes one result in, trained from `base`, and says what stands here then.
 
         Counts the staleness itself. `turn` names the result: one that was taken in lately changes nothing,
@@ -85,7 +85,7 @@ class ParameterStore(Protocol):
         ...
 
 
-def check_fit(result: Result, size: int) -> None:
+def check_fit(result: ClientResult, size: int) -> None:
     """Raises ValueError unless `result` has vectors of `size` values."""
     if not len(result.weights) == len(result.base) == size:
         raise ValueError(

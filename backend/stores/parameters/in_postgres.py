@@ -12,13 +12,13 @@ import psycopg
 from psycopg import Connection
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector, to_bytes
 from backend.stores.parameters.contract import (
     TURNS,
     ParametersGoneError,
     Receipt,
-    Stored,
+    StoredParameters,
     TakenOverError,
     check_fit,
 )
@@ -53,7 +53,7 @@ UPDATE minga_parameters SET base = %s, count = %s, turns = %s, weights = %b, slo
 
 @dataclass(frozen=True)
 class _Row:
-    stored: Stored
+    stored: StoredParameters
     turns: list[str]
 
 
@@ -74,12 +74,12 @@ class PostgresParameters:
             vectors = to_bytes(weights), to_bytes(memory.slot)
             connection.execute(_BEGIN, (self._task, self._run, base, memory.count, *vectors))
 
-    def read(self) -> Stored:
+    def read(self) -> StoredParameters:
         """See ParameterStore."""
         with self._connected() as connection:
             return self._row(connection, _READ).stored
 
-    def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
         """See ParameterStore. Nothing is lost: one server after the other."""
         started = time.perf_counter()
         with self._connected() as connection:
@@ -91,7 +91,7 @@ class PostgresParameters:
                     weights, memory = recipe(
                         before.weights, replace(result, staleness=staleness), before.memory
                     )
-                    before = Stored(weights, memory, before.base + 1)
+                    before = StoredParameters(weights, memory, before.base + 1)
                     self._write(connection, before, [*row.turns[1 - TURNS :], turn])
             if before.base % VACUUM_EVERY == 0:
                 connection.execute("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) minga_parameters")
@@ -125,9 +125,9 @@ class PostgresParameters:
         run, base, count, turns, weights, slot = row
         if run != self._run:
             raise TakenOverError(f"Another server began with the parameters of {self._task} in PostgreSQL.")
-        return _Row(Stored(_vector(weights), Memory(_vector(slot), count), base), turns)
+        return _Row(StoredParameters(_vector(weights), Memory(_vector(slot), count), base), turns)
 
-    def _write(self, connection: Connection, stored: Stored, turns: list[str]) -> None:
+    def _write(self, connection: Connection, stored: StoredParameters, turns: list[str]) -> None:
         vectors = to_bytes(stored.weights), to_bytes(stored.memory.slot)
         connection.execute(_WRITE, (stored.base, stored.memory.count, turns, *vectors, self._task))
 

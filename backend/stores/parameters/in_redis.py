@@ -21,17 +21,17 @@ from redis.exceptions import RedisError, WatchError
 from redis.retry import Retry
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import VALUE_BYTES, Vector
 from backend.stores.parameters.contract import (
     TURNS,
     ParametersGoneError,
     Receipt,
-    Stored,
+    StoredParameters,
     TakenOverError,
     check_fit,
 )
-from backend.stores.parameters.packed import Head, pack, unpack
+from backend.stores.parameters.packed import PackedHead, pack, unpack
 
 SECONDS = 60.0
 # What Redis takes as one value (proto-max-bulk-len), less what stands before the vectors.
@@ -54,7 +54,7 @@ class _Work:
     """One result, and the shard it comes to in the end."""
 
     recipe: Assimilate
-    result: Result
+    result: ClientResult
     base: int
     turn: str
     last: int
@@ -86,7 +86,7 @@ class RedisParameters:
             before = _count(self._redis.get(self._key("shards")))
             for shard in range(self._shards):
                 part = self._part(shard, size)
-                head = Head(len(weights[part]), size, memory.count, contained=base)
+                head = PackedHead(len(weights[part]), size, memory.count, contained=base)
                 pipe.set(self._key("value", shard), pack(head, weights[part], memory.slot[part]))
                 pipe.set(self._key("base", shard), base)
             self._unlink(pipe, range(self._shards, before))
@@ -95,14 +95,14 @@ class RedisParameters:
             pipe.set(self._key("run"), self._run)
             pipe.execute()
 
-    def read(self) -> Stored:
+    def read(self) -> StoredParameters:
         """See ParameterStore. The shards are of one moment, at which a result may be in some of them only."""
         values = [self._key("value", shard) for shard in range(self._shards)]
         with _translated():
             base, *found = self._found(self._redis, self._key("base"), *values)
-        return Stored(*_joined(unpack(value)[1:] for value in found), int(base))
+        return StoredParameters(*_joined(unpack(value)[1:] for value in found), int(base))
 
-    def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
         """See ParameterStore. Shard after shard; which one is the first, is by the turn."""
         started, size = time.perf_counter(), len(result.weights)
         first = crc32(turn.encode()) % self._shards
@@ -156,7 +156,7 @@ class RedisParameters:
             staleness=staleness,
         )
         weights, memory = work.recipe(weights, one, memory)
-        head = Head(
+        head = PackedHead(
             head.values, head.size, memory.count, head.contained + 1, (*head.turns[1 - TURNS :], work.turn)
         )
         pipe.multi()

@@ -7,9 +7,15 @@ from collections import deque
 from dataclasses import replace
 from threading import Lock
 
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector
-from backend.stores.parameters.contract import TURNS, ParametersGoneError, Receipt, Stored, check_fit
+from backend.stores.parameters.contract import (
+    TURNS,
+    ParametersGoneError,
+    Receipt,
+    StoredParameters,
+    check_fit,
+)
 
 
 class MemoryParameters:
@@ -17,21 +23,21 @@ class MemoryParameters:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._stored: Stored | None = None
+        self._stored: StoredParameters | None = None
         self._turns: deque[str] = deque(maxlen=TURNS)
 
     def begin(self, weights: Vector, memory: Memory, base: int) -> None:
         """See ParameterStore."""
         with self._lock:
-            self._stored = Stored(weights, memory, base)
+            self._stored = StoredParameters(weights, memory, base)
             self._turns.clear()
 
-    def read(self) -> Stored:
+    def read(self) -> StoredParameters:
         """See ParameterStore."""
         with self._lock:
             return self._standing()
 
-    def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
         """See ParameterStore. Nothing is lost: one thread after the other."""
         started = time.perf_counter()
         with self._lock:
@@ -40,7 +46,7 @@ class MemoryParameters:
             staleness = before.base - base
             if turn not in self._turns:
                 weights, memory = recipe(before.weights, replace(result, staleness=staleness), before.memory)
-                self._stored = before = Stored(weights, memory, before.base + 1)
+                self._stored = before = StoredParameters(weights, memory, before.base + 1)
                 self._turns.append(turn)
             else:
                 staleness -= 1
@@ -61,7 +67,7 @@ class MemoryParameters:
     def close(self) -> None:
         """See ParameterStore."""
 
-    def _standing(self) -> Stored:
+    def _standing(self) -> StoredParameters:
         if self._stored is None:
             raise ParametersGoneError("No parameters stand in memory yet; the task's host begins with them.")
         return self._stored

@@ -14,7 +14,7 @@ _ALIGNED = 16
 _LENGTH = 4
 
 
-class Head(Struct, frozen=True, array_like=True):
+class PackedHead(Struct, frozen=True, array_like=True):
     """What stands before the vectors of a shard: its own `values`, and `size`, those of the whole model.
 
     `count` is the memory's. `contained` are the results in the weights, with those before the beginning;
@@ -28,7 +28,7 @@ class Head(Struct, frozen=True, array_like=True):
     turns: tuple[str, ...] = ()
 
 
-def pack(head: Head, weights: Vector, slot: Vector) -> bytes:
+def pack(head: PackedHead, weights: Vector, slot: Vector) -> bytes:
     """Length of the head, head, padding, weights and slot, little-endian."""
     words = msgspec.msgpack.encode(head)
     start = _start(len(words))
@@ -43,10 +43,10 @@ def pack(head: Head, weights: Vector, slot: Vector) -> bytes:
     )
 
 
-def unpack(value: bytes) -> tuple[Head, Vector, Memory]:
+def unpack(value: bytes) -> tuple[PackedHead, Vector, Memory]:
     """What `pack` packed; the vectors are read-only and share the value's memory."""
     length = int.from_bytes(value[:_LENGTH], "little")
-    head = msgspec.msgpack.decode(value[_LENGTH : _LENGTH + length], type=Head)
+    head = msgspec.msgpack.decode(value[_LENGTH : _LENGTH + length], type=PackedHead)
     start = _start(length)
     middle = start + head.values * VALUE_BYTES
     weights, slot = (

@@ -16,7 +16,7 @@ MOST_SHARDS = 1024
 
 
 @dataclass(frozen=True)
-class Place:
+class ParameterAddress:
     """Where the parameters of one task stand: `memory`, or the address of a database (see check_address).
 
     `run` is a word of its own for each time that a host takes the task up.

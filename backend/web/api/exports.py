@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from backend.errors import BadRequestError
 from backend.server.accounts.permissions import may
 from backend.server.drafts.transfer.export_zip import packed
-from backend.server.exports.task_exports import Results, VersionFile
+from backend.server.exports.task_exports import TaskExports, VersionFile
 from backend.web.api.blobs import FilePart, has_already
 from backend.web.auth.identity import identify, require
 from backend.web.pages.pages import render
@@ -184,8 +184,8 @@ def _named(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-async def _results(request: Request) -> Results:
+async def _results(request: Request) -> TaskExports:
     """What answers, for those who may see the task."""
     await require(request, "view", request.path_params["name"])
-    results: Results = request.app.state.results
+    results: TaskExports = request.app.state.results
     return results

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from backend.errors import ForbiddenError, MingaError, NotFoundError
 from backend.protocols.tasks.task_life import Life, Order
 from backend.server.accounts.permissions import may
-from backend.server.dashboards.dashboard import Board
+from backend.server.dashboards.dashboard import Dashboard
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import require
 from backend.web.pages.pages import page_route, render
@@ -168,7 +168,9 @@ async def watch(websocket: WebSocket) -> None:
         await websocket.send_denial_response(JSONResponse(content, error.http_status))
 
 
-async def _push(websocket: WebSocket, board: Board, changed: asyncio.Event, lost: list[MingaError]) -> None:
+async def _push(
+    websocket: WebSocket, board: Dashboard, changed: asyncio.Event, lost: list[MingaError]
+) -> None:
     """Tells until the other side is gone, or has `lost` its right, which is told last.
 
     What it has not read yet holds up no more than its own frames.
@@ -211,7 +213,7 @@ async def _until_gone(websocket: WebSocket) -> None:
         pass
 
 
-async def _board(request: Request) -> Board:
+async def _board(request: Request) -> Dashboard:
     name = request.path_params["name"]
     await require(request, "inspect", name)
     return _catalogue(request).board(name)

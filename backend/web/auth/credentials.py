@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import NotFoundError, SignInError
-from backend.server.accounts.passkeys import Site
+from backend.server.accounts.passkeys import RelyingParty
 from backend.server.accounts.passwords import LONGEST
 from backend.server.accounts.secret_codes import hashed, id_of
 from backend.stores.access import AccountRecord
@@ -144,5 +144,5 @@ async def _account(request: Request) -> AccountRecord:
     return found
 
 
-def _site(request: Request) -> Site:
-    return Site(f"{request.url.scheme}://{request.url.netloc}")
+def _site(request: Request) -> RelyingParty:
+    return RelyingParty(f"{request.url.scheme}://{request.url.netloc}")

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from backend.errors import SignInError
-from backend.server.accounts.accounts import Access
-from backend.server.accounts.permissions import ANYBODY, Action, Identity, listed, refusal
+from backend.server.accounts.accounts import Accounts
+from backend.server.accounts.permissions import ANYBODY, Action, Requester, listed, refusal
 from backend.server.accounts.tokens import PREFIX
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.cookies import read_cookie
@@ -17,7 +17,7 @@ from backend.web.auth.cookies import read_cookie
 _KEPT = "minga.identity"
 
 
-async def require(connection: HTTPConnection, action: Action, task: str | None = None) -> Identity:
+async def require(connection: HTTPConnection, action: Action, task: str | None = None) -> Requester:
     """Who sends this, if they may do `action` (on `task`); a request or a socket.
 
     Raises SignInError (401), ForbiddenError (403), or NotFoundError (404) for a task that does not exist, or
@@ -37,18 +37,18 @@ async def require_anew(connection: HTTPConnection, action: Action, task: str) ->
     await require(connection, action, task)
 
 
-async def identify(connection: HTTPConnection) -> Identity:
+async def identify(connection: HTTPConnection) -> Requester:
     """Who sends this; anybody, where nothing is shown. Raises SignInError for a token that does not hold."""
     scope = connection.scope
     if _KEPT not in scope:
         scope[_KEPT] = await _find(connection)
-    identity: Identity = scope[_KEPT]
+    identity: Requester = scope[_KEPT]
     return identity
 
 
 def signed_in(connection: HTTPConnection) -> bool:
     """Whether a session or token was shown, as far as a handler asked already."""
-    identity: Identity | None = connection.scope.get(_KEPT)
+    identity: Requester | None = connection.scope.get(_KEPT)
     return identity is not None and identity.account is not None
 
 
@@ -59,8 +59,8 @@ async def summaries_for(connection: HTTPConnection) -> list[dict[str, Any]]:
     return [one for one in catalogue.summaries() if listed(identity, catalogue.place(one["name"]))]
 
 
-async def _find(connection: HTTPConnection) -> Identity:
-    access: Access = connection.app.state.access
+async def _find(connection: HTTPConnection) -> Requester:
+    access: Accounts = connection.app.state.access
     identity = await _account(connection, access)
     visitor = read_cookie(connection, "minga_visitor")
     if visitor is None:
@@ -68,7 +68,7 @@ async def _find(connection: HTTPConnection) -> Identity:
     return replace(identity, admitted=await access.invitations.admitted(visitor))
 
 
-async def _account(connection: HTTPConnection, access: Access) -> Identity:
+async def _account(connection: HTTPConnection, access: Accounts) -> Requester:
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     if scheme:
         if scheme.lower() != "bearer" or not token.strip().startswith(PREFIX):

@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError, SignInError
-from backend.server.accounts.accounts import Access
-from backend.server.accounts.permissions import Identity
+from backend.server.accounts.accounts import Accounts
+from backend.server.accounts.permissions import Requester
 from backend.server.accounts.secret_codes import hashed, id_of
 from backend.server.accounts.sessions import SESSION_SECONDS
 from backend.server.accounts.sign_in_attempts import Attempts
@@ -72,7 +72,7 @@ async def account(request: Request) -> Response:
     return fresh(await account_told(request, identity))
 
 
-async def account_told(request: Request, identity: Identity) -> dict[str, Any]:
+async def account_told(request: Request, identity: Requester) -> dict[str, Any]:
     """What is told to somebody of their account. It has no secret in it."""
     assert identity.account is not None  # noqa: S101 - the callers looked.
     access, cookie = access_of(request), read_cookie(request, "minga_session")
@@ -209,9 +209,9 @@ def identified(request: Request) -> str:
     return id
 
 
-def access_of(request: Request) -> Access:
+def access_of(request: Request) -> Accounts:
     """The server's."""
-    access: Access = request.app.state.access
+    access: Accounts = request.app.state.access
     return access
 
 

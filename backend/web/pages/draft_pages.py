@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from backend.errors import NotFoundError
-from backend.server.accounts.permissions import Identity, may
+from backend.server.accounts.permissions import Requester, may
 from backend.server.drafts.review.review import VISIBILITY
 from backend.server.drafts.review.wizard_steps import STEPS
 from backend.server.drafts.transfer.url_data import origin_left
@@ -86,7 +86,7 @@ def _fresh(page: Response) -> Response:
     return page
 
 
-def _changeable(request: Request, identity: Identity) -> list[str]:
+def _changeable(request: Request, identity: Requester) -> list[str]:
     """Names of the tasks of which new versions can be made."""
     services: TaskRegistry = request.app.state.services
     return sorted(host.name for host in services.hosts if may(identity, "edit", services.place(host.name)))

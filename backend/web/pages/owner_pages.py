@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from backend.server.accounts.permissions import SCOPES, Identity, may
+from backend.server.accounts.permissions import SCOPES, Requester, may
 from backend.stores.access import AccountRecord
 from backend.web.auth.identity import identify, summaries_for
 from backend.web.auth.sign_in import access_of, account_told
@@ -52,7 +52,7 @@ async def account(request: Request) -> Response:
     return _private(render(request, "account.html", context))
 
 
-async def _others(request: Request, identity: Identity) -> list[tuple[AccountRecord, dict[str, str]]]:
+async def _others(request: Request, identity: Requester) -> list[tuple[AccountRecord, dict[str, str]]]:
     """Everybody else with an account and their roles, for operators."""
     if not identity.operator:
         return []

@@ -9,7 +9,7 @@ import structlog
 
 from backend.errors import BusyError, MingaError, TooFastError
 from backend.protocols.token_bucket import Rate, TokenBuckets
-from backend.settings import Limits, Network
+from backend.settings import Network, ServerLimits
 from backend.web.transport.client_address import Address, household, is_trusted, visitor
 
 log = structlog.stdlib.get_logger("minga.doors")
@@ -25,7 +25,7 @@ BURST_SECONDS = 10
 class ConnectionLimiter:
     """Owns the counts of everybody who is connected. `clock` gives seconds; it is never set back."""
 
-    def __init__(self, limits: Limits, trusted: Sequence[Network], clock: Callable[[], float]) -> None:
+    def __init__(self, limits: ServerLimits, trusted: Sequence[Network], clock: Callable[[], float]) -> None:
         self.limits = limits
         self.frames = _rate(limits.frames_per_second)
         self.pings = _rate(limits.pings_per_second)

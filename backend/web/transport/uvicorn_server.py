@@ -19,7 +19,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from backend.errors import SettingsError
-from backend.settings import Limits, Settings
+from backend.settings import ServerLimits, Settings
 from backend.web.transport.connection_limiter import ConnectionLimiter
 from backend.web.transport.http_protocol import Http
 from backend.web.transport.websocket_protocol import Sockets
@@ -78,7 +78,7 @@ def bind(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def allow_connections(limits: Limits) -> Limits:
+def allow_connections(limits: ServerLimits) -> ServerLimits:
     """Raises the system's limit on open files to what `limits` need; fewer connections where it may not."""
     try:
         import resource

@@ -10,7 +10,7 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from backend.settings import Limits
+from backend.settings import ServerLimits
 
 EXTENSION = "http.response.zerocopysend"
 # What the system takes at a time, so that one fast reader leaves the loop to others.
@@ -21,7 +21,7 @@ Sender = Callable[[int, int, int, int], int]
 SENDFILE: Sender | None = getattr(os, "sendfile", None)
 
 
-def with_files(app: ASGIApp, cycle: RequestResponseCycle, limits: Limits) -> ASGIApp:
+def with_files(app: ASGIApp, cycle: RequestResponseCycle, limits: ServerLimits) -> ASGIApp:
     """`app`, which may answer with `zerocopysend` of part of a file after a start with content-length."""
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,7 +39,9 @@ def with_files(app: ASGIApp, cycle: RequestResponseCycle, limits: Limits) -> ASG
     return served
 
 
-async def _send_part(cycle: RequestResponseCycle, limits: Limits, file: int, offset: int, count: int) -> None:
+async def _send_part(
+    cycle: RequestResponseCycle, limits: ServerLimits, file: int, offset: int, count: int
+) -> None:
     """Sends it behind the head of the response; ends the connection of a reader that is gone or stuck."""
     try:
         await send_file(cycle.transport, limits, file, offset, count)
@@ -51,7 +53,7 @@ async def _send_part(cycle: RequestResponseCycle, limits: Limits, file: int, off
 
 async def send_file(
     transport: asyncio.WriteTransport,
-    limits: Limits,
+    limits: ServerLimits,
     file: int,
     offset: int,
     count: int,
@@ -98,7 +100,7 @@ async def _writable(descriptor: int, seconds: float) -> None:
         loop.remove_writer(descriptor)
 
 
-async def _flushed(transport: asyncio.WriteTransport, limits: Limits) -> None:
+async def _flushed(transport: asyncio.WriteTransport, limits: ServerLimits) -> None:
     """Waits until nothing is left of what was written before."""
     pause = 0.0
     async with asyncio.timeout(limits.seconds_for(transport.get_write_buffer_size())):
@@ -110,7 +112,7 @@ async def _flushed(transport: asyncio.WriteTransport, limits: Limits) -> None:
 
 
 async def _copy(
-    transport: asyncio.WriteTransport, limits: Limits, file: int, offset: int, count: int
+    transport: asyncio.WriteTransport, limits: ServerLimits, file: int, offset: int, count: int
 ) -> None:
     while count:
         data = await asyncio.to_thread(_read, file, offset, min(count, PIECE_BYTES))

@@ -93,10 +93,10 @@ def images() -> list[dict[str, Any]]:
     return [*cases, case(6, 2, channels=1, fit="contain", resize="area"), case(40, 30, resize="bicubic")]
 
 
-def table(columns: list[fit.Column], labels: dict[str, fit.Label], **changes: Any) -> fit.Table:
+def table(columns: list[fit.Column], labels: dict[str, fit.Label], **changes: Any) -> fit.FittedTable:
     """A fitted preprocessing of tables."""
     chosen: dict[str, Any] = {"delimiter": ",", "decimal": ".", "missing": [""], **changes}
-    return fit.Table(
+    return fit.FittedTable(
         inputs=input_specs(columns),
         labels=[label.stored for label in labels.values()],
         columns=columns,
@@ -163,13 +163,13 @@ def tables() -> list[dict[str, Any]]:
     ]
 
 
-def read(one: fit.Table, csv: str) -> tuple[list[Any], list[Any]]:
+def read(one: fit.FittedTable, csv: str) -> tuple[list[Any], list[Any]]:
     """The arrays of a CSV text."""
     lines = io.StringIO(csv, newline="")
     return table_arrays(one, csv_rows(lines, one.delimiter, needed_columns(one)))
 
 
-def told(one: fit.Table, csv: str, row: int | None, column: str | None) -> dict[str, Any]:
+def told(one: fit.FittedTable, csv: str, row: int | None, column: str | None) -> dict[str, Any]:
     """Row and column that an error has to name."""
     try:
         read(one, csv)
@@ -188,7 +188,7 @@ def arrays(x: list[Any], y: list[Any]) -> dict[str, Any]:
     }
 
 
-def text(**changes: Any) -> fit.Text:
+def text(**changes: Any) -> fit.FittedText:
     """A fitted preprocessing of text, with `changes`."""
     chosen: dict[str, Any] = {
         "normalize": "none",
@@ -206,7 +206,7 @@ def text(**changes: Any) -> fit.Text:
         "label": None,
         **changes,
     }
-    empty = fit.Text(inputs=[], labels=[], **chosen)
+    empty = fit.FittedText(inputs=[], labels=[], **chosen)
     inputs = [fit.StoredSpec([empty.length], "uint8" if empty.ids <= 256 else "int32")]
     return msgspec.structs.replace(
         empty, inputs=inputs, labels=[empty.label.stored] if empty.label else inputs
@@ -261,14 +261,14 @@ def texts() -> list[dict[str, Any]]:
     ]
 
 
-def made(one: fit.Text, words: str) -> dict[str, Any]:
+def made(one: fit.FittedText, words: str) -> dict[str, Any]:
     """The arrays of one text; its class is "dog" where there are classes."""
     if one.label is None:
         return arrays(*window_arrays(one, words))
     return arrays(*class_arrays(one, [(words, "dog")]))
 
 
-def refused(one: fit.Text, words: str) -> bool:
+def refused(one: fit.FittedText, words: str) -> bool:
     """True: there is an error."""
     try:
         made(one, words)

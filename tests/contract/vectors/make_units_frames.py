@@ -15,7 +15,7 @@ import msgspec
 from backend.wire import messages
 from backend.wire import units as say
 from backend.wire.codec import encode
-from backend.wire.fields import Frame
+from backend.wire.fields import WireFrame
 from tests.contract.vectors import write
 from tests.contract.vectors.bad_frames import BAD_BYTES
 from tests.contract.vectors.make_frames import plain
@@ -121,7 +121,7 @@ TO_CLIENT: dict[str, say.ServerToUnits] = {
 }
 
 
-def _changed(message: Frame, **fields: Any) -> dict[str, Any]:
+def _changed(message: WireFrame, **fields: Any) -> dict[str, Any]:
     return {**msgspec.to_builtins(message, builtin_types=(bytes,)), **fields}
 
 

@@ -278,16 +278,16 @@ def test_a_wrong_optimizer_is_refused_by_name(table: dict[str, Any], word: str) 
 
 def test_the_task_file_and_the_converter_know_the_same_settings() -> None:
     known = {"name", "learning_rate", "schedule", *AROUND}
-    assert set(task_file.Optimizer.__struct_fields__) == known.union(*DEFAULTS.values())
+    assert set(task_file.OptimizerTable.__struct_fields__) == known.union(*DEFAULTS.values())
     of_schedules = [
         name for required, optional in SCHEDULE_DEFAULTS.values() for name in (*required, *optional)
     ]
     assert set(task_file.Schedule.__struct_fields__) == {"name", *of_schedules}
     hints = {
         struct: get_args(get_type_hints(struct)["name"])
-        for struct in (task_file.Optimizer, task_file.Schedule)
+        for struct in (task_file.OptimizerTable, task_file.Schedule)
     }
-    assert set(hints[task_file.Optimizer]) == set(FACTORIES)
+    assert set(hints[task_file.OptimizerTable]) == set(FACTORIES)
     assert set(hints[task_file.Schedule]) == set(SCHEDULE_DEFAULTS)
 
 

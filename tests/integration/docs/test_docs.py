@@ -27,7 +27,7 @@ from backend.formats.task_file import parse_task
 from backend.formats.task_file.hooks import Hooks
 from backend.formats.task_file.reading.hints import FLOWER
 from backend.formats.task_file.server_optimizer import FedAdam
-from backend.server.estimates.devices import PLACES, Range, Rates
+from backend.server.estimates.devices import PLACES, DeviceRates, Range
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.observer import RoundEnded, VersionEvaluated
 from backend.stores.contracts import EvaluationRecord
@@ -184,7 +184,7 @@ def test_the_rates_of_every_device_are_documented() -> None:
     ]
 
 
-def _ranges(rates: Rates) -> tuple[Range, ...]:
+def _ranges(rates: DeviceRates) -> tuple[Range, ...]:
     return rates.gflops, rates.gigabytes, rates.op_us
 
 

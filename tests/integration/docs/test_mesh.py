@@ -18,7 +18,7 @@ from aioice.turn import create_turn_endpoint
 
 from backend.formats.task_file import parse_task
 from backend.formats.task_file.averaging import Averaging
-from backend.server.mesh.ice_servers import Ice
+from backend.server.mesh.ice_servers import IceServers
 from tests.integration.docs.test_docs import ROOT, accuracy_of_the_finished_task, blocks, commands, running
 from tests.support.waiting import PATIENCE
 from tests.support.web.server_process import free_port
@@ -66,7 +66,9 @@ def test_the_turn_server_of_the_how_to_takes_the_passwords_that_peers_get(tmp_pa
         process = subprocess.Popen(["turnserver", "-c", tmp_path / "turnserver.conf"], stdout=log, stderr=log)
     try:
         await_listening(port)
-        (turn,) = Ice((f"turn:127.0.0.1:{port}",), secret=secret).servers("0123456789abcdef", time.time())
+        (turn,) = IceServers((f"turn:127.0.0.1:{port}",), secret=secret).servers(
+            "0123456789abcdef", time.time()
+        )
         assert asyncio.run(relayed_from(port, turn.username, turn.credential))
         with pytest.raises(TransactionFailed):
             asyncio.run(relayed_from(port, turn.username, "something else"))

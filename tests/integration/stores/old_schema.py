@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import astuple
 from pathlib import Path
 
-from backend.stores.contracts import Contribution, EvaluationRecord, RoundRecord, VersionRecord
+from backend.stores.contracts import ContributionRecord, EvaluationRecord, RoundRecord, VersionRecord
 
 TABLES = """
 CREATE TABLE tasks (
@@ -70,8 +70,8 @@ def evaluations() -> list[EvaluationRecord]:
 
 
 CONTRIBUTIONS = [
-    Contribution("a" * 16, "browser", "webgl", VERSIONS - 1, 0, 980),
-    Contribution("b" * 16, "peer", "tensorflow-cpu", VERSIONS - 1, VERSIONS - 1, 980),
+    ContributionRecord("a" * 16, "browser", "webgl", VERSIONS - 1, 0, 980),
+    ContributionRecord("b" * 16, "peer", "tensorflow-cpu", VERSIONS - 1, VERSIONS - 1, 980),
 ]
 
 

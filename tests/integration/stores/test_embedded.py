@@ -16,9 +16,9 @@ from sqlalchemy.exc import OperationalError
 
 from backend.errors import StoreError
 from backend.stores.access import AccessRecords
-from backend.stores.alerts import Alerts
+from backend.stores.alerts import AlertStore
 from backend.stores.blobs import FileBlobs
-from backend.stores.contracts import Blobs, Records, RoundResult
+from backend.stores.contracts import BlobStore, Records, RoundResult
 from backend.stores.embedded import open_stores
 from backend.stores.error_translation import translated
 from backend.stores.sql_access import SqlAccess
@@ -59,7 +59,7 @@ class TestLivesInSqlite(LivesContract):
 
 class TestAlertsInSqlite(AlertsContract):
     @pytest_asyncio.fixture
-    async def alerts(self, tmp_path: Path) -> AsyncIterator[Alerts]:
+    async def alerts(self, tmp_path: Path) -> AsyncIterator[AlertStore]:
         database = sqlite_database(tmp_path / "records.sqlite")
         yield SqlAlerts(database)
         await database.close()
@@ -67,7 +67,7 @@ class TestAlertsInSqlite(AlertsContract):
 
 class TestFileBlobs(BlobsContract):
     @pytest.fixture
-    def blobs(self, tmp_path: Path) -> Blobs:
+    def blobs(self, tmp_path: Path) -> BlobStore:
         return FileBlobs(tmp_path / "blobs")
 
 

@@ -9,7 +9,7 @@ import pytest_asyncio
 from sqlalchemy import URL, Engine, create_engine, text
 
 from backend.stores.access import AccessRecords
-from backend.stores.alerts import Alerts
+from backend.stores.alerts import AlertStore
 from backend.stores.contracts import Records
 from backend.stores.database import Database
 from backend.stores.records import SqlRecords
@@ -59,7 +59,7 @@ class TestLivesInPostgres(LivesContract):
 
 class TestAlertsInPostgres(AlertsContract):
     @pytest_asyncio.fixture
-    async def alerts(self, database: URL) -> AsyncIterator[Alerts]:
+    async def alerts(self, database: URL) -> AsyncIterator[AlertStore]:
         shared = Database(_empty(database), "PostgreSQL")
         yield SqlAlerts(shared)
         await shared.close()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-from backend.settings import Limits, read_settings
+from backend.settings import ServerLimits, read_settings
 from backend.web.transport.connection_limiter import MAX_TOLD, ConnectionLimiter
 
-LIMITS = Limits(max_connections=6, max_connections_per_address=3, joins_per_minute=2, requests_per_minute=120)
+LIMITS = ServerLimits(
+    max_connections=6, max_connections_per_address=3, joins_per_minute=2, requests_per_minute=120
+)
 TRUSTED = read_settings({}, {"MINGA_TRUSTED_PROXIES": "10.0.0.1"}).trusted_proxies
 ANN, BOB, PROXY = ip_address("192.0.2.1"), ip_address("2001:db8::1"), ip_address("10.0.0.1")
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.settings import Limits
+from backend.settings import ServerLimits
 from backend.web.api.blobs import part_of
 from backend.web.transport.zero_copy import SENDFILE, Sender, send_file
 from tests.support.tiny import SIZE, write_task
@@ -94,7 +94,7 @@ async def test_a_file_follows_what_was_written_before(tmp_path: Path, sender: Se
 
     async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"head")
-        await send_file(writer.transport, Limits(), file, 4, len(CONTENT) - 8, sender)
+        await send_file(writer.transport, ServerLimits(), file, 4, len(CONTENT) - 8, sender)
         writer.write(b"tail")
         writer.close()
 
@@ -115,7 +115,7 @@ async def test_a_file_that_became_shorter_is_an_error(tmp_path: Path, sender: Se
 
     async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await send_file(writer.transport, Limits(), file, 0, 9, sender)
+            await send_file(writer.transport, ServerLimits(), file, 0, 9, sender)
         except OSError as error:
             failures.put_nowait(str(error))
         writer.close()

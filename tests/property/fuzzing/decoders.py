@@ -16,7 +16,7 @@ from backend.errors import BundleError, FrameError, MingaError, WrongLengthError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
 from backend.server.hosting.limits import USUAL
-from backend.server.hosting.uploads import WINDOW_BYTES, Uploads
+from backend.server.hosting.uploads import WINDOW_BYTES, UpdateUploads
 from backend.web.transport.socket_receiver import SocketReceiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names
@@ -172,7 +172,7 @@ def _receives(data: bytes) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WrongLengthError("This is no conversation.") from error
     size %= 4 * WINDOW_BYTES
-    uploads = Uploads(USUAL)
+    uploads = UpdateUploads(USUAL)
     offer = Offer(round=1, version=0, examples=1, steps=1, loss=0.0, sums=[], size=size)
     until = sum(credit.until for _, credit in uploads.grant("ann", offer, 0.0))
     arrived = 0

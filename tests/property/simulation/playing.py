@@ -18,10 +18,10 @@ from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
 from backend.simulation.client_work import Turn
 from backend.simulation.clients import Traits
-from backend.simulation.network import Line, Pipe
+from backend.simulation.network import Pipe, SimulatedLine
 from backend.simulation.synthetic_training import Pretended
 from backend.simulation.world import World
-from backend.stores.contracts import Contribution, EvaluationRecord, RoundRecord, VersionRecord
+from backend.stores.contracts import ContributionRecord, EvaluationRecord, RoundRecord, VersionRecord
 from backend.stores.embedded import Stores
 from tests.property.simulation.rascals import Rascal, Spoilt
 from tests.property.simulation.schedules import SIZES, Kind, Schedule
@@ -49,7 +49,7 @@ class Evidence:
     witness: Witness
     versions: list[VersionRecord]
     rounds: list[RoundRecord]
-    contributions: list[Contribution]
+    contributions: list[ContributionRecord]
     evaluations: list[EvaluationRecord]
     weights: dict[int, bytes]
     controls: dict[int, bytes]
@@ -155,7 +155,9 @@ class _Play:
                 kind="browser",
                 backend="simulated",
                 step_seconds=random.uniform(0.01, 1.0) ** 2,
-                line=Line(Pipe(self._rate(random)), Pipe(self._rate(random)), random.uniform(0.001, 0.3)),
+                line=SimulatedLine(
+                    Pipe(self._rate(random)), Pipe(self._rate(random)), random.uniform(0.001, 0.3)
+                ),
                 examples=(random.randint(2, 20), random.randint(0, 4))
                 if self._task.file.data.own
                 else (0, 0),

@@ -8,7 +8,7 @@ import numpy as np
 
 from backend.peer.rounds.masking_host import MaskedModel
 from backend.protocols.client import participant_events as to
-from backend.simulation.client_work import Findings, Update, Work
+from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate, WorkModel
 from backend.simulation.clients import SimulatedClient
 from backend.wire.masked import Masking
 from backend.wire.messages import (
@@ -30,7 +30,7 @@ from tests.property.simulation.schedules import Mischief
 class Spoilt:
     """Another's work, whose updates are bad in one way. Implements labour.Work."""
 
-    work: Work
+    work: WorkModel
     how: Mischief
 
     def bundle_bytes(self, kind: Kind) -> int:
@@ -57,11 +57,11 @@ class Spoilt:
         """See Work."""
         return self.work.size(masking)
 
-    def train(self, client: str, plan: Train, steps: int) -> Update:
+    def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
         """See Work."""
         return self.change(self.work.train(client, plan, steps))
 
-    def measure(self, client: str, exam: Evaluate) -> Findings:
+    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
         """See Work."""
         return self.work.measure(client, exam)
 
@@ -69,7 +69,7 @@ class Spoilt:
         """See Work."""
         self.work.keep(client, number, undo=undo)
 
-    def change(self, update: Update) -> Update:
+    def change(self, update: SimulatedUpdate) -> SimulatedUpdate:
         """The update, spoilt; as it was where `how` is about something else."""
         vector = np.frombuffer(update.vector, "<f4").copy()
         match self.how:

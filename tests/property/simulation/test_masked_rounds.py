@@ -23,7 +23,7 @@ from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
 from backend.simulation.client_work import Exit, Turn
 from backend.simulation.clients import Traits
-from backend.simulation.network import Line, Pipe
+from backend.simulation.network import Pipe, SimulatedLine
 from backend.simulation.synthetic_training import REACH, Pretended
 from backend.simulation.world import World
 from backend.stores.contracts import RoundRecord, VersionRecord
@@ -95,7 +95,7 @@ async def _play(task: Task, stores: Stores, churn: float, seconds: float, kills:
     host = await world.open_server()
     for number in range(CLIENTS):
         random = Random(number)
-        line = Line(Pipe(1e6), Pipe(1e6), random.uniform(0.01, 0.1))
+        line = SimulatedLine(Pipe(1e6), Pipe(1e6), random.uniform(0.01, 0.1))
         traits = Traits(f"client-{number:020d}", "laptop", "browser", "simulated", 0.3, line)
         work = Pretended(manifest, (*task.shards.train, *task.shards.measured), 0)
         client = world.add_client(traits, work, partial(fate, churn, random), random)

@@ -12,8 +12,8 @@ from backend.stores.access import (
     AccessRecords,
     AccountRecord,
     Invitation,
-    Member,
     PasskeyRecord,
+    RoleMember,
     SessionRecord,
     SignInLink,
     TokenRecord,
@@ -103,8 +103,8 @@ class AccessContract:
         await access.grant("letters", ANN.id, "viewer")
         assert await access.roles(ANN.id) == {"digits": "owner", "letters": "viewer"}
         assert await access.members("digits") == [
-            Member(ANN.id, "ann", "owner"),
-            Member(BOB.id, "bob", "viewer"),
+            RoleMember(ANN.id, "ann", "owner"),
+            RoleMember(BOB.id, "bob", "viewer"),
         ]
         await access.grant("digits", ANN.id, None)
         assert await access.roles(ANN.id) == {"letters": "viewer"}
@@ -192,4 +192,4 @@ class AccessContract:
         assert await access.token(TOKEN.secret, 150.0) is None
         assert await access.passkey(PASSKEY.id) is None
         assert await access.link(LINK.secret, 150.0) is None
-        assert await access.members("digits") == [Member(BOB.id, "bob", "owner")]
+        assert await access.members("digits") == [RoleMember(BOB.id, "bob", "owner")]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from backend.numerics.aggregation.asynchronous import (
+    ClientResult,
     Memory,
-    Result,
     dc_asgd,
     downpour,
     easgd,
@@ -39,10 +39,10 @@ def vector(seed: int) -> Vector:
     return np.random.default_rng(seed).standard_normal(SIZE).astype(np.float32)
 
 
-def results(count: int) -> list[tuple[Result, int]]:
+def results(count: int) -> list[tuple[ClientResult, int]]:
     """Results and their bases: each begins where two results are missing."""
     return [
-        (Result(vector(10 + number), vector(50 + number), epoch=1 + number // 2), max(0, number - 2))
+        (ClientResult(vector(10 + number), vector(50 + number), epoch=1 + number // 2), max(0, number - 2))
         for number in range(count)
     ]
 
@@ -72,7 +72,7 @@ class ParameterStoreContract:
         weights, memory = vector(1), no_memory()
         for number, (result, base) in enumerate(results(5)):
             receipt = store.assimilate(recipe, result, base, f"turn {number}")
-            told = Result(result.weights, result.base, number - base, result.epoch)
+            told = ClientResult(result.weights, result.base, number - base, result.epoch)
             weights, memory = recipe(weights, told, memory)
             for standing in (receipt, store.read()):
                 np.testing.assert_array_equal(standing.weights, weights)
@@ -119,7 +119,11 @@ class ParameterStoreContract:
     def test_vectors_of_another_model_are_refused_and_change_nothing(self, store: ParameterStore) -> None:
         store.begin(vector(1), no_memory(), 0)
         wrong = np.zeros(SIZE - 1, np.float32)
-        for result in (Result(wrong, wrong), Result(vector(2), wrong), Result(wrong, vector(2))):
+        for result in (
+            ClientResult(wrong, wrong),
+            ClientResult(vector(2), wrong),
+            ClientResult(wrong, vector(2)),
+        ):
             for recipe in (vc_asgd(), warm_start(vc_asgd())):
                 with pytest.raises(ValueError, match="unlike"):
                     store.assimilate(recipe, result, 0, "a")

@@ -11,7 +11,7 @@ from backend.stores.contracts import (
     AssimilationRecord,
     CheckpointRecord,
     CheckpointWrite,
-    Contribution,
+    ContributionRecord,
     EvaluationRecord,
     Records,
     RoundRecord,
@@ -22,8 +22,8 @@ from backend.stores.contracts import (
 ZERO = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)
 FIRST = VersionRecord(1, 1, "1" * 64, "2" * 64, 2, 40, 0.5, {"accuracy": 0.25}, 3.5, 200.0)
 ROUND = RoundRecord(1, 0, 3, 2, 1, "version", "", 3.5, 200.0, {"not-finite": 1})
-ANN = Contribution("a" * 16, "browser", "webgl", 1, 0, 20)
-BOB = Contribution("b" * 16, "peer", "tensorflow", 1, 1, 20)
+ANN = ContributionRecord("a" * 16, "browser", "webgl", 1, 0, 20)
+BOB = ContributionRecord("b" * 16, "peer", "tensorflow", 1, 1, 20)
 POINT = CheckpointRecord(300.0, 1, 4, "3" * 64, "4" * 64, 4, b"\x00more")
 BLENDED = AssimilationRecord(
     1, 1, 7, 2, 0, 20, "a" * 16, "browser", "webgl", 0, 1, 2.5, 0.5, 150.0, 0.25, {"accuracy": 0.5}

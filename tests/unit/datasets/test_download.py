@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend.datasets.download import Wanted, fetch, public_address
+from backend.datasets.download import DownloadRequest, fetch, public_address
 from backend.errors import DataError, UnreachableError
 from tests.support.data_server import Elsewhere, elsewhere
 
@@ -32,13 +32,13 @@ def server() -> Iterator[Elsewhere]:
         yield server
 
 
-def wanted(server: Elsewhere, name: str, **changes: Any) -> Wanted:
+def wanted(server: Elsewhere, name: str, **changes: Any) -> DownloadRequest:
     digest = hashlib.sha256(CONTENT).hexdigest()
     usual: dict[str, Any] = {"bytes": len(CONTENT), "sha256": digest, "private": True}
-    return Wanted(f"{server.origin}/{name}.npz", **(usual | changes))
+    return DownloadRequest(f"{server.origin}/{name}.npz", **(usual | changes))
 
 
-def get(one: Wanted, folder: Path) -> str:
+def get(one: DownloadRequest, folder: Path) -> str:
     return fetch(one, folder / "file", lambda: False)
 
 
@@ -89,13 +89,13 @@ def test_nobody_at_the_address_is_told(tmp_path: Path) -> None:
     with elsewhere({}) as gone:
         origin = gone.origin
     with pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
-        get(Wanted(f"{origin}/file.npz", 10, private=True), tmp_path)
+        get(DownloadRequest(f"{origin}/file.npz", 10, private=True), tmp_path)
 
 
 def test_a_place_that_speaks_no_tls_is_told(server: Elsewhere, tmp_path: Path) -> None:
     address = server.origin.replace("http", "https") + "/good.npz"
     with pytest.raises(UnreachableError, match="does not answer as it should"):
-        get(Wanted(address, 10, private=True), tmp_path)
+        get(DownloadRequest(address, 10, private=True), tmp_path)
 
 
 def test_who_has_enough_waits_no_longer(server: Elsewhere, tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_who_has_enough_waits_no_longer(server: Elsewhere, tmp_path: Path) -> No
 )
 def test_names_that_lead_into_a_local_network_are_refused(host: str) -> None:
     with pytest.raises(DataError, match="an address of a local network"):
-        public_address(Wanted(f"https://{host}/data.npz", 10))
+        public_address(DownloadRequest(f"https://{host}/data.npz", 10))
 
 
 def test_public_addresses_are_taken() -> None:
-    assert public_address(Wanted("https://192.0.43.8/data.npz", 10)) == "192.0.43.8"
+    assert public_address(DownloadRequest("https://192.0.43.8/data.npz", 10)) == "192.0.43.8"

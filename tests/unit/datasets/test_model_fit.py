@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.datasets.sharding.cut import Plan, cut
+from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError
 from backend.server.tasks.bundle_store import check_bundle
 from tests.support import tiny
@@ -34,7 +34,7 @@ def test_a_table_that_does_not_fit_the_model_is_refused(
     manifest = check_bundle(tiny.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny.OPS))
     (tmp_path / "in.csv").write_text(TABLE)
     (tmp_path / "out").mkdir()
-    plan = Plan(declared(kind="table", **table))
+    plan = CutPlan(declared(kind="table", **table))
     with pytest.raises(DataError, match=words):
         cut(tmp_path / "in.csv", plan, tmp_path / "out", manifest, refuse, lambda _: None)
     assert not any((tmp_path / "out").iterdir())
@@ -44,6 +44,6 @@ def test_a_class_number_beyond_the_model_is_refused(tmp_path: Path) -> None:
     manifest = check_bundle(tiny.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny.OPS))
     np.savez(tmp_path / "in.npz", x=np.zeros((4, 2), np.float32), y=np.array([0, 1, 2, 1]))
     (tmp_path / "out").mkdir()
-    plan = Plan(declared(kind="array"), holdout=0)
+    plan = CutPlan(declared(kind="array"), holdout=0)
     with pytest.raises(DataError, match="class 2; the model knows 0 to 1"):
         cut(tmp_path / "in.npz", plan, tmp_path / "out", manifest, refuse, lambda _: None)

@@ -10,7 +10,7 @@ import pytest
 
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.simulation.advice import advice, longer
-from backend.simulation.outcome import DeviceOutcome, Outcome
+from backend.simulation.outcome import DeviceOutcome, RunFigures
 from tests.support.tiny import task_toml
 
 PHONES = DeviceOutcome(
@@ -24,7 +24,7 @@ PHONES = DeviceOutcome(
     seconds_needed=20.0,
     seconds_given=60.0,
 )
-GOOD = Outcome(
+GOOD = RunFigures(
     hours=1.0,
     rounds=100,
     versions=100,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import meshed
 from backend.formats.task_file.rules.volunteer import volunteered
 from backend.formats.task_file.task_file import TaskFile
@@ -127,7 +127,7 @@ def _too_few(file: TaskFile) -> Iterator[str]:
         )
 
 
-def _unmasked(file: TaskFile, privacy: Privacy) -> Iterator[str]:
+def _unmasked(file: TaskFile, privacy: PrivacyTable) -> Iterator[str]:
     """Shares of noise are worth something in a masked sum alone, and other noise nothing there."""
     security = file.security
     if privacy.mechanism != "distributed":

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from backend.datasets.inspection.findings import Findings
+from backend.datasets.inspection.findings import DataFindings
 from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedError
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
@@ -239,7 +239,7 @@ class DraftJobQueue:
 def _take_in(draft: Draft, kind: JobKind, job: DraftJob) -> None:
     """Writes into the task file what a job proposes, where its owner has not said it."""
     if kind == "look":
-        draft.task = task_tables.proposed(draft.task, msgspec.convert(job.result, Findings))
+        draft.task = task_tables.proposed(draft.task, msgspec.convert(job.result, DataFindings))
     if kind == "cut" and job.result is not None and job.of == fingerprint(draft, kind):
         draft.task = url_completed(draft.task, draft.files.get("data"), job.result)
     if kind == "convert" and job.result is not None and job.of == fingerprint(draft, kind):

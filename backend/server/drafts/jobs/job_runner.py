@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from backend.datasets.inspection.model_input import Wanted, wanted_by
+from backend.datasets.inspection.model_input import ModelInput, wanted_by
 from backend.errors import NotWantedError
 from backend.formats.manifest import parse_manifest
 from backend.formats.shard_index import INDEX, ShardIndex
@@ -124,6 +124,6 @@ def _declared(draft: Draft) -> tuple[Preprocess, float]:
     return data.preprocess, data.holdout
 
 
-def _wanted(folder: Path) -> Wanted:
+def _wanted(folder: Path) -> ModelInput:
     manifest = folder / MADE["convert"] / "bundle.json"
-    return wanted_by(parse_manifest(manifest.read_bytes())) if manifest.is_file() else Wanted()
+    return wanted_by(parse_manifest(manifest.read_bytes())) if manifest.is_file() else ModelInput()

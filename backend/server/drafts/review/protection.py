@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from backend.errors import MingaError, TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
-from backend.formats.task_file.privacy import Privacy
+from backend.formats.task_file.privacy import PrivacyTable
 from backend.server.disclosure.rounds import Guarantee, disclose, fewest_updates
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.cost_preview import DraftProducts, made_of
@@ -24,7 +24,7 @@ from backend.server.estimates.protection_choices import Tables, options
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import NoiseAsked
 from backend.server.privacy.mechanism import Mechanism
-from backend.server.privacy.privacy_budget import Account, open_account, visits_of
+from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
 from backend.server.tasks.task_validation import check_suits, roomy_norm
 
 _KEPT, _TRIES = 64, 8
@@ -35,7 +35,7 @@ class Protection:
     """Owns the figures that the accountant has found: each takes seconds, and pages ask again and again."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[bytes, Account | str | float] = OrderedDict()
+        self._found: OrderedDict[bytes, PrivacyBudget | str | float] = OrderedDict()
         # One at a time: each is a process.
         self._asking = asyncio.Lock()
 
@@ -62,7 +62,7 @@ class Protection:
             return _nothing(str(error)) | told
         return _said(file, account, made is not None) | told
 
-    async def _account(self, file: TaskFile, manifest: Manifest) -> Account | None:
+    async def _account(self, file: TaskFile, manifest: Manifest) -> PrivacyBudget | None:
         """What all planned rounds come to. Raises TaskFileError."""
         if file.privacy is None:
             return None
@@ -77,12 +77,12 @@ class Protection:
                 except MingaError as error:
                     self._keep(name, str(error))
         kept = self._found[name]
-        if isinstance(kept, Account):
+        if isinstance(kept, PrivacyBudget):
             return kept
         raise TaskFileError(str(kept))
 
     async def _enough(
-        self, file: TaskFile, privacy: Privacy, made: DraftProducts | None, epsilon: float
+        self, file: TaskFile, privacy: PrivacyTable, made: DraftProducts | None, epsilon: float
     ) -> float | None:
         """The noise multiplier that keeps a client of all rounds at or below `epsilon`; None where none is
         found. Raises TaskFileError."""
@@ -101,7 +101,7 @@ class Protection:
             noise *= max(1.01, found / epsilon)
         return None
 
-    async def _noise(self, file: TaskFile, privacy: Privacy, epsilon: float) -> float:
+    async def _noise(self, file: TaskFile, privacy: PrivacyTable, epsilon: float) -> float:
         """The least noise multiplier that keeps a client of all rounds at or below `epsilon`."""
         visits = visits_of(file) if privacy.of_examples else 1
         rounds = file.coordination.rounds
@@ -113,7 +113,7 @@ class Protection:
                 self._keep(name, await asyncio.to_thread(ask_accountant, asked, float))
         return float(self._found[name])  # type: ignore[arg-type]  # a name is that of one kind
 
-    def _keep(self, name: bytes, found: Account | str | float) -> None:
+    def _keep(self, name: bytes, found: PrivacyBudget | str | float) -> None:
         self._found[name] = found
         while len(self._found) > _KEPT:
             self._found.popitem(last=False)
@@ -123,7 +123,7 @@ def _nothing(problem: str) -> dict[str, Any]:
     return {"problem": problem, "disclosure": None, "fewest": None, "guarantee": None, "curve": []}
 
 
-def _said(file: TaskFile, account: Account | None, converted: bool) -> dict[str, Any]:
+def _said(file: TaskFile, account: PrivacyBudget | None, converted: bool) -> dict[str, Any]:
     rounds = file.coordination.rounds
     told = account.told(rounds, account.privacy.clip) if account is not None else None
     guarantee = None

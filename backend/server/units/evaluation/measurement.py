@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.server.versions.evaluation import Evaluator
+from backend.server.versions.evaluation import EvaluatorProcess
 from backend.stores.contracts import EvaluationRecord
 
 # An evaluator computes with several cores.
@@ -57,7 +57,7 @@ class UnitEvaluators:
         self._tickets = 0
         wanted = count or min(MOST_EVALUATORS, max(1, (os.cpu_count() or 1) // CORES_EACH))
         self._evaluators = [
-            Evaluator(bundle, shards, self._measured, task, self._failed) for _ in range(wanted)
+            EvaluatorProcess(bundle, shards, self._measured, task, self._failed) for _ in range(wanted)
         ]
 
     @property

@@ -11,7 +11,7 @@ from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.measurement import EvaluationRequest, EvaluationResult, UnitEvaluators
 from backend.server.units.records import EpochSnapshot, UnitRecorder
 from backend.server.units.state import Event, UnitsState
-from backend.stores.contracts import Blobs, VersionRecord
+from backend.stores.contracts import BlobStore, VersionRecord
 
 
 class EvaluationSchedule:
@@ -20,7 +20,7 @@ class EvaluationSchedule:
     def __init__(
         self,
         hosted: UnitsState,
-        blobs: Blobs,
+        blobs: BlobStore,
         recorder: UnitRecorder,
         course: EpochController,
         announcer: Announcer,

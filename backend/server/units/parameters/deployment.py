@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from backend.protocols.units.server_pool import USUAL, PoolRules
-from backend.stores.parameters.place import MEMORY, Place
+from backend.stores.parameters.place import MEMORY, ParameterAddress
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class ParameterDeployment:
     address: str = field(default=MEMORY, repr=False)
     rules: PoolRules = USUAL
 
-    def place(self, task: str) -> Place:
+    def place(self, task: str) -> ParameterAddress:
         """Of a task that is taken up now."""
-        return Place(self.address, task, secrets.token_hex(8))
+        return ParameterAddress(self.address, task, secrets.token_hex(8))
 
 
 IN_MEMORY = ParameterDeployment()

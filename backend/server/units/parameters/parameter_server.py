@@ -13,10 +13,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result
+from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParameterStore, Receipt, check_fit
-from backend.stores.parameters.place import Place
+from backend.stores.parameters.place import ParameterAddress
 
 # Makes the recipe, in another process, too: it has to be picklable (a partial, a method of a Struct).
 Recipe: TypeAlias = Callable[[], Assimilate]
@@ -28,7 +28,7 @@ END_SECONDS = 10.0
 class AssimilationJob:
     """A result to be taken in; see ParameterStore.assimilate."""
 
-    result: Result
+    result: ClientResult
     base: int
     turn: str
 
@@ -65,7 +65,7 @@ class ServerApart:
     Vectors go there and back in memory that both see: a line takes many turns of both for them.
     """
 
-    def __init__(self, place: Place, recipe: Recipe) -> None:
+    def __init__(self, place: ParameterAddress, recipe: Recipe) -> None:
         self._place, self._recipe = place, recipe
         self._process: SpawnProcess | None = None
         self._line: Connection | None = None
@@ -177,7 +177,7 @@ class _Answer:
     seconds: float
 
 
-def _serve(line: Connection, vectors: SharedVectors, place: Place, recipe: Recipe) -> None:
+def _serve(line: Connection, vectors: SharedVectors, place: ParameterAddress, recipe: Recipe) -> None:
     """What the process does until the other end of `line` is closed."""
     # Whoever interrupts the server at its terminal, means its own process, which ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -202,7 +202,7 @@ def _serve(line: Connection, vectors: SharedVectors, place: Place, recipe: Recip
 
 
 def _carried_out(order: _Order, vectors: SharedVectors, store: ParameterStore, recipe: Assimilate) -> _Answer:
-    result = Result(vectors.weights, vectors.base, epoch=order.epoch)
+    result = ClientResult(vectors.weights, vectors.base, epoch=order.epoch)
     receipt = store.assimilate(recipe, result, order.base, order.turn)
     slot = receipt.memory.slot
     vectors.weights[:], vectors.slot[: len(slot)] = receipt.weights, slot

@@ -10,7 +10,7 @@ from contextlib import suppress
 import structlog
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Memory, Result
+from backend.numerics.aggregation.asynchronous import ClientResult, Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, Pool, PoolRules, PoolWindow
 from backend.server.units.parameters.parameter_server import (
@@ -25,10 +25,10 @@ from backend.stores.parameters.contract import (
     ParametersGoneError,
     ParameterStore,
     Receipt,
-    Stored,
+    StoredParameters,
     TakenOverError,
 )
-from backend.stores.parameters.place import Place
+from backend.stores.parameters.place import ParameterAddress
 
 log = structlog.stdlib.get_logger("minga.units")
 
@@ -43,7 +43,7 @@ class ParameterServers:
     bases, so that whoever has one knows all that is in its weights.
     """
 
-    def __init__(self, place: Place, recipe: Recipe, rules: PoolRules = USUAL) -> None:
+    def __init__(self, place: ParameterAddress, recipe: Recipe, rules: PoolRules = USUAL) -> None:
         self._place, self._recipe = place, recipe
         self._rules = rules
         self._log = log.bind(task=place.task)
@@ -56,7 +56,7 @@ class ParameterServers:
         self._order: ReorderBuffer[tuple[Receipt, asyncio.Future[Receipt]]] = ReorderBuffer()
         self._leaving: set[asyncio.Task[None]] = set()
         self._again, self._stopped = asyncio.Lock(), asyncio.Event()
-        self._last: Stored | None = None
+        self._last: StoredParameters | None = None
         self._busy, self._done, self._looked = 0.0, 0, 0.0
         # Those of before the store was emptied.
         self._lost_before = 0.0
@@ -74,17 +74,17 @@ class ParameterServers:
 
     async def begin(self, weights: Vector, memory: Memory, base: int) -> None:
         """Sets what stands in the store, and starts the servers. Raises StoreError."""
-        await self._begin(Stored(weights, memory, base))
+        await self._begin(StoredParameters(weights, memory, base))
         self.lost = self._lost_before = 0.0
         if self._watch is None:
             self._resize(self._pool.count)
             self._watch = asyncio.create_task(self._look())
 
-    async def read(self) -> Stored:
+    async def read(self) -> StoredParameters:
         """What stands in the store now. Raises StoreError."""
         return await asyncio.get_running_loop().run_in_executor(self._own, self._opened_store().read)
 
-    async def assimilate(self, result: Result, base: int, turn: str) -> Receipt:
+    async def assimilate(self, result: ClientResult, base: int, turn: str) -> Receipt:
         """Takes in a result that was trained from `base`; see ParameterStore.assimilate.
 
         A store that cannot be reached is tried again for half a minute, then StoreError is raised; the same
@@ -157,10 +157,10 @@ class ParameterServers:
     def _took(self, receipt: Receipt) -> None:
         self._done += 1
         if self._last is None or receipt.base > self._last.base:
-            self._last = Stored(receipt.weights, receipt.memory, receipt.base)
+            self._last = StoredParameters(receipt.weights, receipt.memory, receipt.base)
             self.lost = self._lost_before + receipt.lost
 
-    async def _begin(self, stored: Stored) -> None:
+    async def _begin(self, stored: StoredParameters) -> None:
         def begin() -> None:
             self._store = self._store or self._place.open()
             self._store.begin(stored.weights, stored.memory, stored.base)

@@ -13,7 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.errors import DataError
-from backend.numerics.preprocess.fitted import Fitted, Image, Table, Text, encode_fitted, parse_fitted
+from backend.numerics.preprocess.fitted import (
+    Fitted,
+    FittedTable,
+    FittedText,
+    Image,
+    encode_fitted,
+    parse_fitted,
+)
 from backend.numerics.preprocess.image import image_values
 from backend.numerics.preprocess.loading import load_values
 from backend.numerics.preprocess.ordering import most_frequent, ordered
@@ -50,7 +57,7 @@ def test_images_become_the_golden_pixels(case: dict[str, Any]) -> None:
 
 def read_table(case: dict[str, Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     one = fitted(case)
-    assert isinstance(one, Table)
+    assert isinstance(one, FittedTable)
     lines = io.StringIO(case["csv"], newline="")
     return table_arrays(one, csv_rows(lines, one.delimiter, needed_columns(one)))
 
@@ -72,7 +79,7 @@ def test_a_bad_table_is_refused_with_row_and_column(case: dict[str, Any]) -> Non
 
 def read_text(case: dict[str, Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     one = fitted(case)
-    assert isinstance(one, Text)
+    assert isinstance(one, FittedText)
     if one.label is None:
         return window_arrays(one, case["text"])
     return class_arrays(one, [(case["text"], case["name"])])

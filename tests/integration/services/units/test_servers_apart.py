@@ -17,20 +17,27 @@ import psutil
 import pytest
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
+from backend.numerics.aggregation.asynchronous import (
+    Assimilate,
+    ClientResult,
+    Memory,
+    downpour,
+    fedbuff,
+    no_memory,
+)
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters import server_pool as pool
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.contract import ParametersGoneError, TakenOverError
-from backend.stores.parameters.place import Place
+from backend.stores.parameters.place import ParameterAddress
 from tests.support.databases import Postgres, Redis, serving_postgres, serving_redis
 from tests.support.waiting import PATIENCE
 
 SIZE = 5000
 ZEROS = np.zeros(SIZE, np.float32)
-ONE = Result(np.ones(SIZE, np.float32), ZEROS)
+ONE = ClientResult(np.ones(SIZE, np.float32), ZEROS)
 THREE = PoolRules(least=3, most=3)
 
 
@@ -51,7 +58,7 @@ async def serving(
     address: str, recipe: Recipe = downpour, rules: PoolRules = USUAL
 ) -> AsyncIterator[ParameterServers]:
     """Servers that began with zeros at base 0."""
-    servers = ParameterServers(Place(address, "digits", "run"), recipe, rules)
+    servers = ParameterServers(ParameterAddress(address, "digits", "run"), recipe, rules)
     await servers.begin(ZEROS, no_memory(), 0)
     try:
         yield servers
@@ -63,7 +70,7 @@ def dying(marker: Path, at: int) -> Assimilate:
     """Adds changes; the process that does so first is killed at its call number `at`."""
     add, calls = downpour(), iter(range(1000))
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         if next(calls) == at and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -103,7 +110,7 @@ async def test_what_an_assimilation_remembers_comes_back_with_its_receipt(redis:
     async with serving(redis.address, partial(fedbuff, 3)) as servers:
         for turn in range(4):
             trained, base = dice.standard_normal((2, SIZE), np.float32)
-            result = Result(trained, base)
+            result = ClientResult(trained, base)
             weights, memory = recipe(weights, result, memory)
             receipt = await servers.assimilate(result, turn, str(turn))
             np.testing.assert_array_equal(receipt.weights, weights)
@@ -114,7 +121,7 @@ async def test_what_an_assimilation_remembers_comes_back_with_its_receipt(redis:
 async def test_a_result_of_another_model_is_refused_and_the_servers_go_on(redis: Redis) -> None:
     short, long = np.zeros(3, np.float32), np.zeros(SIZE + 1, np.float32)
     async with serving(redis.address) as servers:
-        for wrong in (Result(short, short), Result(long, long), Result(ZEROS, short)):
+        for wrong in (ClientResult(short, short), ClientResult(long, long), ClientResult(ZEROS, short)):
             with pytest.raises(ValueError, match="unlike"):
                 await servers.assimilate(wrong, 0, "a")
         assert (await servers.assimilate(ONE, 0, "b")).base == 1
@@ -171,7 +178,7 @@ async def test_a_database_that_stays_away_is_an_error_and_the_result_can_be_brou
 
 async def test_a_host_that_was_replaced_is_told_at_once(postgres: Postgres) -> None:
     async with serving(postgres.address) as servers:
-        later = Place(postgres.address, "digits", "later").open()
+        later = ParameterAddress(postgres.address, "digits", "later").open()
         later.begin(ZEROS, no_memory(), 7)
         with pytest.raises(TakenOverError, match="Another server"):
             await servers.assimilate(ONE, 0, "a")
@@ -184,7 +191,7 @@ async def test_a_host_that_was_replaced_is_told_at_once(postgres: Postgres) -> N
 async def test_servers_that_stop_leave_nothing_in_the_database(redis: Redis) -> None:
     async with serving(redis.address) as servers:
         await servers.assimilate(ONE, 0, "a")
-    store = Place(redis.address, "digits", "run").open()
+    store = ParameterAddress(redis.address, "digits", "run").open()
     with pytest.raises(ParametersGoneError):
         store.read()
     store.close()

@@ -10,14 +10,14 @@ import psycopg
 import pytest
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Result, downpour, no_memory
+from backend.numerics.aggregation.asynchronous import ClientResult, downpour, no_memory
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
 from backend.stores.parameters.in_postgres import PostgresParameters
 from tests.support.databases import Postgres, serving_postgres
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract
 
 ZEROS = np.zeros(SIZE, np.float32)
-ONE = Result(np.ones(SIZE, np.float32), ZEROS)
+ONE = ClientResult(np.ones(SIZE, np.float32), ZEROS)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,14 @@ import pytest
 from redis import Redis as Client
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result, downpour, fedbuff, no_memory
+from backend.numerics.aggregation.asynchronous import (
+    Assimilate,
+    ClientResult,
+    Memory,
+    downpour,
+    fedbuff,
+    no_memory,
+)
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
 from backend.stores.parameters.in_redis import RedisParameters
@@ -17,7 +24,7 @@ from tests.support.databases import Redis, serving_redis
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract
 
 ZEROS = np.zeros(SIZE, np.float32)
-ONE = Result(np.ones(SIZE, np.float32), ZEROS)
+ONE = ClientResult(np.ones(SIZE, np.float32), ZEROS)
 SHARDS = 5
 
 
@@ -58,7 +65,7 @@ def meanwhile(recipe: Assimilate, at: int, do: Callable[[], object]) -> Assimila
     """`recipe`, and `do` before its call number `at`: once a shard was read, and before it is written."""
     calls = iter(range(1000))
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         if next(calls) == at:
             do()
         return recipe(params, result, memory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.stores.parameters.place import MEMORY, Place, check_address, with_password
+from backend.stores.parameters.place import MEMORY, ParameterAddress, check_address, with_password
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from backend.stores.parameters.place import MEMORY, Place, check_address, with_p
 )
 def test_places_that_parameters_can_stand_at(address: str) -> None:
     check_address(address)
-    assert Place(address, "digits", "run").shared == (address != MEMORY)
+    assert ParameterAddress(address, "digits", "run").shared == (address != MEMORY)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_nobody_is_told_a_password() -> None:
         check_address("mysql://root:secret@localhost/minga")
     assert "secret" not in str(refused.value)
     assert "root@localhost" in str(refused.value)
-    assert "secret" not in repr(Place("redis://:secret@localhost", "digits", "run"))
+    assert "secret" not in repr(ParameterAddress("redis://:secret@localhost", "digits", "run"))
 
 
 @pytest.mark.parametrize(

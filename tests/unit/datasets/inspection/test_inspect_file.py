@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from backend.datasets.inspection.findings import Findings, read_findings
+from backend.datasets.inspection.findings import DataFindings, read_findings
 from backend.datasets.inspection.inspect_file import look
-from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.source import stop
-from backend.datasets.sharding.cut import Plan, cut
+from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import CancelledError, DataError, MingaError
 from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
@@ -21,19 +21,19 @@ from backend.server.sandbox.data_inspection import look_at
 from backend.server.sandbox.limited_process import ProcessLimits
 from tests.support.owner_files import pictures, zipped
 
-NOTHING = Wanted()
+NOTHING = ModelInput()
 
 
-def model(shape: list[int], label: list[int], classes: int | None = None, scales: bool = False) -> Wanted:
+def model(shape: list[int], label: list[int], classes: int | None = None, scales: bool = False) -> ModelInput:
     inputs = [InputSpec("x", shape, "float32")]
-    return Wanted(inputs, [LabelSpec("y", label, "int32", classes)], scales)
+    return ModelInput(inputs, [LabelSpec("y", label, "int32", classes)], scales)
 
 
-def cut_as_proposed(data: Path, findings: Findings, folder: Path) -> dict[str, int]:
+def cut_as_proposed(data: Path, findings: DataFindings, folder: Path) -> dict[str, int]:
     """Cuts the data by the proposal; the classes of all examples."""
     declared: Any = msgspec.convert(findings.preprocess, Preprocess)
     folder.mkdir()
-    done = cut(data, Plan(declared, holdout=0.0), folder, None, stop, lambda _: None)
+    done = cut(data, CutPlan(declared, holdout=0.0), folder, None, stop, lambda _: None)
     assert sum(one.examples for one in done.index.train) == findings.examples
     return done.train_classes
 
@@ -119,7 +119,7 @@ def test_a_text_to_continue(tmp_path: Path, told: int | None) -> None:
     findings = look(data, wanted, tmp_path)
     declared: Any = msgspec.convert(findings.preprocess, Preprocess)
     (tmp_path / "shards").mkdir()
-    done = cut(data, Plan(declared, holdout=0.0), tmp_path / "shards", None, stop, lambda _: None)
+    done = cut(data, CutPlan(declared, holdout=0.0), tmp_path / "shards", None, stop, lambda _: None)
     assert done.index.train
     assert findings.preprocess["length"] == (64 if told is None else 32)
     assert findings.texts[0].text.startswith("to be")

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from backend.datasets.inspection.inspect_file import look
-from backend.datasets.inspection.model_input import Wanted
+from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.inspection.preview import show
-from backend.datasets.inspection.preview_result import Shown, read_shown
+from backend.datasets.inspection.preview_result import PreviewResult, read_shown
 from backend.errors import DataError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
@@ -27,10 +27,10 @@ def declared(said: dict[str, Any]) -> Any:
     return msgspec.convert(said, Preprocess)
 
 
-def shown(data: Path, folder: Path, **changes: Any) -> Shown:
+def shown(data: Path, folder: Path, **changes: Any) -> PreviewResult:
     """By what a look proposes, with some values changed."""
     folder.mkdir()
-    said = look(data, Wanted(), folder).preprocess | changes
+    said = look(data, ModelInput(), folder).preprocess | changes
     return show(data, declared(said), 0.1, folder, None)
 
 
@@ -120,7 +120,7 @@ def test_what_does_not_fit_the_model_is_said_and_all_is_done_behind_walls(tmp_pa
 
 
 def test_answers_of_a_process_that_was_taken_over_are_not_taken() -> None:
-    honest = json.loads(msgspec.json.encode(Shown("image", [], [])))
+    honest = json.loads(msgspec.json.encode(PreviewResult("image", [], [])))
     for lie in (
         {"pictures": [{"before": "../x.png", "after": "0-in.png", "label": "", "width": 1, "height": 1}]},
         {"kind": "program"},

@@ -12,11 +12,11 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from backend.datasets.sharding.cut import Cut, Plan, cut
+from backend.datasets.sharding.cut import Cut, CutPlan, cut
 from backend.errors import DataError
 from backend.formats.shard_index import PREPROCESS, read_preprocess
 from backend.formats.task_file import Partition
-from backend.numerics.preprocess.fitted import Table, Text, parse_fitted
+from backend.numerics.preprocess.fitted import FittedTable, FittedText, parse_fitted
 from tests.support.small_datasets import (
     arrays_of,
     declared,
@@ -32,7 +32,7 @@ IMAGE: dict[str, Any] = {"kind": "image", "size": [2, 2]}
 
 def cut_into(folder: Path, data: Path, **plan: Any) -> Cut:
     folder.mkdir()
-    return cut(data, Plan(**plan), folder, None, refuse, lambda _: None)
+    return cut(data, CutPlan(**plan), folder, None, refuse, lambda _: None)
 
 
 def test_a_folder_of_images_by_class_becomes_shards(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_broken_image_is_named_and_the_others_go_on(tmp_path: Path) -> None:
         cut_into(tmp_path / "a", folder, declared=declared(**IMAGE))
     broken: list[str] = []
     (tmp_path / "b").mkdir()
-    plan = Plan(declared(**IMAGE), holdout=0)
+    plan = CutPlan(declared(**IMAGE), holdout=0)
     made = cut(folder, plan, tmp_path / "b", None, lambda e: broken.append(str(e)), lambda _: None)
     assert made.train_classes == {"blue": 10, "red": 9}
     assert len(broken) == 1
@@ -142,7 +142,7 @@ def test_a_text_becomes_windows_and_its_end_is_held_out(tmp_path: Path) -> None:
     # 38 windows, the last 9 held out; the two before them share tokens with those.
     held, _ = arrays_of(tmp_path / "out", "holdout")
     assert (len(x), len(held)) == (27, 9)
-    assert isinstance(made.fitted, Text)
+    assert isinstance(made.fitted, FittedText)
     assert made.fitted.tokens == list("abcdefghij")
 
 
@@ -160,7 +160,7 @@ def test_texts_in_folders_and_in_columns_have_classes(tmp_path: Path) -> None:
     ):
         plan = declared(**common, **labels)
         made = cut_into(tmp_path / f"out-{name}", tmp_path / name, declared=plan, holdout=0)
-        assert isinstance(made.fitted, Text)
+        assert isinstance(made.fitted, FittedText)
         assert made.fitted.tokens[0] == "film"
         assert made.train_classes == {"bad": 5, "good": 5}
         x, y = arrays_of(tmp_path / f"out-{name}")
@@ -201,7 +201,7 @@ def test_arrays_that_cannot_be_trained_on_are_refused(
 def test_the_fitted_preprocessing_lies_beside_the_shards(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text(CSV)
     made = cut_into(tmp_path / "out", tmp_path / "in.csv", declared=declared(**TABLE))
-    assert isinstance(made.fitted, Table)
+    assert isinstance(made.fitted, FittedTable)
     assert parse_fitted((tmp_path / "out" / PREPROCESS).read_bytes()) == made.fitted
     assert read_preprocess(tmp_path / "out", index_of(tmp_path / "out")) == made.fitted
 

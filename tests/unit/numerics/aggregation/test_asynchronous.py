@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from backend.numerics.aggregation.asynchronous import (
     ASSIMILATIONS,
     Assimilate,
+    ClientResult,
     Memory,
-    Result,
     dc_asgd,
     downpour,
     due,
@@ -39,12 +39,14 @@ def vector(seed: int, size: int = 50) -> Vector:
     return np.random.default_rng(seed).normal(size=size).astype(np.float32)
 
 
-def results(count: int, size: int = 50) -> list[Result]:
+def results(count: int, size: int = 50) -> list[ClientResult]:
     """Of clients that trained from other versions than the server's."""
-    return [Result(vector(10 + n, size), vector(100 + n, size), n % 5, n // 3 + 1) for n in range(count)]
+    return [
+        ClientResult(vector(10 + n, size), vector(100 + n, size), n % 5, n // 3 + 1) for n in range(count)
+    ]
 
 
-def run(assimilate: Assimilate, params: Vector, some: list[Result]) -> list[Vector]:
+def run(assimilate: Assimilate, params: Vector, some: list[ClientResult]) -> list[Vector]:
     """The params after each result."""
     memory, seen = no_memory(), []
     for result in some:
@@ -60,7 +62,7 @@ def close(found: Vector, wanted: Any) -> None:
 @EVERY
 def test_what_changed_nothing_changes_nothing(name: str) -> None:
     params = vector(1)
-    for found in run(ASSIMILATIONS[name](), params, [Result(params, params, 3, 2)] * 12):
+    for found in run(ASSIMILATIONS[name](), params, [ClientResult(params, params, 3, 2)] * 12):
         np.testing.assert_array_equal(found, params)
 
 
@@ -75,21 +77,21 @@ def test_inputs_are_left_alone_and_every_block_is_treated_alike(name: str) -> No
         np.testing.assert_array_equal(array, before)
     assert whole.dtype == np.float32
     ends = slice(-3, None)
-    cut = [Result(one.weights[ends], one.base[ends], one.staleness, one.epoch) for one in some]
+    cut = [ClientResult(one.weights[ends], one.base[ends], one.staleness, one.epoch) for one in some]
     np.testing.assert_array_equal(whole[ends], run(ASSIMILATIONS[name](), params[ends], cut)[-1])
 
 
 @EVERY
 def test_vectors_of_other_models_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="unlike models"):
-        ASSIMILATIONS[name]()(vector(1), Result(vector(2, 49), vector(3)), no_memory())
+        ASSIMILATIONS[name]()(vector(1), ClientResult(vector(2, 49), vector(3)), no_memory())
 
 
 @EVERY
 def test_values_that_are_no_numbers_stay_so_that_the_caller_sees_them(name: str) -> None:
     broken = vector(2)
     broken[7] = np.nan
-    found = run(ASSIMILATIONS[name](), vector(1), [Result(broken, vector(3))] * 10)[-1]
+    found = run(ASSIMILATIONS[name](), vector(1), [ClientResult(broken, vector(3))] * 10)[-1]
     assert np.isnan(found[7])
     assert np.isfinite(np.delete(found, 7)).all()
 
@@ -106,7 +108,7 @@ def test_vc_asgd_blends(alpha: float) -> None:
 
 def test_vc_asgd_without_alpha_keeps_the_mean_where_an_epoch_has_one_result() -> None:
     params = vector(1)
-    some = [Result(vector(10 + e), params, 0, e) for e in range(1, 8)]
+    some = [ClientResult(vector(10 + e), params, 0, e) for e in range(1, 8)]
     found = run(vc_asgd(), params, some)
     for e, here in enumerate(found, 1):
         close(here, np.mean([params, *(one.weights for one in some[:e])], axis=0, dtype=np.float64))
@@ -124,7 +126,7 @@ def test_downpour_pushes_and_fetches_at_its_steps() -> None:
 
 def test_easgd_draws_server_and_client_to_each_other_and_keeps_their_sum() -> None:
     params, client = vector(1), vector(2)
-    (moved,) = run(easgd(0.25), params, [Result(client, vector(3))])
+    (moved,) = run(easgd(0.25), params, [ClientResult(client, vector(3))])
     drawn = elastic(client, params, 0.25)
     close(moved, 0.75 * params + 0.25 * client)
     close(drawn, 0.25 * params + 0.75 * client)
@@ -134,7 +136,7 @@ def test_easgd_draws_server_and_client_to_each_other_and_keeps_their_sum() -> No
 def test_dc_asgd_is_exact_where_the_hessian_is_what_it_takes_it_for() -> None:
     # One value, one step of rate 1: g (1 + lambda g (w - base)), the start of a Taylor series of g at w.
     params, base, weights = (np.array([one], np.float32) for one in (2.0, 1.5, 1.0))
-    (moved,) = run(dc_asgd(1.0, 0.4), params, [Result(weights, base)])
+    (moved,) = run(dc_asgd(1.0, 0.4), params, [ClientResult(weights, base)])
     close(moved, [2.0 - (0.5 + 0.4 * 0.25 * 0.5)])
 
 
@@ -190,7 +192,7 @@ def test_relatives_agree_where_they_are_the_same() -> None:
     ]
     for one, other in same:
         close(run(one, params, some)[-1], run(other, params, some)[-1])
-    fresh = [Result(one.weights, one.base) for one in some]
+    fresh = [ClientResult(one.weights, one.base) for one in some]
     close(run(fedbuff(1), params, fresh)[-1], run(downpour(), params, fresh)[-1])
 
 

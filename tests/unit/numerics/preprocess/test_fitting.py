@@ -10,7 +10,7 @@ import pytest
 
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredTable, DeclaredText, Preprocess
-from backend.numerics.preprocess.fitted import NumberColumn, Table
+from backend.numerics.preprocess.fitted import FittedTable, NumberColumn
 from backend.numerics.preprocess.fitting import fit_table, fit_text, resolve
 from backend.numerics.preprocess.pairs import encode_pieces, find_merges
 
@@ -22,7 +22,7 @@ def declared(**table: Any) -> Any:
     return made
 
 
-def fitted(**column: Any) -> Table:
+def fitted(**column: Any) -> FittedTable:
     table = declared(kind="table", columns=[column])
     assert isinstance(table, DeclaredTable)
 

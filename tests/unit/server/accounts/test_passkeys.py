@@ -7,14 +7,14 @@ import pytest
 import pytest_asyncio
 
 from backend.errors import BadRequestError, SignInError
-from backend.server.accounts.passkeys import CHALLENGE_SECONDS, MOST_CHALLENGES, Passkeys, Site
+from backend.server.accounts.passkeys import CHALLENGE_SECONDS, MOST_CHALLENGES, Passkeys, RelyingParty
 from backend.stores.access import AccountRecord
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sqlite import sqlite_database
 from tests.unit.server.accounts.authenticator import PRESENT, Authenticator
 
 ANN = AccountRecord("a" * 16, "ann", False, 100.0)
-HOME = Site("http://localhost:8000")
+HOME = RelyingParty("http://localhost:8000")
 
 
 class Clock:
@@ -119,4 +119,4 @@ async def test_questions_that_nobody_answers_are_forgotten(passkeys: Passkeys) -
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:8000", "http://[::1]:8000"])
 def test_a_number_is_no_name_for_passkeys(passkeys: Passkeys, origin: str) -> None:
     with pytest.raises(BadRequestError, match="http://localhost"):
-        passkeys.ask_who(Site(origin))
+        passkeys.ask_who(RelyingParty(origin))

@@ -9,10 +9,10 @@ from backend.errors import ForbiddenError, NotFoundError, SignInError
 from backend.server.accounts.permissions import (
     ANYBODY,
     SCOPES,
-    Identity,
-    Place,
+    Requester,
     Role,
     ServerAction,
+    TaskAccess,
     TaskAction,
     Visibility,
     listed,
@@ -21,32 +21,32 @@ from backend.server.accounts.permissions import (
 )
 
 ACTIONS = get_args(TaskAction)
-PUBLIC, UNLISTED, INVITED = (Place("digits", kind) for kind in get_args(Visibility))
-SOMEBODY = Identity("a" * 16, "ann")
+PUBLIC, UNLISTED, INVITED = (TaskAccess("digits", kind) for kind in get_args(Visibility))
+SOMEBODY = Requester("a" * 16, "ann")
 OPERATOR = replace(SOMEBODY, operator=True)
 
 
-def with_role(role: Role) -> Identity:
+def with_role(role: Role) -> Requester:
     return replace(SOMEBODY, roles={"digits": role})
 
 
-def allowed(identity: Identity, task: Place) -> set[str]:
+def allowed(identity: Requester, task: TaskAccess) -> set[str]:
     return {action for action in ACTIONS if may(identity, action, task)}
 
 
 @pytest.mark.parametrize("who", [ANYBODY, SOMEBODY])
-def test_anybody_sees_and_joins_a_task_that_is_open(who: Identity) -> None:
+def test_anybody_sees_and_joins_a_task_that_is_open(who: Requester) -> None:
     assert allowed(who, PUBLIC) == allowed(who, UNLISTED) == {"view", "join"}
     assert allowed(who, INVITED) == set()
 
 
 def test_who_is_let_in_sees_and_joins_a_task_by_invitation() -> None:
-    assert allowed(Identity(admitted=frozenset(["digits"])), INVITED) == {"view", "join"}
-    assert allowed(Identity(admitted=frozenset(["letters"])), INVITED) == set()
+    assert allowed(Requester(admitted=frozenset(["digits"])), INVITED) == {"view", "join"}
+    assert allowed(Requester(admitted=frozenset(["letters"])), INVITED) == set()
 
 
 @pytest.mark.parametrize("task", [PUBLIC, UNLISTED, INVITED])
-def test_each_role_may_what_the_one_below_may_and_more(task: Place) -> None:
+def test_each_role_may_what_the_one_below_may_and_more(task: TaskAccess) -> None:
     assert allowed(with_role("viewer"), task) == {"view", "join", "inspect"}
     assert allowed(with_role("collaborator"), task) == {"view", "join", "inspect", "manage", "edit"}
     assert allowed(with_role("owner"), task) == set(ACTIONS)
@@ -54,11 +54,11 @@ def test_each_role_may_what_the_one_below_may_and_more(task: Place) -> None:
 
 
 def test_a_role_holds_on_its_own_task_alone() -> None:
-    assert allowed(with_role("owner"), Place("letters", "invited")) == set()
+    assert allowed(with_role("owner"), TaskAccess("letters", "invited")) == set()
 
 
 def test_who_has_an_account_begins_tasks_and_operators_run_the_server() -> None:
-    def on_server(who: Identity) -> set[str]:
+    def on_server(who: Requester) -> set[str]:
         return {action for action in get_args(ServerAction) if may(who, action)}
 
     assert on_server(ANYBODY) == set()
@@ -89,7 +89,7 @@ def test_a_token_for_one_task_does_nothing_to_others() -> None:
 
 def test_a_list_has_what_is_public_and_what_one_takes_part_in() -> None:
     assert [listed(ANYBODY, task) for task in (PUBLIC, UNLISTED, INVITED)] == [True, False, False]
-    for who in (with_role("viewer"), OPERATOR, Identity(admitted=frozenset(["digits"]))):
+    for who in (with_role("viewer"), OPERATOR, Requester(admitted=frozenset(["digits"]))):
         assert all(listed(who, task) for task in (PUBLIC, UNLISTED, INVITED))
 
 
@@ -100,7 +100,7 @@ def test_a_refusal_does_not_tell_of_a_task_by_invitation() -> None:
 
 
 def test_a_refusal_says_what_is_missing() -> None:
-    def told(who: Identity, action: TaskAction | ServerAction, task: Place | None = None) -> str:
+    def told(who: Requester, action: TaskAction | ServerAction, task: TaskAccess | None = None) -> str:
         return str(refusal(who, action, task))
 
     assert isinstance(refusal(ANYBODY, "manage", PUBLIC), SignInError)

@@ -17,7 +17,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
-from backend.formats.task_file.alerts import Alerts
+from backend.formats.task_file.alerts import AlertRules
 from backend.server.alerting import messenger as sending
 from backend.server.alerting.mail import OutgoingMail
 from backend.server.alerting.messenger import AT_ONCE, Messenger, Outside
@@ -87,7 +87,7 @@ def file(tmp_path: Path) -> TaskFile:
 
 def with_alerts(file: TaskFile, text: str) -> TaskFile:
     """The task file with more in its table of alerts."""
-    return msgspec.structs.replace(file, alerts=msgspec.toml.decode(text, type=Alerts))
+    return msgspec.structs.replace(file, alerts=msgspec.toml.decode(text, type=AlertRules))
 
 
 async def test_a_webhook_gets_the_alert_as_json(hook: Noting, file: TaskFile) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.datasets.inspection.findings import Findings
+from backend.datasets.inspection.findings import DataFindings
 from backend.errors import TaskFileError
 from backend.server.drafts.record import BrowserDryRun, Draft, DraftJob, StoredFile
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds, missing
@@ -156,7 +156,7 @@ def test_where_volunteers_bring_their_own_data_none_are_asked_for(tmp_path: Path
 
 
 def test_what_an_owner_has_said_is_not_proposed_over() -> None:
-    findings = Findings("array", 100, preprocess={"kind": "array", "scale": 0.5})
+    findings = DataFindings("array", 100, preprocess={"kind": "array", "scale": 0.5})
     tables = begin("cats", "Cats")
     assert proposed(tables, findings)["data"]["preprocess"] == {"kind": "array", "scale": 0.5}
     assert proposed(tables, findings)["training"] == {"epochs": 2}

@@ -12,7 +12,7 @@ from backend.errors import SettingsError
 from backend.formats.manifest import Manifest
 from backend.server.estimates.prices import OURS, read_prices
 from backend.server.estimates.recorded_cost import cost_of
-from backend.server.estimates.training_record import Record, of_rounds, of_units, read_results
+from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
 from tests.support import tiny
 
 UNITS = {"name": "tiny", "scheme": "volunteer"}
@@ -37,7 +37,7 @@ def epoch(seconds: float, outcome: str = "version") -> dict[str, Any]:
     return {"seconds": seconds, "outcome": outcome}
 
 
-def units(people: list[dict[str, Any]], results: list[dict[str, Any]]) -> Record:
+def units(people: list[dict[str, Any]], results: list[dict[str, Any]]) -> TrainingRecord:
     return of_units(UNITS, manifest(), [epoch(100.0)], people, results)
 
 

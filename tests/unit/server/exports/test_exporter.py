@@ -13,17 +13,17 @@ import pytest_asyncio
 from backend.errors import BundleError, BusyError, NotFoundError
 from backend.formats.manifest import Variable
 from backend.server.exports.export_formats import FORMATS, format_of
-from backend.server.exports.exporter import MOST_WAITING, Exporter, Source
+from backend.server.exports.exporter import MOST_WAITING, Exporter, ExportSource
 from tests.support.waiting import PATIENCE
 
 NPZ, KERAS = FORMATS["npz"], FORMATS["keras"]
 
 
-def source_of(folder: Path, number: int = 0) -> Source:
+def source_of(folder: Path, number: int = 0) -> ExportSource:
     values = folder / f"weights-{number}"
     np.full(1000, number, "<f4").tofile(values)
     sha256 = hashlib.sha256(values.read_bytes()).hexdigest()
-    return Source("b" * 64, sha256, [Variable("w", [1000], 0, True)], values, None, {})
+    return ExportSource("b" * 64, sha256, [Variable("w", [1000], 0, True)], values, None, {})
 
 
 @pytest_asyncio.fixture

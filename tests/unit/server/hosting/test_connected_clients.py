@@ -8,7 +8,7 @@ import pytest
 
 from backend.errors import MingaError
 from backend.protocols.rounds.federated import Round
-from backend.server.hosting.client_link import Client
+from backend.server.hosting.client_link import ConnectedClient
 from backend.server.hosting.connected_clients import (
     MAX_LISTED,
     SOME,
@@ -38,7 +38,7 @@ class Recorder:
 def audience_of(count: int) -> tuple[ConnectedClients, list[Recorder]]:
     audience, links = ConnectedClients(), [Recorder() for _ in range(count)]
     for number, link in enumerate(links):
-        audience.add(Client(f"{number:016x}", "browser", "wasm", link))
+        audience.add(ConnectedClient(f"{number:016x}", "browser", "wasm", link))
     return audience, links
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backend.errors import NormTooLargeError, NotFiniteError, WrongLengthError
 from backend.numerics.vectors import Vector
 from backend.server.hosting.limits import TaskLimits
-from backend.server.hosting.uploads import PATIENCE_SECONDS, SLOTS, WINDOW_BYTES, Uploads
+from backend.server.hosting.uploads import PATIENCE_SECONDS, SLOTS, WINDOW_BYTES, UpdateUploads
 from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 LIMITS = TaskLimits(max_upload_bytes=100, stall_seconds=20, min_bytes_per_second=CHUNK_BYTES)
@@ -29,7 +29,7 @@ def chunk(offset: int, data: bytes, number: int = 1) -> Chunk:
 @given(st.integers(1, WINDOW_BYTES // 2), st.integers(CHUNK_BYTES // 8, CHUNK_BYTES))
 def test_an_update_of_any_size_arrives_whole_within_its_credit(values: int, step: int) -> None:
     size, data = 4 * values, np.arange(values, dtype="<f4").tobytes()
-    uploads, sent, complete = Uploads(LIMITS), 0, False
+    uploads, sent, complete = UpdateUploads(LIMITS), 0, False
     ((_, credit),) = uploads.grant("a", offer(size), 0.0)
     until = credit.until
     while not complete:
@@ -69,8 +69,8 @@ def test_a_masked_update_is_words_whatever_they_would_be_worth_as_values(step: i
     assert bytes(uploads.words("a")) == values.tobytes()
 
 
-def sent_in_steps(values: Vector, step: int, masked: bool = False) -> Uploads:
-    uploads, data = Uploads(LIMITS), values.tobytes()
+def sent_in_steps(values: Vector, step: int, masked: bool = False) -> UpdateUploads:
+    uploads, data = UpdateUploads(LIMITS), values.tobytes()
     uploads.grant("a", offer(len(data)), 0.0, masked)
     for start in range(0, len(data), step):
         uploads.chunk("a", chunk(start, data[start : start + step]), 0.0)
@@ -78,7 +78,7 @@ def sent_in_steps(values: Vector, step: int, masked: bool = False) -> Uploads:
 
 
 def test_only_a_chunk_that_is_due_and_not_the_last_goes_further() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     assert uploads.further("a", chunk(0, b"12"), 0.0) is None
     uploads.grant("a", offer(4), 0.0)
     for other in (chunk(0, b""), chunk(1, b"12"), chunk(0, b"1234"), chunk(0, b"12345"), chunk(0, b"1", 2)):
@@ -90,7 +90,7 @@ def test_only_a_chunk_that_is_due_and_not_the_last_goes_further() -> None:
 
 
 def test_who_goes_further_is_given_credit() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     uploads.grant("a", offer(3 * WINDOW_BYTES), 0.0)
     sent, credits = 0, list[tuple[str, Credit]]()
     while not credits:
@@ -101,7 +101,7 @@ def test_who_goes_further_is_given_credit() -> None:
 
 
 def test_a_slot_is_needed_to_send() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     first = [uploads.grant(str(number), offer(8), 0.0) for number in range(SLOTS + 2)]
     assert [len(credits) for credits in first] == [1] * SLOTS + [0, 0]
     assert uploads.drop("1", 0.0) == [(str(SLOTS), Credit(round=1, until=8))]
@@ -111,7 +111,7 @@ def test_a_slot_is_needed_to_send() -> None:
 
 
 def test_who_gives_up_in_the_queue_gets_no_slot() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     for number in range(SLOTS + 2):
         uploads.grant(str(number), offer(8), 0.0)
     assert uploads.drop(str(SLOTS), 0.0) == []
@@ -120,14 +120,14 @@ def test_who_gives_up_in_the_queue_gets_no_slot() -> None:
 
 @pytest.mark.parametrize("bad", [chunk(4, b"1234"), chunk(0, b""), chunk(0, bytes(9)), chunk(2**50, b"1")])
 def test_a_chunk_out_of_place_is_refused(bad: Chunk) -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     uploads.grant("a", offer(8), 0.0)
     with pytest.raises(WrongLengthError, match="byte 0 was due"):
         uploads.chunk("a", bad, 0.0)
 
 
 def test_a_chunk_beyond_the_credit_is_refused() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     uploads.grant("a", offer(4 * WINDOW_BYTES), 0.0)
     for part in range(WINDOW_BYTES // CHUNK_BYTES):
         _, credits = uploads.chunk("a", chunk(part * CHUNK_BYTES, bytes(CHUNK_BYTES)), 0.0)
@@ -137,7 +137,7 @@ def test_a_chunk_beyond_the_credit_is_refused() -> None:
 
 
 def test_chunks_of_an_update_that_is_not_expected_are_dropped() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     assert uploads.chunk("a", chunk(0, b"1234"), 0.0) == (False, [])
     uploads.grant("a", offer(4), 0.0)
     assert uploads.chunk("a", chunk(0, b"1234", number=2), 0.0) == (False, [])
@@ -147,7 +147,7 @@ def test_chunks_of_an_update_that_is_not_expected_are_dropped() -> None:
 
 
 def test_an_upload_that_stalls_is_found_in_time() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     assert uploads.timer() is None
     uploads.grant("a", offer(8), 10.0)
     uploads.grant("b", offer(8), 10.0)
@@ -161,7 +161,7 @@ def test_an_upload_that_stalls_is_found_in_time() -> None:
 
 
 def test_an_upload_that_drips_is_found_however_regularly_it_does() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     uploads.grant("a", offer(1000), 0.0)
     for at in range(1000):
         if uploads.stalled(float(at)):
@@ -171,7 +171,7 @@ def test_an_upload_that_drips_is_found_however_regularly_it_does() -> None:
 
 
 def test_an_upload_at_the_least_rate_may_take_its_time() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     uploads.grant("a", offer(100 * CHUNK_BYTES), 0.0)
     for second in range(100):
         assert uploads.stalled(float(second)) == []
@@ -180,7 +180,7 @@ def test_an_upload_at_the_least_rate_may_take_its_time() -> None:
 
 
 def test_slow_clients_hold_nobody_up_as_far_as_memory_reaches() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     for number in range(SLOTS + 9):
         uploads.grant(str(number), offer(10), 0.0)
     assert uploads.fill(PATIENCE_SECONDS - 0.1) == []
@@ -194,7 +194,7 @@ def test_slow_clients_hold_nobody_up_as_far_as_memory_reaches() -> None:
 
 
 def test_a_model_over_the_limit_on_bytes_has_its_usual_slots() -> None:
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     first = [uploads.grant(str(number), offer(200), 0.0) for number in range(SLOTS + 1)]
     assert [len(credits) for credits in first] == [1] * SLOTS + [0]
     assert uploads.fill(1000.0) == []
@@ -203,7 +203,7 @@ def test_a_model_over_the_limit_on_bytes_has_its_usual_slots() -> None:
 @given(st.floats(0.0, 1e6))
 def test_what_is_due_has_stalled(heard: float) -> None:
     """Rounding must not make the host wake up for something that is not there yet, again and again."""
-    uploads = Uploads(LIMITS)
+    uploads = UpdateUploads(LIMITS)
     uploads.grant("a", offer(8), heard)
     due = uploads.timer()
     assert due is not None

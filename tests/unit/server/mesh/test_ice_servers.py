@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from backend.errors import SettingsError
-from backend.server.mesh.ice_servers import Ice
+from backend.server.mesh.ice_servers import IceServers
 from backend.settings import read_settings
 
 STUN, TURN = "stun:stun.example.org:3478", "turn:turn.example.org:3478?transport=udp"
 ANN = "0123456789abcdef"
-SECRET = Ice((TURN,), "minga", "sesame", "north-wind")
+SECRET = IceServers((TURN,), "minga", "sesame", "north-wind")
 
 
 def test_every_peer_gets_a_turn_password_of_its_own_from_the_secret() -> None:
@@ -24,7 +24,7 @@ def test_every_peer_gets_a_turn_password_of_its_own_from_the_secret() -> None:
 
 
 def test_stun_servers_get_no_password() -> None:
-    stun, turn = Ice((TURN, STUN), "minga", "sesame").servers(ANN, 0.0)
+    stun, turn = IceServers((TURN, STUN), "minga", "sesame").servers(ANN, 0.0)
     assert (stun.urls, stun.username, stun.credential) == ([STUN], "", "")
     assert (turn.urls, turn.username, turn.credential) == ([TURN], "minga", "sesame")
 
@@ -41,7 +41,7 @@ def test_settings_take_the_servers_and_the_password_from_a_file(tmp_path: Path) 
         "MINGA_TURN_USERNAME": "minga",
         "MINGA_TURN_PASSWORD_FILE": str(tmp_path / "password"),
     }
-    assert read_settings({}, environment).ice == Ice((STUN, TURN), "minga", "sesame")
+    assert read_settings({}, environment).ice == IceServers((STUN, TURN), "minga", "sesame")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from backend.formats.task_file.privacy import Adaptive, Privacy
+from backend.formats.task_file.privacy import Adaptive, PrivacyTable
 from backend.server.privacy.central import CentralNoise
 
 SIZE = 400_000
@@ -22,12 +22,12 @@ def noise_of(central: CentralNoise) -> float:
 
 
 def test_the_noise_of_the_sum_has_the_claimed_scale_and_the_mean_s_is_a_share_of_it() -> None:
-    central = CentralNoise(Privacy("central", 2.0, 1.5), None)
+    central = CentralNoise(PrivacyTable("central", 2.0, 1.5), None)
     assert noise_of(central) == pytest.approx(2.0 * 1.5 / 4, rel=0.01)
 
 
 def test_every_round_has_noise_of_its_own() -> None:
-    central = CentralNoise(Privacy("central", 1.0, 1.0), None)
+    central = CentralNoise(PrivacyTable("central", 1.0, 1.0), None)
     rounds = []
     for _ in range(2):
         mean = central.mean(SIZE)
@@ -37,7 +37,7 @@ def test_every_round_has_noise_of_its_own() -> None:
 
 
 def test_a_tree_keeps_the_noise_of_running_sums_low() -> None:
-    central, running = CentralNoise(Privacy("central", 1.0, 1.0, tree=True), None), np.zeros(SIZE)
+    central, running = CentralNoise(PrivacyTable("central", 1.0, 1.0, tree=True), None), np.zeros(SIZE)
     for number in range(1, 9):
         mean = central.mean(SIZE)
         mean.add(np.zeros(SIZE, np.float32))
@@ -47,7 +47,7 @@ def test_a_tree_keeps_the_noise_of_running_sums_low() -> None:
 
 
 def test_a_round_that_made_no_version_leaves_the_tree_as_it_was() -> None:
-    central = CentralNoise(Privacy("central", 1.0, 1.0, tree=True), None)
+    central = CentralNoise(PrivacyTable("central", 1.0, 1.0, tree=True), None)
     tries = []
     for _ in range(2):
         mean = central.mean(1000)
@@ -57,7 +57,7 @@ def test_a_round_that_made_no_version_leaves_the_tree_as_it_was() -> None:
 
 
 def test_another_start_of_the_server_plants_another_tree() -> None:
-    privacy = Privacy("central", 1.0, 1.0, tree=True)
+    privacy = PrivacyTable("central", 1.0, 1.0, tree=True)
     starts = []
     for _ in range(2):
         mean = CentralNoise(privacy, None).mean(1000)
@@ -67,7 +67,7 @@ def test_another_start_of_the_server_plants_another_tree() -> None:
 
 
 def test_an_adaptive_clip_goes_down_while_nobody_reaches_it_and_is_taken_up_again() -> None:
-    privacy = Privacy("central", 1.0, 0.0, adaptive=Adaptive(1.0))
+    privacy = PrivacyTable("central", 1.0, 0.0, adaptive=Adaptive(1.0))
     central = CentralNoise(privacy, None)
     mean = central.mean(4)
     for _ in range(5):
@@ -80,7 +80,7 @@ def test_an_adaptive_clip_goes_down_while_nobody_reaches_it_and_is_taken_up_agai
 
 
 def test_an_adaptive_clip_takes_more_noise_on_the_sum_and_counts_with_noise() -> None:
-    privacy = Privacy("central", 1.0, 1.0, adaptive=Adaptive(1.0))
+    privacy = PrivacyTable("central", 1.0, 1.0, adaptive=Adaptive(1.0))
     central = CentralNoise(privacy, None)
     assert noise_of(central) * 4 == pytest.approx((1.0 - 0.25) ** -0.5, rel=0.01)
     mean = central.mean(4)
@@ -89,4 +89,4 @@ def test_an_adaptive_clip_takes_more_noise_on_the_sum_and_counts_with_noise() ->
 
 
 def test_a_clip_that_is_not_adaptive_is_the_task_file_s() -> None:
-    assert CentralNoise(Privacy("central", 3.0, 1.0), 7.0).clip == 3.0
+    assert CentralNoise(PrivacyTable("central", 3.0, 1.0), 7.0).clip == 3.0

@@ -12,8 +12,8 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
 from backend.errors import TaskFileError
-from backend.formats.task_file.privacy import Privacy
-from backend.formats.task_file.security import Masking
+from backend.formats.task_file.privacy import PrivacyTable
+from backend.formats.task_file.security import MaskingTable
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import (
     Curve,
@@ -143,14 +143,14 @@ def test_skellam_noise_of_fine_steps_is_worth_what_gaussian_noise_is() -> None:
 
 @pytest.mark.parametrize("parameters", [1_000, 1_000_000])
 def test_shares_are_worth_almost_all_that_they_claim_at_any_number_of_members(parameters: int) -> None:
-    found = whole_numbers(Privacy("distributed", 3.0, 1.0), Masking(min_clients=3), parameters, 1)
+    found = whole_numbers(PrivacyTable("distributed", 3.0, 1.0), MaskingTable(min_clients=3), parameters, 1)
     assert 0.95 < found.ratio < 1.0
     assert found.variance > 1e6
 
 
 def test_noise_that_does_not_fit_into_the_bits_is_refused() -> None:
     with pytest.raises(TaskFileError, match="take more bits"):
-        whole_numbers(Privacy("distributed", 3.0, 5000.0), Masking(bits=16, min_clients=8), 1000, 1)
+        whole_numbers(PrivacyTable("distributed", 3.0, 5000.0), MaskingTable(bits=16, min_clients=8), 1000, 1)
 
 
 def test_without_dp_accounting_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from backend.errors import TaskFileError
-from backend.formats.task_file import Privacy, TaskFile, parse_task
+from backend.formats.task_file import PrivacyTable, TaskFile, parse_task
 from backend.server.privacy.epsilon import Curve, gaussian_epsilon
-from backend.server.privacy.privacy_budget import Account, open_account, terms, visits_of
+from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, terms, visits_of
 from backend.stores.contracts import VersionRecord
 from tests.unit.formats.task_file.test_task_file import tables
 
-CENTRAL = Privacy("central", 1.0, 2.0, epsilon=5.0)
+CENTRAL = PrivacyTable("central", 1.0, 2.0, epsilon=5.0)
 
 
 def task(**privacy: object) -> TaskFile:
@@ -21,7 +21,7 @@ def task(**privacy: object) -> TaskFile:
     return parse_task(content, "here")
 
 
-def version(number: int, made_with: Privacy | None) -> VersionRecord:
+def version(number: int, made_with: PrivacyTable | None) -> VersionRecord:
     recorded = terms(made_with, 1.0, 1, 32) if made_with else None
     return VersionRecord(number, number, "0" * 64, None, 1, 0, None, {}, 0.0, 0.0, privacy=recorded)
 
@@ -89,7 +89,7 @@ async def test_without_the_table_there_is_no_account() -> None:
 
 
 def test_between_places_of_a_long_curve_the_next_higher_epsilon_is_told() -> None:
-    account = Account(CENTRAL, Curve([(1, 1.0), (10, 4.0), (20, 6.0)], None))
+    account = PrivacyBudget(CENTRAL, Curve([(1, 1.0), (10, 4.0), (20, 6.0)], None))
     assert [account.epsilon(taken) for taken in (1, 2, 10, 11, 20)] == [1.0, 4.0, 4.0, 6.0, 6.0]
     assert account.epsilon(21) is None
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from backend.errors import UnfitError
-from backend.formats.task_file import Masking, Security
+from backend.formats.task_file import MaskingTable, Security
 from backend.server.rounds.negotiation import agreed
 from backend.wire.masked import Aggregation
 
 OPEN = Security()
-MASKED = Security(aggregation=("masked",), masking=Masking(min_clients=8))
+MASKED = Security(aggregation=("masked",), masking=MaskingTable(min_clients=8))
 BOTH = Security(aggregation=("masked", "open"))
 RATHER_OPEN = Security(aggregation=("open", "masked"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backend.server.versions import evaluation
-from backend.server.versions.evaluation import Evaluator
+from backend.server.versions.evaluation import EvaluatorProcess
 from backend.stores.contracts import EvaluationRecord
 from tests.support.waiting import PATIENCE
 
@@ -51,7 +51,7 @@ async def evaluate(folder: Path, sizes: Sequence[int], wanted: int) -> list[Eval
         if len(found) == wanted:
             enough.set()
 
-    evaluator = Evaluator(folder, [], report, "digits")
+    evaluator = EvaluatorProcess(folder, [], report, "digits")
     running = asyncio.create_task(evaluator.run())
     for version, size in enumerate(sizes):
         (folder / str(version)).write_bytes(bytes(size))

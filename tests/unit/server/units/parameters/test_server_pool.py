@@ -12,19 +12,26 @@ import numpy as np
 import pytest
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, Memory, Result, downpour, no_memory, vc_asgd
+from backend.numerics.aggregation.asynchronous import (
+    Assimilate,
+    ClientResult,
+    Memory,
+    downpour,
+    no_memory,
+    vc_asgd,
+)
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.contract import Receipt
 from backend.stores.parameters.memory import MemoryParameters
-from backend.stores.parameters.place import MEMORY, Place
+from backend.stores.parameters.place import MEMORY, ParameterAddress
 from tests.support.waiting import PATIENCE
 
-PLACE = Place(MEMORY, "digits", "run")
+PLACE = ParameterAddress(MEMORY, "digits", "run")
 ZEROS = np.zeros(1000, np.float32)
-ONE = Result(np.ones(1000, np.float32), ZEROS)
+ONE = ClientResult(np.ones(1000, np.float32), ZEROS)
 
 
 @asynccontextmanager
@@ -49,7 +56,7 @@ def held(gate: Event) -> Assimilate:
     """Adds changes once `gate` is open."""
     add = downpour()
 
-    def assimilate(params: Vector, result: Result, memory: Memory) -> tuple[Vector, Memory]:
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         assert gate.wait(PATIENCE)
         return add(params, result, memory)
 
@@ -102,13 +109,13 @@ async def test_a_store_that_was_emptied_goes_on_from_the_newest_weights_whoever_
     class Slow(MemoryParameters):
         """Tells only once the gate is open what came of the first result."""
 
-        def assimilate(self, recipe: Assimilate, result: Result, base: int, turn: str) -> Receipt:
+        def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
             receipt = super().assimilate(recipe, result, base, turn)
             assert turn != "first" or gate.wait(PATIENCE)
             return receipt
 
     store = Slow()
-    monkeypatch.setattr(Place, "open", lambda _: store)
+    monkeypatch.setattr(ParameterAddress, "open", lambda _: store)
     async with serving(downpour, PoolRules(least=2, most=2)) as servers:
         first = asyncio.create_task(servers.assimilate(ONE, 0, "first"))
         await until(lambda: store.read().base == 1)
@@ -127,7 +134,7 @@ async def test_a_result_of_another_model_is_refused_and_the_servers_go_on() -> N
     wrong = np.zeros(3, np.float32)
     async with serving(downpour) as servers:
         with pytest.raises(ValueError, match="unlike"):
-            await servers.assimilate(Result(wrong, wrong), 0, "a")
+            await servers.assimilate(ClientResult(wrong, wrong), 0, "a")
         assert (await servers.assimilate(ONE, 0, "b")).base == 1
 
 
