@@ -23,15 +23,15 @@ import msgspec
 import numpy as np
 import uvloop
 
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.numerics.vectors import Vector
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.exchange import Exchange
 from backend.peer.session.trust_store import TrustStore
-from backend.wire.mesh import Group, Neighbour
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import GroupFrame, OfGroup, PeerFrame
+from backend.wire.mesh_messages import Group, Neighbour
+from backend.wire.peer_messages import GroupFrame, OfGroup, PeerFrame
 
 TASK, BUNDLE = "allreduce", "ab" * 32
 

@@ -22,7 +22,7 @@ from websockets.uri import parse_uri
 
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import PROTOCOL, Closing, Hello, Ready, State
-from backend.wire.units import UNITS_PROTOCOL, Board, Enlist, Want
+from backend.wire.unit_messages import UNITS_PROTOCOL, Board, Enlist, Want
 from backend.wire.units_codec import decode_to_units
 
 # Handshakes under way at a time.

@@ -15,9 +15,9 @@ import uvloop
 
 from backend.errors import GroupError
 from backend.numerics.vectors import Vector
-from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import Begin, Holds, Mean, OfGroup, PeerFrame, Piece
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Begin, Holds, Mean, OfGroup, PeerFrame, Piece
 from benchmarks.averager import Peer, say, serve
 
 PHASES = {Begin: "begin", Piece: "pieces", Mean: "means", Holds: "decision"}

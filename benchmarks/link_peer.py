@@ -27,14 +27,16 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.peer.links import peer_links
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.session.trust_store import TrustStore
 from backend.wire.client_id import client_id
 from backend.wire.codec import MAX_SERVER_FRAME
-from backend.wire.mesh import (
+from backend.wire.mesh_codec import decode_to_peer, encode_mesh
+from backend.wire.mesh_fields import MESH_PROTOCOL, Way
+from backend.wire.mesh_messages import (
     Enter,
     Entered,
     IceServer,
@@ -45,9 +47,7 @@ from backend.wire.mesh import (
     SignalTo,
     Unreachable,
 )
-from backend.wire.mesh_codec import decode_to_peer, encode_mesh
-from backend.wire.mesh_fields import MESH_PROTOCOL, Way
-from backend.wire.peering import PeerFrame, Weights
+from backend.wire.peer_messages import PeerFrame, Weights
 
 # Bytes that may wait for one link.
 _WAITING = 2 << 20

@@ -11,19 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
 
-from backend.crypto.context import Terms
+from backend.crypto.round_context import Terms
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.peer.rounds.masking_secrets import RoundSecrets, UnmaskedUpdate
 from backend.peer.session.trust_store import TrustStore
-from backend.protocols.secagg import member_events as to
-from backend.protocols.secagg import server_effects as ask
+from backend.protocols.secagg import member_events, server_effects
 from backend.protocols.secagg.degrees import Degree
 from backend.protocols.secagg.member import MaskedMember
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.terms import terms_of
 from backend.server.rounds.masked_sum import empty_sum
 from backend.wire.codec import decode_client, decode_server, encode
-from backend.wire.masked import Keys, Masking, Reveal, Server, Shares, Vouch
+from backend.wire.masked_messages import Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import CHUNK_BYTES, Chunk, ClientFrame, Offer, Train
 
 HASH, SECONDS = "5e" * 32, 600.0
@@ -100,12 +99,12 @@ class Client:
     def begin(self) -> list[bytes]:
         """Its keys."""
         with self.meter.running():
-            return self._handle(to.Planned(self.name, self._terms.bundle, 0, self._plan))
+            return self._handle(member_events.Planned(self.name, self._terms.bundle, 0, self._plan))
 
     def hear(self, frame: bytes) -> list[bytes]:
         """What it answers to a frame of the server's."""
         with self.meter.running():
-            return self._handle(to.MaskedFrame(decode_server(frame)))
+            return self._handle(member_events.MaskedFrame(decode_server(frame)))
 
     def upload(self, told: UnmaskedUpdate) -> list[bytes]:
         """The frames of a masked update."""
@@ -119,38 +118,38 @@ class Client:
             )
             return [self._sent(offer), *map(self._sent, chunks)]
 
-    def _handle(self, event: to.Event) -> list[bytes]:
+    def _handle(self, event: member_events.Event) -> list[bytes]:
         frames: list[bytes] = []
         for effect in self._machine.handle(event):
             match effect:
-                case to.SendMasked(frame=frame):
+                case member_events.SendMasked(frame=frame):
                     frames.append(self._sent(frame))
-                case to.Mask():
+                case member_events.Mask():
                     self._made().prepare(effect)
-                case to.LeaveRound(reason=reason):
+                case member_events.LeaveRound(reason=reason):
                     raise AssertionError(f"client {self.name} gave up: {reason}")
-                case to.ForgetRound():
+                case member_events.ForgetRound():
                     self._secrets = None
                 case _:
                     frames += self._handle(self._performed(effect))
         return frames
 
-    def _performed(self, effect: to.Effect) -> to.Event:
+    def _performed(self, effect: member_events.Effect) -> member_events.Event:
         match effect:
-            case to.MakeKeys():
+            case member_events.MakeKeys():
                 self._secrets = RoundSecrets(self._terms, self.name, self._identity, os.urandom)
-                return to.KeysMade(self._secrets.keys())
-            case to.CheckRoster():
+                return member_events.KeysMade(self._secrets.keys())
+            case member_events.CheckRoster():
                 return self._made().check(effect, self._known)
-            case to.Seal():
+            case member_events.Seal():
                 return self._made().seal(effect)
-            case to.Open():
+            case member_events.Open():
                 return self._made().open(effect)
-            case to.SignSurvivors():
+            case member_events.SignSurvivors():
                 return self._made().sign_survivors(effect)
-            case to.CheckVouchers():
+            case member_events.CheckVouchers():
                 return self._made().check_vouchers(effect)
-            case to.MakeReveal():
+            case member_events.MakeReveal():
                 return self._made().reveal(effect)
         raise AssertionError(f"nobody performs {type(effect).__name__}")
 
@@ -217,23 +216,23 @@ class Host:
             self.total.add(memoryview(self._buffer))
             self._round.input_accepted(name)
 
-    def _perform(self, effects: Sequence[ask.Effect]) -> list[tuple[str, bytes]]:
+    def _perform(self, effects: Sequence[server_effects.Effect]) -> list[tuple[str, bytes]]:
         told: list[tuple[str, bytes]] = []
         for effect in effects:
             match effect:
-                case ask.Tell(client=client, frame=frame):
+                case server_effects.Tell(client=client, frame=frame):
                     told.append((client, encode(frame)))
-                case ask.TellAll(clients=clients, frame=frame):
+                case server_effects.TellAll(clients=clients, frame=frame):
                     once = encode(frame)
                     told += [(client, once) for client in clients]
-                case ask.Recover():
+                case server_effects.Recover():
                     self._recover(effect)
                 case _:
                     raise AssertionError(f"the round went wrong: {effect}")
         self.bytes_down += sum(len(frame) for _, frame in told)
         return told
 
-    def _recover(self, effect: ask.Recover) -> None:
+    def _recover(self, effect: server_effects.Recover) -> None:
         alive = set(effect.alive)
         lost = [effect.pairs[owner] for owner in effect.mask_keys]
         self.taken_off = len(alive) + sum(len(alive.intersection(pairs)) for pairs in lost)

@@ -17,10 +17,10 @@ import resource
 import time
 from dataclasses import asdict, dataclass
 
-from backend.protocols.units.effects import Effect, GrantLease, Judge, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import Effect, GrantLease, Judge, WorkUnit
 
 SILENT = 0.1
 RULES = Rules(pace=PaceRules(usual=20.0, least=5.0))

@@ -29,7 +29,7 @@ from backend.numerics.privacy.clipping import clip_factor, norm_of
 from backend.numerics.vectors import Vector64
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.protocols.secagg.terms import encoding_of
-from backend.wire.masked import Server
+from backend.wire.masked_messages import Server
 from benchmarks.masked import Host, masking_of, play
 
 # Clients, parameters, rounds.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.wire.units import Unit
+from backend.wire.unit_messages import Unit
 from benchmarks.unit_workshop import Done, Workshop
 
 Lie = Callable[[Workshop, Unit], Coroutine[Any, Any, Done]]

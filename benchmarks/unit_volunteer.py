@@ -16,7 +16,7 @@ from websockets.typing import Subprotocol
 from backend.numerics.vectors import to_bytes
 from backend.wire.codec import encode
 from backend.wire.messages import CHUNK_BYTES, Chunk, Closing, Credit, Ready
-from backend.wire.units import (
+from backend.wire.unit_messages import (
     UNITS_PROTOCOL,
     Beat,
     Counted,

@@ -19,7 +19,7 @@ from backend.peer.data.shards import Examples, read_shard
 from backend.peer.training.graphs import check_bundle, import_graphs
 from backend.peer.training.step import Halt
 from backend.peer.training.trainer import Trainer, TrainingPlan
-from backend.wire.units import Unit
+from backend.wire.unit_messages import Unit
 
 # Weights that many clients begin at, and true results that cheats may copy.
 WEIGHTS_KEPT, RESULTS_KEPT = 32, 64

@@ -21,8 +21,7 @@ from converter.objectives import Objectives, choose_objectives
 from converter.optimizers import Optimizer, compiled_optimizer, is_constrained, make_optimizer
 from converter.proposing import in_words, proposals
 from converter.saving import save_model
-from converter.slices import SIGNATURE as SLICE
-from converter.slices import adds_up, slice_size, trace_slice
+from converter.slices import SIGNATURE, adds_up, slice_size, trace_slice
 from converter.summary import summarize, summarize_slices
 from converter.task import ConversionTask
 from converter.tfjs import write_graph_model
@@ -80,8 +79,8 @@ def write_bundle(
     if rows is not None and adds_up(model, objectives):
         sliced = trace_slice(tracer, traces["train"], rows)
         if sliced is not None:
-            traces[SLICE], graphs[SLICE] = sliced
-            summary["step"]["sliced"] = summarize_slices(layout, graphs, returned, SLICE)
+            traces[SIGNATURE], graphs[SIGNATURE] = sliced
+            summary["step"]["sliced"] = summarize_slices(layout, graphs, returned, SIGNATURE)
     layers = [layer.name for layer in model._flatten_layers() if layer is not model]
     tell("Checking every operation against the allow-list.")
     # The forward graph first: its ops say more to the owner than those of their gradients.
@@ -95,7 +94,7 @@ def write_bundle(
     save_model(model, model_file, directory / "model.keras")
 
     manifest = _manifest(task, tracer, objectives, optimizer, traces)
-    manifest["slice"] = {"batch_size": rows} if SLICE in graphs else None
+    manifest["slice"] = {"batch_size": rows} if SIGNATURE in graphs else None
     manifest |= {"ops": ops, **summary, "files": _files(directory)}
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (directory / "bundle.json").write_text(text + "\n", "utf-8")

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from backend.commands import doctor
 from backend.errors import PeerError
-from backend.wire.masked import MOST_MEMBERS
+from backend.wire.masked_messages import MOST_MEMBERS
 from backend.wire.mesh_fields import Way
-from backend.wire.units import MOST_SLOTS
+from backend.wire.unit_messages import MOST_SLOTS
 
 T = TypeVar("T")
 

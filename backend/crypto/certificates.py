@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from backend.crypto.context import fields, integer
-from backend.crypto.keys import verify
+from backend.crypto.client_keys import verify
+from backend.crypto.round_context import fields, integer
 
 
 class PeerSignature(Protocol):
-    """A peer's signature; `backend.wire.mesh.Signed` is one."""
+    """A peer's signature; `backend.wire.mesh_messages.Signed` is one."""
 
     @property
     def client(self) -> str: ...
@@ -24,7 +24,7 @@ class PeerSignature(Protocol):
 
 
 class SignedWeights(Protocol):
-    """`backend.wire.mesh.Certificate` is one. Hashes are in hexadecimal."""
+    """`backend.wire.mesh_messages.Certificate` is one. Hashes are in hexadecimal."""
 
     @property
     def bundle(self) -> str: ...

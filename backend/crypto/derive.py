@@ -7,7 +7,7 @@ import hashlib
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from backend.crypto.context import fields, place
+from backend.crypto.round_context import fields, place
 
 DERIVED_BYTES = 32
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from backend.crypto.client_keys import agree_all
 from backend.crypto.derive import own_key, pair_key
-from backend.crypto.keys import agree_all
 from backend.crypto.keystream import Sign
 
 

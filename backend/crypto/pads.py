@@ -11,10 +11,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.crypto.context import fields, integer
+from backend.crypto.client_keys import agree, agreement_key
 from backend.crypto.derive import hkdf
-from backend.crypto.keys import agree, agreement_key
 from backend.crypto.keystream import Sign
+from backend.crypto.round_context import fields, integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

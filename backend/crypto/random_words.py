@@ -12,7 +12,7 @@ KEY_BYTES = 32
 Words = Callable[[int], NDArray[np.uint32]]
 
 
-def words_of(key: bytes, stream: int = 0) -> Words:
+def keyed_words(key: bytes, stream: int = 0) -> Words:
     """The stream with the number `stream` (below 2^64) under a key: 2^68 bytes, then the next one's begin."""
     counter = stream.to_bytes(8, "big") + bytes(8)
     encryptor = Cipher(algorithms.AES256(key), modes.CTR(counter)).encryptor()

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from backend.crypto.context import fields
+from backend.crypto.client_keys import agree, agreement_key
 from backend.crypto.derive import hkdf
-from backend.crypto.keys import agree, agreement_key
+from backend.crypto.round_context import fields
 from backend.errors import LinkError
 
 SESSION_BYTES = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from backend.crypto.context import fields, place
+from backend.crypto.round_context import fields, place
 from backend.crypto.shamir import SHARE_BYTES
 from backend.errors import UnsealError
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import Protocol
 
-from backend.crypto.context import MemberKeys
+from backend.crypto.client_keys import agreement_key
 from backend.crypto.derive import own_key
-from backend.crypto.keys import agreement_key
 from backend.crypto.keystream import Sign, Words, add_keystreams
 from backend.crypto.masking import pair_keys
+from backend.crypto.round_context import MemberKeys
 from backend.crypto.shamir import factors_at_zero, recover, valid
 from backend.errors import ShareMismatchError
 

@@ -9,7 +9,7 @@ from backend.formats.task_file import TaskFile
 from backend.formats.task_file.coordination import Coordination
 from backend.protocols.secagg.degrees import degree
 from backend.simulation.outcome import DeviceOutcome, RunFigures
-from backend.wire.masked import Server
+from backend.wire.masked_messages import Server
 
 # Shares from which on something is worth a sentence.
 ABANDONED, TOO_SLOW, FULL_LENGTH, WASTED, LINE = 0.1, 0.25, 0.5, 0.4, 0.7

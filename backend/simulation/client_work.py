@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from backend.peer.rounds.masking_host import MaskedModel
-from backend.protocols.client import participant_events as to
+from backend.protocols.client import participant_events
 from backend.protocols.client.training_pace import Pace
-from backend.wire.masked import Masking
+from backend.wire.masked_messages import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 # A step without gradients and optimizer takes so much of one with them.
@@ -132,7 +132,7 @@ class SimulatedLabour:
     work: WorkModel
     step_seconds: float
     upload_rate: float
-    report: Callable[[to.Event], None]
+    report: Callable[[participant_events.Event], None]
     trained: Callable[[Train, SimulatedUpdate], None]
     attempts: list[PlanAttempt] = field(default_factory=list)
     update: tuple[int, bytes] = (0, b"")
@@ -166,7 +166,7 @@ class SimulatedLabour:
         """The update may be sent, as `content`."""
         self.update = plan.round, content
         self.report(
-            to.RoundTrained(
+            participant_events.RoundTrained(
                 round=plan.round,
                 size=len(content),
                 examples=update.examples,
@@ -193,7 +193,7 @@ class SimulatedLabour:
             self._measuring = None
             found = self.work.measure(self.id, exam)
             self.report(
-                to.VersionMeasured(
+                participant_events.VersionMeasured(
                     round=exam.round,
                     version=exam.version,
                     examples=found.examples,

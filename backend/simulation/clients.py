@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from backend.protocols.client import participant_events as to
+from backend.protocols.client import participant_events
 from backend.protocols.client.participant import ParticipantMachine
 from backend.simulation.client_work import SimulatedLabour, SimulatedUpdate, Turn, WorkModel
 from backend.simulation.masks import Masks
@@ -80,9 +80,9 @@ class SimulatedClient:
             aggregation=["masked", "open"],
             min_masked=0,
         )
-        self.handle(to.StartParticipant(hello))
+        self.handle(participant_events.StartParticipant(hello))
 
-    def handle(self, event: to.Event) -> None:
+    def handle(self, event: participant_events.Event) -> None:
         """Brings an event before the machine and performs what it decides."""
         for effect in self.machine.handle(event):
             self._perform(effect)
@@ -96,7 +96,7 @@ class SimulatedClient:
             self.labour.answered()
         if isinstance(said, Accepted):
             self.labour.accepted(said.round)
-        self.handle(to.ParticipantFrame(said))
+        self.handle(participant_events.ParticipantFrame(said))
         self.masks.hear(said, self.machine)
 
     def cut_off(self, connection: SimulatedConnection) -> None:
@@ -119,7 +119,7 @@ class SimulatedClient:
                     self._break_down(turn.unnoticed)
                     self._disconnected()
             case "leave":
-                self.handle(to.StopParticipant())
+                self.handle(participant_events.StopParticipant())
                 self._forget()
                 self._later(turn.away, self.start)
 
@@ -138,29 +138,29 @@ class SimulatedClient:
 
     # What it does.
 
-    def _perform(self, effect: to.Effect) -> None:
+    def _perform(self, effect: participant_events.Effect) -> None:
         match effect:
-            case to.Connect(delay):
+            case participant_events.Connect(delay):
                 self._later(delay, self._dial)
-            case to.SendFrame(frame):
+            case participant_events.SendFrame(frame):
                 self._say(frame)
-            case to.Load(bundle):
+            case participant_events.Load(bundle):
                 self._later(self._fetch({bundle: self._work.bundle_bytes(self.traits.kind)}), self._loaded)
-            case to.StartTraining(plan):
+            case participant_events.StartTraining(plan):
                 self._train(plan)
-            case to.AbortTraining():
+            case participant_events.AbortTraining():
                 self._stop_training()
-            case to.MeasureVersion(exam):
+            case participant_events.MeasureVersion(exam):
                 self.labour.measure(exam, self._fetch(self._work.downloads(exam)))
-            case to.AbortMeasuring():
+            case participant_events.AbortMeasuring():
                 self.labour.stop_measuring()
-            case to.KeepChange(number):
+            case participant_events.KeepChange(number):
                 self._work.keep(self.id, number, undo=False)
-            case to.UndoChange(number):
+            case participant_events.UndoChange(number):
                 self._work.keep(self.id, number, undo=True)
-            case to.SendUpdateChunks(number, start, until):
+            case participant_events.SendUpdateChunks(number, start, until):
                 self._send_chunks(number, start, until)
-            case to.Close():
+            case participant_events.Close():
                 self._close()
 
     def _say(self, frame: ClientFrame, more: int = 0) -> None:
@@ -204,16 +204,20 @@ class SimulatedClient:
                 self._disconnected()
             else:
                 self._connection = connection
-                self.handle(to.Connected())
+                self.handle(participant_events.Connected())
 
         dial(self.traits.line, self._door, self, opened)
 
     def _disconnected(self) -> None:
-        self.handle(to.Disconnected(self._random.random()))
+        self.handle(participant_events.Disconnected(self._random.random()))
 
     def _loaded(self) -> None:
         train, _ = self.traits.examples
-        self.handle(to.BundleLoaded(self.traits.backend, 1000.0 * self.traits.step_seconds, examples=train))
+        self.handle(
+            participant_events.BundleLoaded(
+                self.traits.backend, 1000.0 * self.traits.step_seconds, examples=train
+            )
+        )
 
     def _train(self, plan: Train) -> None:
         self._stop_training()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.crypto.keys import KEY_BYTES
+from backend.crypto.client_keys import KEY_BYTES
 from backend.peer.rounds.masking_host import MaskedModel, Masker
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.peer.session.progress import Value

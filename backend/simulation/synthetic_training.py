@@ -14,7 +14,7 @@ from backend.numerics.masking.sparse import chosen_values
 from backend.peer.rounds.masking_host import MaskedModel
 from backend.server.estimates.traffic import traffic
 from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate
-from backend.wire.masked import Masking
+from backend.wire.masked_messages import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 VALUE_BYTES = 4

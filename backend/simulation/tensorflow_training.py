@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.crypto.random_words import words_of
+from backend.crypto.random_words import keyed_words
 from backend.errors import SettingsError
 from backend.numerics.vectors import Vector
 from backend.peer.data.shards import Examples, join_shards, read_shard
@@ -21,7 +21,7 @@ from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.protection import protected
 from backend.peer.training.step import never, read_totals
 from backend.peer.training.trainer import Control, Trainer, TrainingPlan
-from backend.server.observers.observer import Event, RoundEnded
+from backend.server.observers.task_events import RoundEnded, TaskEvent
 from backend.server.tasks.task import Task
 from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate
 from backend.simulation.synthetic_training import Pretended
@@ -79,7 +79,7 @@ class Native(Pretended):
             if address is not None:
                 self._paths[address] = await self._blobs.path(address)
 
-    def notice(self, _task: str, event: Event) -> None:
+    def notice(self, _task: str, event: TaskEvent) -> None:
         """See Observer: a new version can be read before anybody hears of it."""
         if isinstance(event, RoundEnded) and event.version is not None:
             finding = asyncio.create_task(self.find([event.version.weights, event.version.control]))
@@ -111,7 +111,7 @@ class Native(Pretended):
         )
         # Words of a seed: a run must be the same again.
         key = hashlib.sha256(f"{self._seed}/{client}/{plan.round}".encode()).digest()
-        result = protected(result, plan.privacy, words_of(key))
+        result = protected(result, plan.privacy, keyed_words(key))
         if result.change is not None:
             self._changes[client] = plan.round, result.change
         self.steps_trained += result.steps

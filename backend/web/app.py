@@ -30,7 +30,7 @@ from backend.web.api.static_files import PublicFiles
 from backend.web.auth import accounts, credentials, invitations, sign_in
 from backend.web.auth.task_guard import guarded
 from backend.web.drafts import copies, drafts, dry_runs, reviews
-from backend.web.openapi import handlers as openapi
+from backend.web.openapi import handlers
 from backend.web.pages import draft_pages, owner_pages, pages
 from backend.web.requests.path_numbers import bound_numbers
 from backend.web.transport import error_responses
@@ -110,7 +110,7 @@ def build_app(settings: Settings) -> Starlette:
                     *reviews.routes(),
                     *task_management.routes(),
                     *invitations.routes(),
-                    *openapi.routes(),
+                    *handlers.routes(),
                 ]
             ),
             # TF.js and its WASM shrink to a third; blobs are numbers and do not shrink.

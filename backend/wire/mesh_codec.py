@@ -9,8 +9,8 @@ import msgspec
 from backend.errors import FrameError
 from backend.wire.codec import ENVELOPE_BYTES, MAX_SERVER_FRAME
 from backend.wire.fields import CHUNK_BYTES
-from backend.wire.mesh import PeerToServer, ServerToPeer
-from backend.wire.peering import PeerFrame
+from backend.wire.mesh_messages import PeerToServer, ServerToPeer
+from backend.wire.peer_messages import PeerFrame
 
 # A parcel of 64 KiB and its envelope; or lists of a thousand links.
 MAX_TO_SERVER = (1 << 17) + ENVELOPE_BYTES

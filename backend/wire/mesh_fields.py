@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from backend.wire.masked import Key as Key
-from backend.wire.masked import Signature as Signature
+from backend.wire.masked_messages import Key as Key
+from backend.wire.masked_messages import Signature as Signature
 
 MESH_PROTOCOL = "minga-mesh.1"
 # Members of a group; n^2 links carry its vectors.

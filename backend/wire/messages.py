@@ -21,18 +21,18 @@ from backend.wire.fields import Phase as Phase
 from backend.wire.fields import Source as Source
 from backend.wire.fields import Status as Status
 from backend.wire.fields import Sums as Sums
-from backend.wire.masked import MOST_MEMBERS
-from backend.wire.masked import Aggregation as Aggregation
-from backend.wire.masked import Dealt as Dealt
-from backend.wire.masked import Decline as Decline
-from backend.wire.masked import Keys as Keys
-from backend.wire.masked import Masking as Masking
-from backend.wire.masked import Reveal as Reveal
-from backend.wire.masked import Roster as Roster
-from backend.wire.masked import Shares as Shares
-from backend.wire.masked import Survivors as Survivors
-from backend.wire.masked import Unmask as Unmask
-from backend.wire.masked import Vouch as Vouch
+from backend.wire.masked_messages import MOST_MEMBERS
+from backend.wire.masked_messages import Aggregation as Aggregation
+from backend.wire.masked_messages import Dealt as Dealt
+from backend.wire.masked_messages import Decline as Decline
+from backend.wire.masked_messages import Keys as Keys
+from backend.wire.masked_messages import Masking as Masking
+from backend.wire.masked_messages import Reveal as Reveal
+from backend.wire.masked_messages import Roster as Roster
+from backend.wire.masked_messages import Shares as Shares
+from backend.wire.masked_messages import Survivors as Survivors
+from backend.wire.masked_messages import Unmask as Unmask
+from backend.wire.masked_messages import Vouch as Vouch
 
 # Client to server.
 

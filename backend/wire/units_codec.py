@@ -7,7 +7,7 @@ import msgspec
 from backend.errors import FrameError
 from backend.wire.codec import ENVELOPE_BYTES, MAX_SERVER_FRAME
 from backend.wire.fields import CHUNK_BYTES
-from backend.wire.units import ServerToUnits, UnitsToServer
+from backend.wire.unit_messages import ServerToUnits, UnitsToServer
 
 MAX_UNITS_FRAME = CHUNK_BYTES + ENVELOPE_BYTES
 

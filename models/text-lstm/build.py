@@ -37,11 +37,11 @@ def build_model() -> Any:
 def write_shards(directory: Path) -> None:
     """Windows of the play in shards of at most 200; its last tenth is held out."""
     # Not at the top: whoever wants the model alone needs no more than Keras.
-    from backend.__main__ import main as minga
+    from backend.__main__ import main as minga_main
 
     task, play = HERE / "task.toml", HERE / "play.txt"
     flags = ["--shard-examples", str(SHARD), "-o", str(directory), "--json"]
-    if code := minga(["shard", str(play), "--task", str(task), *flags]):
+    if code := minga_main(["shard", str(play), "--task", str(task), *flags]):
         raise SystemExit(code)
 
 

@@ -11,7 +11,7 @@ from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.inspection.tables import look_at_table
 from backend.datasets.inspection.texts import look_at_texts
 from backend.datasets.readers.files import Files, list_files
-from backend.datasets.readers.images import SUFFIXES as PICTURES
+from backend.datasets.readers.images import SUFFIXES
 from backend.datasets.readers.rows import COLUMNAR
 from backend.errors import DataError
 
@@ -29,8 +29,8 @@ def look(path: Path, wanted: ModelInput, folder: Path) -> DataFindings:
     files = list_files(path)
     if suffix in TEXTS:
         return look_at_texts(files, wanted)
-    if _count(files, PICTURES):
-        return look_at_pictures(files.ending(*PICTURES), wanted, folder)
+    if _count(files, SUFFIXES):
+        return look_at_pictures(files.ending(*SUFFIXES), wanted, folder)
     if _count(files, TEXTS):
         return look_at_texts(files.ending(*TEXTS), wanted)
     if _count(files, (*TABLES, ".npz")):

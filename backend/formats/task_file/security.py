@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from backend.formats.task_file.types import Positive, TaskTable
 from backend.protocols.secagg.degrees import MOST_ACTIVE
-from backend.wire.masked import Aggregation, Server
+from backend.wire.masked_messages import Aggregation, Server
 
 # The roster of a round with more would be longer than a server's frame may be.
 MOST_HONEST = 2048

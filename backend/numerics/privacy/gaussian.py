@@ -12,7 +12,7 @@ from backend.numerics.vectors import Vector64, blocks
 WORDS = 2
 
 
-def words_of(values: int) -> int:
+def uniform_words(values: int) -> int:
     """How many words `gaussian` takes for at least so many values."""
     return 2 * WORDS * -(-values // 2)
 
@@ -36,7 +36,7 @@ def add_gaussian(values: Vector64, scale: float, words: Words) -> None:
     """Adds noise with the standard deviation `scale` to each of `values`, in place, block by block."""
     for part in blocks(len(values)):
         size = part.stop - part.start
-        values[part] += scale * gaussian(words(words_of(size)))[:size]
+        values[part] += scale * gaussian(words(uniform_words(size)))[:size]
 
 
 def _open_unit(high: NDArray[np.uint32], low: NDArray[np.uint32]) -> NDArray[np.float64]:

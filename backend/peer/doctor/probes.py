@@ -19,13 +19,13 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
-from backend.crypto.keys import KEY_BYTES, identity_key
+from backend.crypto.client_keys import KEY_BYTES, identity_key
 from backend.errors import FrameError, LinkError, UnreachableError
 from backend.peer.doctor.findings import Address, IceFinding, NetworkFindings
 from backend.wire.codec import MAX_SERVER_FRAME
-from backend.wire.mesh import Enter, Entered, IceServer
 from backend.wire.mesh_codec import decode_to_peer, encode_mesh
 from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.mesh_messages import Enter, Entered, IceServer
 from backend.wire.messages import Closing, Leave
 
 # As long as aiortc waits for one server.

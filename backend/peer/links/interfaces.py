@@ -10,10 +10,10 @@ from typing import ClassVar, Protocol
 from backend.crypto.sealed_link import TAG_BYTES
 from backend.protocols.mesh.keepalive import Keepalive
 from backend.wire.fields import CHUNK_BYTES
-from backend.wire.mesh import Neighbour
 from backend.wire.mesh_codec import MAX_PEER_FRAME, encode_mesh
 from backend.wire.mesh_fields import MOST_RELAYED, Way
-from backend.wire.peering import PeerFrame
+from backend.wire.mesh_messages import Neighbour
+from backend.wire.peer_messages import PeerFrame
 from backend.wire.signals import SignalBody, SignedSignal
 
 # The largest frame of each way, and how many bytes of data a chunk in it may have.

@@ -26,10 +26,10 @@ from backend.peer.links.signalling import Introducing
 from backend.peer.links.signed_signals import checked_signal, signed_note
 from backend.peer.links.websocket import WebSockets
 from backend.protocols.mesh.link_selection import TryWay
-from backend.wire.mesh import IceServer, Measure, Neighbour
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import Beat, Passed, Passing, PeerFrame
+from backend.wire.mesh_messages import IceServer, Measure, Neighbour
+from backend.wire.peer_messages import Beat, Passed, Passing, PeerFrame
 from backend.wire.signals import SignalBody, SignedSignal, decode_body
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from backend.peer.links.interfaces import FRAME_BYTES, ROOM, LocalPeer, PeerLink
 from backend.protocols.mesh.link_selection import Linking
-from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Neighbour
 
 # A link over which so long nothing came is dead, whatever the system thinks of it.
 DEAD_SECONDS = 20.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.peer.links.interfaces import Listener, TrustedIdentities
-from backend.wire.mesh import Neighbour
+from backend.wire.mesh_messages import Neighbour
 
 
 class Strangers:

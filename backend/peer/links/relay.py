@@ -10,8 +10,8 @@ from backend.errors import MingaError
 from backend.peer.links.interfaces import LinkEvents, Maker, PeerLink, SignallingServer
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.send_queue import Outgoing
-from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Neighbour
 from backend.wire.signals import Bye, SealKey, SignalBody
 
 MOST_OVER = 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from backend.crypto.keys import KEY_BYTES, agreement_key
+from backend.crypto.client_keys import KEY_BYTES, agreement_key
 from backend.crypto.sealed_link import SESSION_BYTES, FrameOpener, Sealer, link_keys
 from backend.wire.signals import SealKey
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from backend.peer.links.interfaces import SignallingServer
-from backend.wire.peering import Passed, Passing, PeerFrame
+from backend.wire.peer_messages import Passed, Passing, PeerFrame
 
 # A signal that took so long to be told lost is of no use any more.
 FRESH_SECONDS = 10.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from backend.crypto.keys import sign, verify
+from backend.crypto.client_keys import sign, verify
 from backend.crypto.sealed_link import Signalled, signal_statement
 from backend.errors import LinkError
 from backend.peer.links.interfaces import LocalPeer
-from backend.wire.mesh import Neighbour
+from backend.wire.mesh_messages import Neighbour
 from backend.wire.signals import (
     KINDS,
     SignalBody,

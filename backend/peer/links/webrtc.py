@@ -25,8 +25,8 @@ from backend.errors import FrameError, MingaError
 from backend.peer.links.interfaces import LinkEvents, Maker, PeerLink
 from backend.peer.links.sctp import quicken, unacknowledged
 from backend.peer.links.send_queue import Outgoing
-from backend.wire.mesh import IceServer, Neighbour
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import IceServer, Neighbour
 from backend.wire.signals import Bye, Candidate, Description, SignalBody
 
 CONTROL, BULK = 0, 1

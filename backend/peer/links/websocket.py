@@ -18,10 +18,10 @@ from backend.peer.links.buffers import keep_short
 from backend.peer.links.interfaces import FRAME_BYTES, LinkEvents, Maker, PeerLink
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.send_queue import Outgoing
-from backend.wire.mesh import Neighbour
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import Passed
+from backend.wire.mesh_messages import Neighbour
+from backend.wire.peer_messages import Passed
 from backend.wire.signals import SealKey, SignalBody, decode_body
 
 PROTOCOL = Subprotocol("minga-link.1")

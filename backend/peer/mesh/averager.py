@@ -19,11 +19,11 @@ from backend.peer.mesh.weights import KeptWeights
 from backend.peer.session.progress import Teller
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingResult
-from backend.protocols.mesh import member_events as to
-from backend.wire.mesh import Group
+from backend.protocols.mesh import member_events
 from backend.wire.mesh_fields import Outer
+from backend.wire.mesh_messages import Group
 from backend.wire.messages import Train
-from backend.wire.peering import Attest, GroupFrame
+from backend.wire.peer_messages import Attest, GroupFrame
 
 # What others say of a group before its order is here: some frames of each of them, before all pieces.
 MOST_EARLY = 64
@@ -72,7 +72,7 @@ class Averager:
         key: bytes,
         holdings: KeptWeights,
         reporter: Teller,
-        tell: Callable[[to.Event], None],
+        tell: Callable[[member_events.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self._links = links
@@ -134,7 +134,7 @@ class Averager:
     def _attested(self, client: str, frame: Attest) -> None:
         certificate = self._attesting.heard(client, frame) if self._attesting else None
         if certificate:
-            self._tell(to.WeightsCertified(certificate))
+            self._tell(member_events.WeightsCertified(certificate))
 
     async def _average(self, order: Group, work: TrainedWork) -> None:
         self._forget_over()
@@ -192,7 +192,7 @@ class Averager:
     def _failed(self, order: Group, reason: str) -> None:
         sentence = f"Round {order.round}: no result in this group. {reason}"
         self._reporter.tell("failed", sentence, round=order.round, group=order.group)
-        self._tell(to.GroupFailed(order.round, order.group, reason))
+        self._tell(member_events.GroupFailed(order.round, order.group, reason))
 
     def _averaged(self, order: Group, work: TrainedWork, outcome: GroupOutcome, weights: str) -> None:
         survivors = [order.members[place] for place in outcome.survivors]
@@ -225,7 +225,7 @@ class Averager:
             seconds=round(outcome.seconds, 3),
         )
         self._tell(
-            to.GroupAveraged(
+            member_events.GroupAveraged(
                 order.round,
                 order.group,
                 weights,

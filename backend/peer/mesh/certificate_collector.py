@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.crypto.certificates import weights_statement
-from backend.crypto.keys import identity_key, sign, verify
-from backend.wire.mesh import Certificate, Signed
-from backend.wire.peering import Attest
+from backend.crypto.client_keys import identity_key, sign, verify
+from backend.wire.mesh_messages import Certificate, Signed
+from backend.wire.peer_messages import Attest
 
 
 class Attesting:

@@ -18,7 +18,7 @@ from backend.peer.mesh.masked_part_buffers import MaskedHolding
 from backend.peer.mesh.part_buffers import PartBuffers
 from backend.peer.mesh.receiver import Receiver
 from backend.peer.mesh.sender import Chunk, Data, Lines, Sender, mean_of, piece_of
-from backend.protocols.mesh.allreduce.events import (
+from backend.protocols.mesh.allreduce.group_events import (
     AddPiece,
     Effect,
     Event,
@@ -41,9 +41,9 @@ from backend.protocols.mesh.allreduce.events import (
     Without,
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
-from backend.wire.mesh import Group
 from backend.wire.mesh_codec import encode_mesh
-from backend.wire.peering import Attest, Begin, GroupFrame, Mean, PeerFrame, Piece
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Attest, Begin, GroupFrame, Mean, PeerFrame, Piece
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from backend.peer.session.progress import Reporter
 from backend.peer.session.server_messages import tell_partial
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
-from backend.protocols.client import participant_events as to
-from backend.wire.mesh import Entered
+from backend.protocols.client import participant_events
+from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Evaluate, Train
 
 # Before weights that neither a peer nor the server had are asked for again.
@@ -38,7 +38,7 @@ class Learner:
         self._reporter = reporter
         self._kept = UpdateCache()
 
-    async def load(self, bundle: str) -> to.BundleLoaded | None:
+    async def load(self, bundle: str) -> participant_events.BundleLoaded | None:
         """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
         return await session_jobs.load(self._jobs, bundle, self._reporter)
 
@@ -86,7 +86,7 @@ class Learner:
             self._kept.keep(bundle, same, result)
         return result
 
-    async def measure(self, job: TrainingJob[Evaluate]) -> to.VersionMeasured | None:
+    async def measure(self, job: TrainingJob[Evaluate]) -> participant_events.VersionMeasured | None:
         """What the version does on held-out examples; None where that cannot be said any more."""
         return await session_jobs.measure(self._jobs, job, self._reporter)
 

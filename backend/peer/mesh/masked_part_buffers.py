@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import secrets
 
+from backend.crypto.client_keys import KEY_BYTES, agreement_key
 from backend.crypto.commitments import piece_digest
-from backend.crypto.keys import KEY_BYTES, agreement_key
 from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import NotFiniteError
@@ -27,8 +27,8 @@ from backend.numerics.precision import Bytes
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.part_buffers import PartBuffers
 from backend.peer.mesh.sender import Data
-from backend.protocols.mesh.allreduce.events import Reduce, SendPiece
-from backend.wire.mesh import Group
+from backend.protocols.mesh.allreduce.group_events import Reduce, SendPiece
+from backend.wire.mesh_messages import Group
 
 
 class MaskedHolding(PartBuffers):

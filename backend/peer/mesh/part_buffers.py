@@ -15,8 +15,8 @@ from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
 from backend.numerics.precision import Bytes, checked, decode_into, encode, encoded_size
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.sender import Data
-from backend.protocols.mesh.allreduce.events import AddPiece, Reduce, SendPiece
-from backend.wire.mesh import Group
+from backend.protocols.mesh.allreduce.group_events import AddPiece, Reduce, SendPiece
+from backend.wire.mesh_messages import Group
 
 
 class PartBuffers:

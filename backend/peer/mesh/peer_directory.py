@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from backend.peer.links.links import LinkManager
-from backend.wire.mesh import Entered, Group, Members, Neighbour, Relay, ServerToPeer, Signal, Unreachable
+from backend.wire.mesh_messages import (
+    Entered,
+    Group,
+    Members,
+    Neighbour,
+    Relay,
+    ServerToPeer,
+    Signal,
+    Unreachable,
+)
 
 # Beyond so many others a peer links with those whose ids come after its own and before it, around the circle,
 # and with the members of its group: each of them is linked with others, so that signals get around.

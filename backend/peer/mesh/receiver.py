@@ -9,7 +9,7 @@ import numpy as np
 
 from backend.errors import WrongLengthError
 from backend.numerics.precision import Bytes
-from backend.wire.peering import Mean, Piece
+from backend.wire.peer_messages import Mean, Piece
 
 # Whether it is a mean, of which part, of whom: for each of these a member is heard out once.
 Name: TypeAlias = tuple[bool, int, tuple[int, ...]]

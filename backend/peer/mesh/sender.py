@@ -9,8 +9,8 @@ from functools import partial
 from typing import Protocol, TypeAlias
 
 from backend.numerics.precision import Bytes
-from backend.wire.mesh import Group
-from backend.wire.peering import Mean, PeerFrame, Piece
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Mean, PeerFrame, Piece
 
 # So much may wait in a link: enough for it not to run dry, and little to be sent in vain.
 WAITING_BYTES = 256 * 1024

@@ -10,7 +10,7 @@ import httpx
 from backend.errors import PeerError, UnreachableError
 from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.transport import MESH, NO_HEADERS
-from backend.wire.mesh import PeerToServer, RelayTo, ServerToPeer, SignalTo
+from backend.wire.mesh_messages import PeerToServer, RelayTo, ServerToPeer, SignalTo
 
 # Parcels of at most 64 KiB that wait for the socket: more would wait in memory alone.
 MOST_PARCELS = 8

@@ -10,13 +10,13 @@ from backend.peer.links.links import LinkManager
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_messages import tell_peers_evaluation
 from backend.protocols.client.participant_events import Disconnected, VersionMeasured
-from backend.protocols.mesh import member_events as to
+from backend.protocols.mesh import member_events
 from backend.protocols.mesh.member import MeshMember
-from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
-from backend.wire.mesh import Entered, Group
+from backend.wire.mesh_messages import Entered, Group
 from backend.wire.messages import Evaluation, Train
-from backend.wire.peering import OnwardFrame
+from backend.wire.peer_messages import OnwardFrame
 
 
 class ServerlessRunner:
@@ -28,7 +28,7 @@ class ServerlessRunner:
         links: LinkManager,
         machine: ServerlessRounds,
         reporter: Reporter,
-        tell: Callable[[to.Event], None],
+        tell: Callable[[member_events.Event], None],
         hasten: Callable[[], None],
         metrics: Callable[[], Sequence[MetricSpec]],
     ) -> None:
@@ -41,33 +41,33 @@ class ServerlessRunner:
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def noticed(self, event: to.Event, member: MeshMember, group: Group | None) -> None:
+    def noticed(self, event: member_events.Event, member: MeshMember, group: Group | None) -> None:
         """The `member` has handled `event`; `group` is the one that it was in before."""
         match event:
-            case to.ServerFrame(Entered()) if member.contact.is_open:
-                self.happened(onward.Reached())
-            case to.ServerFrame(frame):
-                self.happened(onward.ServerSaid(frame))
+            case member_events.ServerFrame(Entered()) if member.contact.is_open:
+                self.happened(serverless_events.Reached())
+            case member_events.ServerFrame(frame):
+                self.happened(serverless_events.ServerSaid(frame))
             case Disconnected():
-                self.happened(onward.Deserted(member.in_hand.is_busy))
-            case to.PlanTrained() if member.in_hand.trained is not None:
-                self.happened(onward.LocalTrained(member.in_hand.trained))
-            case to.GroupAveraged(weights=weights) if group is not None:
-                self.happened(onward.LocalGroupAveraged(group, weights))
-            case to.GroupFailed():
-                self.happened(onward.LocalGroupFailed())
-            case to.WeightsCertified(certificate):
-                self.happened(onward.LocalGroupCertified(certificate))
+                self.happened(serverless_events.Deserted(member.in_hand.is_busy))
+            case member_events.PlanTrained() if member.in_hand.trained is not None:
+                self.happened(serverless_events.LocalTrained(member.in_hand.trained))
+            case member_events.GroupAveraged(weights=weights) if group is not None:
+                self.happened(serverless_events.LocalGroupAveraged(group, weights))
+            case member_events.GroupFailed():
+                self.happened(serverless_events.LocalGroupFailed())
+            case member_events.WeightsCertified(certificate):
+                self.happened(serverless_events.LocalGroupCertified(certificate))
             case VersionMeasured() if member.exam.evaluation is not None:
-                self.happened(onward.LocalMeasured(member.exam.evaluation))
+                self.happened(serverless_events.LocalMeasured(member.exam.evaluation))
 
     def heard(self, client: str, frame: OnwardFrame) -> None:
         """Another peer said something of such rounds."""
         if isinstance(frame, Evaluation) and self._machine.survivors.believes(client):
             tell_peers_evaluation(self._reporter, client, frame, self._metrics())
-        self.happened(onward.PeerHeard(client, frame))
+        self.happened(serverless_events.PeerHeard(client, frame))
 
-    def happened(self, event: onward.Event) -> None:
+    def happened(self, event: serverless_events.Event) -> None:
         """Performs what the machine makes of `event`."""
         if self._closed:
             return
@@ -77,7 +77,7 @@ class ServerlessRunner:
         self._forget_timer()
         due = self._machine.timer()
         if due is not None:
-            self._timer = loop.call_at(due, self.happened, onward.ServerlessTimePassed())
+            self._timer = loop.call_at(due, self.happened, serverless_events.ServerlessTimePassed())
 
     def close(self) -> None:
         """Waits for nothing any more, whatever still happens to links."""
@@ -89,18 +89,18 @@ class ServerlessRunner:
             self._timer.cancel()
             self._timer = None
 
-    def _perform(self, effect: onward.Effect) -> None:
+    def _perform(self, effect: serverless_events.Effect) -> None:
         match effect:
-            case onward.Say(clients, frame):
+            case serverless_events.Say(clients, frame):
                 for client in clients:
                     self._links.send(client, frame)
                 if isinstance(frame, Evaluation):
                     own = self._links.own.client
                     tell_peers_evaluation(self._reporter, own, frame, self._metrics())
-            case onward.Agree(frame):
+            case serverless_events.Agree(frame):
                 if isinstance(frame, Train):
                     sentence = f"Round {frame.round}: the peers go on without the server."
                     self._reporter.tell("onward", sentence, round=frame.round)
-                self._tell(to.Agreed(frame))
-            case onward.Hasten():
+                self._tell(member_events.Agreed(frame))
+            case serverless_events.Hasten():
                 self._hasten()

@@ -29,18 +29,17 @@ from backend.peer.session.server_messages import LinkNews, tell_mesh_news
 from backend.peer.session.session_loop import SessionLoop
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
-from backend.protocols.client import participant_events as shared
+from backend.protocols.client import participant_events
 from backend.protocols.client.training_pace import Pace
-from backend.protocols.mesh import member_events as to
+from backend.protocols.mesh import member_events
 from backend.protocols.mesh.member import MeshMember, MeshPhase
-from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.client_id import client_id
-from backend.wire.mesh import Enter, Entered, Group, ServerToPeer, Trained
-from backend.wire.mesh import Links as LinksTold
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Enter, Entered, Group, Links, ServerToPeer, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
-from backend.wire.peering import (
+from backend.wire.peer_messages import (
     Attended,
     Beat,
     Fetch,
@@ -98,8 +97,8 @@ class MeshSession:
         self._link_news = LinkNews(reporter)
         self.machine = MeshMember()
         self._upstream = Upstream(address, member.headers)
-        self._stay: SessionLoop[to.Event, ServerToPeer] = SessionLoop(
-            self._upstream, to.ServerFrame, reporter, random, "; training and averaging go on"
+        self._stay: SessionLoop[member_events.Event, ServerToPeer] = SessionLoop(
+            self._upstream, member_events.ServerFrame, reporter, random, "; training and averaging go on"
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
         own = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
@@ -140,7 +139,7 @@ class MeshSession:
         finally:
             await self._end()
 
-    async def _begin(self) -> to.EnterMesh:
+    async def _begin(self) -> member_events.EnterMesh:
         """Takes links, and enters with what was kept from the last visit."""
         listening = self._member.listening
         if listening:
@@ -153,51 +152,51 @@ class MeshSession:
             held = visit.certificate
             self._holdings.keep(held.weights, visit.weights)
             enter = replace(enter, round=held.round, holds=held.weights, certificate=held)
-        return to.EnterMesh(enter)
+        return member_events.EnterMesh(enter)
 
-    def handle(self, event: to.Event) -> None:
+    def handle(self, event: member_events.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
         group = self.machine.in_hand.group
         for effect in self.machine.handle(event):
             self._perform(effect)
         self._going_on.noticed(event, self.machine, group)
         match event:
-            case to.ServerFrame(frame):
+            case member_events.ServerFrame(frame):
                 tell_mesh_news(self._reporter, frame)
                 self._upstream.is_entered = self._upstream.is_open and self.machine.entered is not None
                 self._company.heard(frame)
-            case to.WeightsCertified(certificate):
+            case member_events.WeightsCertified(certificate):
                 if content := self._holdings.find(certificate.weights):
                     self._stay.spawn(asyncio.to_thread(self._visit.write, EarlierVisit(certificate, content)))
         in_hand = self.machine.in_hand
         self._stay.rests(in_hand.plan is None or in_hand.report is not None)
 
-    def _perform(self, effect: to.Effect) -> None:
+    def _perform(self, effect: member_events.Effect) -> None:
         match effect:
-            case shared.Connect(delay):
+            case participant_events.Connect(delay):
                 self._stay.connect(delay, self.machine.contact.dismissal)
-            case to.SendToServer(frame):
+            case member_events.SendToServer(frame):
                 self._upstream.send(frame)
-            case shared.Load(bundle):
+            case participant_events.Load(bundle):
                 self._stay.spawn(self._load(bundle))
-            case shared.StartTraining(plan):
+            case participant_events.StartTraining(plan):
                 self._begin_training(plan)
-            case shared.AbortTraining():
+            case participant_events.AbortTraining():
                 _abort(self._training)
-            case to.Average(group):
+            case member_events.Average(group):
                 if self._work:
                     self._averager.average(group, self._work)
-            case to.AbortAveraging():
+            case member_events.AbortAveraging():
                 self._averager.abort()
-            case to.UploadDeposit(weights):
+            case member_events.UploadDeposit(weights):
                 self._stay.spawn(self._deposit(weights))
-            case shared.MeasureVersion(exam):
+            case participant_events.MeasureVersion(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
                 self._measuring = TrainingJob(exam, time.monotonic() + seconds)
                 self._stay.spawn(self._measure(self._measuring))
-            case shared.AbortMeasuring():
+            case participant_events.AbortMeasuring():
                 _abort(self._measuring)
-            case shared.Close():
+            case participant_events.Close():
                 self._upstream.hang_up()
 
     def _begin_training(self, plan: Train) -> None:
@@ -214,7 +213,7 @@ class MeshSession:
         if work := await self._learner.train(job, entered):
             self._work, result = work, work.result
             done = (result.examples, result.steps, result.loss, result.sums)
-            self._stay.tell(to.PlanTrained(job.order.round, *done))
+            self._stay.tell(member_events.PlanTrained(job.order.round, *done))
 
     async def _measure(self, job: TrainingJob[Evaluate]) -> None:
         if measured := await self._learner.measure(job):
@@ -239,7 +238,7 @@ class MeshSession:
 
     def _say_links(self) -> None:
         if self._upstream.is_entered:
-            self._upstream.send(LinksTold(links=self._links.measures()))
+            self._upstream.send(Links(links=self._links.measures()))
 
     # What the links say.
 
@@ -247,7 +246,7 @@ class MeshSession:
         """There is a link to `client`, or it goes another way now."""
         self._link_news.up(client, way)
         self._averager.up(client)
-        self._going_on.happened(onward.PeerLinked(client))
+        self._going_on.happened(serverless_events.PeerLinked(client))
         self._say_links()
 
     def down(self, client: str, reason: str) -> None:
@@ -256,13 +255,13 @@ class MeshSession:
             self._link_news.down(client, reason)
         self._fetching.lost(client)
         self._averager.down(client)
-        self._going_on.happened(onward.PeerLost(client))
+        self._going_on.happened(serverless_events.PeerLost(client))
         self._say_links()
 
     def silent(self, client: str) -> None:
         """For the patience of the group nothing came from `client`."""
         self._averager.silent(client)
-        self._going_on.happened(onward.PeerLost(client))
+        self._going_on.happened(serverless_events.PeerLost(client))
 
     def refused(self, client: str, reason: str) -> None:
         """There will be no link to `client`."""

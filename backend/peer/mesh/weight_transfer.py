@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from backend.peer.data.blob_cache import LARGEST_BLOB, BlobSource
 from backend.peer.mesh.weights import KeptWeights
-from backend.wire.peering import Fetch, PeerFrame, Weights
+from backend.wire.peer_messages import Fetch, PeerFrame, Weights
 
 # A peer that hands out weights and says nothing for so long is given up for another.
 PATIENCE = 5.0

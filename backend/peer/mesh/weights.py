@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from backend.crypto.certificates import certified
 from backend.peer.data.shared_files import write_whole
-from backend.wire.mesh import Certificate
+from backend.wire.mesh_messages import Certificate
 
 # The newest, and those of the round before, which a newcomer may still be fetching.
 MOST_HELD = 2

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from backend.crypto.context import Terms
+from backend.crypto.round_context import Terms
 from backend.errors import MingaError, UpdateRefusedError
 from backend.numerics.masking.sparse import Residual
 from backend.peer.rounds.masking_secrets import RoundSecrets, UnmaskedUpdate
 from backend.peer.session.progress import Teller
 from backend.peer.session.trust_store import TrustStore
-from backend.protocols.secagg import member_events as to
+from backend.protocols.secagg import member_events
 from backend.protocols.secagg.member import MaskedMember
 from backend.protocols.secagg.terms import terms_of
 from backend.wire.messages import Accepted, ClientFrame, ServerFrame, Train, Welcome
@@ -22,7 +22,7 @@ from backend.wire.messages import Accepted, ClientFrame, ServerFrame, Train, Wel
 T = TypeVar("T")
 
 # What is computed with a round's secrets, and the event that it ends in.
-Work = Callable[[RoundSecrets], to.Event]
+Work = Callable[[RoundSecrets], member_events.Event]
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,17 @@ class Masker:
         self._task, self._model = welcome.task, model
         if self._residual_of != (welcome.bundle, welcome.client):
             self._residual, self._residual_of = Residual(), (welcome.bundle, welcome.client)
-        self._handle(to.Planned(welcome.client, welcome.bundle, self._minimum, plan))
+        self._handle(member_events.Planned(welcome.client, welcome.bundle, self._minimum, plan))
 
     def heard(self, frame: ServerFrame) -> None:
         """The server said something, whatever it is."""
         if isinstance(frame, Accepted):
             self._accepted(frame.round)
-        self._handle(to.MaskedFrame(frame))
+        self._handle(member_events.MaskedFrame(frame))
 
     def welcomed(self) -> None:
         """The connection is open (again)."""
-        self._handle(to.Welcomed())
+        self._handle(member_events.Welcomed())
 
     async def masked(self, number: int, told: UnmaskedUpdate) -> memoryview | None:
         """The masked update of round `number`, as soon as it may be masked; None where it cannot be."""
@@ -105,12 +105,12 @@ class Masker:
             return await self._in_thread(lambda: secrets.mask(owing))
         except UpdateRefusedError as error:
             # Nobody could find it in the sum and leave it out.
-            self._handle(to.HostFailed(number, str(error)))
+            self._handle(member_events.HostFailed(number, str(error)))
             return None
 
     def close(self) -> None:
         """Forgets everything."""
-        self._handle(to.Stopped())
+        self._handle(member_events.Stopped())
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _owing(self, told: UnmaskedUpdate, terms: Terms) -> UnmaskedUpdate:
@@ -127,35 +127,35 @@ class Masker:
 
     # What the machine asks.
 
-    def _handle(self, event: to.Event) -> None:
+    def _handle(self, event: member_events.Event) -> None:
         for effect in self.machine.handle(event):
             self._perform(effect)
 
-    def _perform(self, effect: to.Effect) -> None:
+    def _perform(self, effect: member_events.Effect) -> None:
         match effect:
-            case to.SendMasked(frame):
+            case member_events.SendMasked(frame):
                 self._send(frame)
-            case to.MakeKeys(client, bundle, plan):
+            case member_events.MakeKeys(client, bundle, plan):
                 self._begin(client, bundle, plan)
-            case to.CheckRoster():
+            case member_events.CheckRoster():
                 self._compute(effect.round, lambda secrets: secrets.check(effect, self._known))
-            case to.Seal():
+            case member_events.Seal():
                 self._compute(effect.round, lambda secrets: secrets.seal(effect))
-            case to.Open():
+            case member_events.Open():
                 self._compute(effect.round, lambda secrets: secrets.open(effect))
-            case to.Mask():
+            case member_events.Mask():
                 self._prepare(effect)
-            case to.SignSurvivors():
+            case member_events.SignSurvivors():
                 self._compute(effect.round, lambda secrets: secrets.sign_survivors(effect))
-            case to.CheckVouchers():
+            case member_events.CheckVouchers():
                 self._compute(effect.round, lambda secrets: secrets.check_vouchers(effect))
-            case to.MakeReveal():
+            case member_events.MakeReveal():
                 self._compute(effect.round, lambda secrets: secrets.reveal(effect))
-            case to.LeaveRound(number, reason):
+            case member_events.LeaveRound(number, reason):
                 sentence = f"Round {number}: this update would not be safe, so none is sent. {reason}"
                 self._reporter.tell("unsafe", sentence, round=number)
                 self._give_up(number)
-            case to.ForgetRound():
+            case member_events.ForgetRound():
                 self._forget()
 
     def _begin(self, client: str, bundle: str, plan: Train) -> None:
@@ -175,9 +175,9 @@ class Masker:
         )
         self._secrets = RoundSecrets(terms, client, self._identity, self._draw)
         self._may_mask = asyncio.get_running_loop().create_future()
-        self._compute(plan.round, lambda secrets: to.KeysMade(secrets.keys()))
+        self._compute(plan.round, lambda secrets: member_events.KeysMade(secrets.keys()))
 
-    def _prepare(self, asked: to.Mask) -> None:
+    def _prepare(self, asked: member_events.Mask) -> None:
         """Expands the masks while TensorFlow trains; then the update may be masked."""
         secrets, may_mask, members = self._secrets, self._may_mask, self.machine.members
         if secrets is None or may_mask is None:
@@ -199,11 +199,11 @@ class Masker:
             return
 
         async def compute() -> None:
-            event: to.Event
+            event: member_events.Event
             try:
                 event = await self._in_thread(lambda: work(secrets))
             except MingaError as error:
-                event = to.HostFailed(number, str(error)[:500])
+                event = member_events.HostFailed(number, str(error)[:500])
             if secrets is self._secrets:
                 self._handle(event)
 

@@ -13,7 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from backend.crypto.context import (
+from backend.crypto.client_keys import KEY_BYTES, agree_all, agreement_key, identity_key, sign, usable, verify
+from backend.crypto.derive import sealing_key
+from backend.crypto.keystream import add_keystreams, keystream
+from backend.crypto.masking import mask_keys
+from backend.crypto.round_context import (
     Terms,
     base_hash,
     context_hash,
@@ -22,10 +26,6 @@ from backend.crypto.context import (
     roster_hash,
     survivors_statement,
 )
-from backend.crypto.derive import sealing_key
-from backend.crypto.keys import KEY_BYTES, agree_all, agreement_key, identity_key, sign, usable, verify
-from backend.crypto.keystream import add_keystreams, keystream
-from backend.crypto.masking import mask_keys
 from backend.crypto.sealing import seal, unseal
 from backend.crypto.shamir import randomness_bytes, split, valid
 from backend.errors import UnsealError
@@ -40,9 +40,9 @@ from backend.numerics.masking.encoding import (
 from backend.numerics.privacy.skellam import Skellam
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.step import Sums, Vector
-from backend.protocols.secagg import member_events as to
+from backend.protocols.secagg import member_events
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of
-from backend.wire.masked import Keys, Member
+from backend.wire.masked_messages import Keys, Member
 
 # Stands for shares that could not be opened: no share is as large as the prime.
 NO_SHARE = b"\xff" * 32
@@ -106,7 +106,7 @@ class RoundSecrets:
             signature=sign(self._identity, statement),
         )
 
-    def check(self, asked: to.CheckRoster, known: TrustStore) -> to.RosterChecked:
+    def check(self, asked: member_events.CheckRoster, known: TrustStore) -> member_events.RosterChecked:
         """Looks at every key; signatures and identities too where that is asked for, or a list was given."""
         self._members = asked.members
         roster = roster_hash(self._base, asked.members)
@@ -127,9 +127,9 @@ class RoundSecrets:
         ]
         if vouched and not wrong and not changed:
             known.met(identities)
-        return to.RosterChecked(asked.round, order, wrong, changed)
+        return member_events.RosterChecked(asked.round, order, wrong, changed)
 
-    def seal(self, asked: to.Seal) -> to.SharesSealed:
+    def seal(self, asked: member_events.Seal) -> member_events.SharesSealed:
         """Cuts both secrets into shares, keeps its own, and seals the others."""
         holders = sorted([*asked.neighbours, asked.place])
         publics = [self._members[place].share_key for place in asked.neighbours]
@@ -144,9 +144,9 @@ class RoundSecrets:
             seal(self._sealing(place, asked.place, place), self._context, asked.place, place, *pair)
             for place, pair in shares.items()
         ]
-        return to.SharesSealed(asked.round, sealed)
+        return member_events.SharesSealed(asked.round, sealed)
 
-    def open(self, asked: to.Open) -> to.SharesOpened:
+    def open(self, asked: member_events.Open) -> member_events.SharesOpened:
         """Opens the neighbours' shares."""
         unopened = []
         for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
@@ -155,9 +155,9 @@ class RoundSecrets:
                 self._held[sender] = unseal(key, self._context, sender, asked.place, sealed)
             except UnsealError:
                 unopened.append(sender)
-        return to.SharesOpened(asked.round, unopened)
+        return member_events.SharesOpened(asked.round, unopened)
 
-    def prepare(self, asked: to.Mask) -> None:
+    def prepare(self, asked: member_events.Mask) -> None:
         """Expands the masks, which takes most of the time, while the update is still being made."""
         neighbours = {place: self._members[place].mask_key for place in asked.pairs}
         keys = mask_keys(self._context, asked.place, self._seed, self._mask_key, neighbours)
@@ -184,25 +184,25 @@ class RoundSecrets:
         self._masked = pack_update(masks, encoding.parameters, encoding.bits)
         return self._masked
 
-    def sign_survivors(self, asked: to.SignSurvivors) -> to.SurvivorsSigned:
+    def sign_survivors(self, asked: member_events.SignSurvivors) -> member_events.SurvivorsSigned:
         """Its signature over the survivors."""
         statement = survivors_statement(self._context, asked.alive)
-        return to.SurvivorsSigned(asked.round, sign(self._identity, statement))
+        return member_events.SurvivorsSigned(asked.round, sign(self._identity, statement))
 
-    def check_vouchers(self, asked: to.CheckVouchers) -> to.VouchersChecked:
+    def check_vouchers(self, asked: member_events.CheckVouchers) -> member_events.VouchersChecked:
         """Who of the vouchers did not sign these survivors."""
         statement = survivors_statement(self._context, asked.alive)
         pairs = zip(asked.vouchers, asked.signatures, strict=True)
         wrong = [place for place, one in pairs if not verify(self._members[place].identity, one, statement)]
-        return to.VouchersChecked(asked.round, wrong)
+        return member_events.VouchersChecked(asked.round, wrong)
 
-    def reveal(self, asked: to.MakeReveal) -> to.RevealMade:
+    def reveal(self, asked: member_events.MakeReveal) -> member_events.RevealMade:
         """One share of each; all others are forgotten."""
         chosen = dict.fromkeys(asked.seeds, 0) | dict.fromkeys(asked.mask_keys, 1)
         nothing = (NO_SHARE, NO_SHARE)
         shares = [self._held.get(place, nothing)[which] for place, which in sorted(chosen.items())]
         self._held.clear()
-        return to.RevealMade(asked.round, shares)
+        return member_events.RevealMade(asked.round, shares)
 
     def _shared(self, told: UnmaskedUpdate) -> tuple[UnmaskedUpdate, Vector | None]:
         """What of a training is sent in this round, and what is left of it."""

@@ -22,7 +22,7 @@ from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
-from backend.protocols.client import participant_events as to
+from backend.protocols.client import participant_events
 from backend.protocols.client.participant import ParticipantMachine
 from backend.protocols.client.training_pace import Pace
 from backend.wire.messages import (
@@ -69,8 +69,8 @@ class Session:
         self._reporter = reporter
         self.machine = ParticipantMachine()
         self._line = ServerConnection(ROUNDS, address, headers)
-        self._stay: SessionLoop[to.Event, ServerFrame] = SessionLoop(
-            self._line, to.ParticipantFrame, reporter, random
+        self._stay: SessionLoop[participant_events.Event, ServerFrame] = SessionLoop(
+            self._line, participant_events.ParticipantFrame, reporter, random
         )
         self._welcome: Welcome | None = None
         self._name = ""
@@ -101,22 +101,22 @@ class Session:
         does not add up updates in any way that this peer allows.
         """
         try:
-            await self._stay.run(self, to.StartParticipant(self._hello), stop)
+            await self._stay.run(self, participant_events.StartParticipant(self._hello), stop)
         finally:
             await self._end()
 
-    def handle(self, event: to.Event) -> None:
+    def handle(self, event: participant_events.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
         match event:
-            case to.ParticipantFrame(Welcome() as frame):
+            case participant_events.ParticipantFrame(Welcome() as frame):
                 self._welcome = frame
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
                 self._name = f"{self._address} {frame.bundle} {frame.client}"
-            case to.ParticipantFrame(Accepted() | Refused()):
+            case participant_events.ParticipantFrame(Accepted() | Refused()):
                 self._time_upload()
         for effect in self.machine.handle(event):
             self._perform(effect)
-        if isinstance(event, to.ParticipantFrame):
+        if isinstance(event, participant_events.ParticipantFrame):
             self._kept.heard(event.frame)
             tell_news(self._reporter, event.frame, self._masker.members)
             self._pass_on(event.frame)
@@ -143,34 +143,34 @@ class Session:
             self._training.abort()
         self._stay.rests(True)
 
-    def _perform(self, effect: to.Effect) -> None:
+    def _perform(self, effect: participant_events.Effect) -> None:
         match effect:
-            case to.Connect(delay):
+            case participant_events.Connect(delay):
                 self._uploading_since = None
                 self._stay.connect(delay, self.machine.contact.dismissal)
-            case to.SendFrame(frame):
+            case participant_events.SendFrame(frame):
                 self._line.send(frame)
-            case to.Load(bundle):
+            case participant_events.Load(bundle):
                 self._stay.spawn(self._load(bundle))
-            case to.StartTraining(plan):
+            case participant_events.StartTraining(plan):
                 seconds = self._pace.training_seconds(plan.seconds, self.jobs.update_bytes())
                 self._training = TrainingJob(plan, time.monotonic() + seconds)
                 self._stay.spawn(self._train(self._training))
-            case to.AbortTraining():
+            case participant_events.AbortTraining():
                 _abort(self._training)
-            case to.MeasureVersion(exam):
+            case participant_events.MeasureVersion(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
                 self._measuring = TrainingJob(exam, time.monotonic() + seconds)
                 self._stay.spawn(self._measure(self._measuring))
-            case to.AbortMeasuring():
+            case participant_events.AbortMeasuring():
                 _abort(self._measuring)
-            case to.KeepChange(number):
+            case participant_events.KeepChange(number):
                 self._keep(number, undo=False)
-            case to.UndoChange(number):
+            case participant_events.UndoChange(number):
                 self._keep(number, undo=True)
-            case to.SendUpdateChunks(number, start, until):
+            case participant_events.SendUpdateChunks(number, start, until):
                 self._send_chunks(number, start, until)
-            case to.Close():
+            case participant_events.Close():
                 self._line.hang_up()
 
     def _send_chunks(self, number: int, start: int, until: int) -> None:
@@ -223,7 +223,7 @@ class Session:
             return
         self._update = TrainedUpdate(plan, content, result.change, name)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._stay.tell(to.RoundTrained(plan.round, len(self._update.content), *done))
+        self._stay.tell(participant_events.RoundTrained(plan.round, len(self._update.content), *done))
 
     async def _measure(self, job: TrainingJob[Evaluate]) -> None:
         if measured := await session_jobs.measure(self.jobs, job, self._reporter):

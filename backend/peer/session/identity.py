@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backend.crypto.keys import KEY_BYTES, identity_key
+from backend.crypto.client_keys import KEY_BYTES, identity_key
 
 if sys.platform != "win32":
     import fcntl

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import httpx
 
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.errors import PeerError
 from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.data.local_data import OwnData
@@ -28,10 +28,10 @@ from backend.peer.units.options import GIVE_UP_SECONDS, Taking
 from backend.peer.units.session import UnitsSession
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
-from backend.wire.mesh import Enter
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Enter
 from backend.wire.messages import Hello
-from backend.wire.units import Enlist
+from backend.wire.unit_messages import Enlist
 
 
 class Running(Protocol):

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from backend.formats.manifest import MetricSpec
 from backend.numerics.metrics import metric_values
 from backend.peer.session.progress import Reporter
-from backend.wire.mesh import Entered, ServerToPeer
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Entered, ServerToPeer
 from backend.wire.messages import (
     Abandoned,
     Accepted,

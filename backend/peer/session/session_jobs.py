@@ -10,11 +10,11 @@ from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
 from backend.peer.training.trainer import TrainingProgress
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
-from backend.protocols.client import participant_events as to
+from backend.protocols.client import participant_events
 from backend.wire.messages import Evaluate
 
 
-async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> to.BundleLoaded | None:
+async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> participant_events.BundleLoaded | None:
     """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
     reporter.tell("loading", "Loading the model.")
     loaded = await insist(lambda: jobs.load(bundle), lambda: False, reporter)
@@ -23,12 +23,12 @@ async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> to.Bundle
     backend, step_ms, examples = loaded
     sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
     reporter.tell("ready", sentence, backend=backend, step_ms=step_ms, examples=examples)
-    return to.BundleLoaded(backend, step_ms, examples)
+    return participant_events.BundleLoaded(backend, step_ms, examples)
 
 
 async def measure(
     jobs: TrainingJobs, job: TrainingJob[Evaluate], reporter: Reporter
-) -> to.VersionMeasured | None:
+) -> participant_events.VersionMeasured | None:
     """What the version does on held-out examples; None where that cannot be said any more."""
     exam = job.order
     sentence = f"Measuring version {exam.version} on held-out examples."
@@ -46,7 +46,7 @@ async def measure(
     if not examples:
         sentence = f"Nothing is held out here to measure version {exam.version} on."
     reporter.tell("measured", sentence, version=exam.version, examples=examples, loss=loss)
-    return to.VersionMeasured(exam.round, exam.version, examples, loss, sums)
+    return participant_events.VersionMeasured(exam.round, exam.version, examples, loss, sums)
 
 
 def report_steps(of: str, reporter: Reporter) -> Callable[[TrainingProgress], None]:

@@ -14,11 +14,11 @@ from websockets.typing import Subprotocol
 
 from backend.errors import FrameError
 from backend.wire.codec import MAX_SERVER_FRAME, decode_server, encode
-from backend.wire.mesh import PeerToServer, ServerToPeer
 from backend.wire.mesh_codec import decode_to_peer, encode_mesh
 from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.mesh_messages import PeerToServer, ServerToPeer
 from backend.wire.messages import PROTOCOL, Chunk, ClientFrame, ServerFrame
-from backend.wire.units import UNITS_PROTOCOL, ServerToUnits, UnitsToServer
+from backend.wire.unit_messages import UNITS_PROTOCOL, ServerToUnits, UnitsToServer
 from backend.wire.units_codec import decode_to_units
 
 Said = TypeVar("Said")

@@ -7,10 +7,9 @@ import secrets
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.crypto.random_words import KEY_BYTES
-from backend.crypto.random_words import words_of as keyed_words
+from backend.crypto.random_words import KEY_BYTES, keyed_words
 from backend.numerics.privacy import Words
-from backend.numerics.privacy.gaussian import gaussian, words_of
+from backend.numerics.privacy.gaussian import gaussian, uniform_words
 
 
 def fresh_words() -> Words:
@@ -28,5 +27,5 @@ class Noise:
         """Independent Gaussian values [n] with this standard deviation; nothing is drawn for 0."""
         if deviation == 0.0:
             return np.zeros(values, np.float32)
-        drawn = gaussian(self._words(words_of(values)))[:values]
+        drawn = gaussian(self._words(uniform_words(values)))[:values]
         return (deviation * drawn).astype(np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend.errors import UnreachableError
-from backend.wire.units import MOST_SLOTS, Enlist
+from backend.wire.unit_messages import MOST_SLOTS, Enlist
 
 # A rented machine costs money while it waits for a server that is gone.
 GIVE_UP_SECONDS = 3600.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.peer.session.progress import Teller
-from backend.wire.units import (
+from backend.wire.unit_messages import (
     Board,
     Counted,
     Drop,

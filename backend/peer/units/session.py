@@ -18,18 +18,11 @@ from backend.peer.units.options import Taking
 from backend.peer.units.server_messages import UnitNews
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
-from backend.protocols.client import unit_client_events as to
+from backend.protocols.client import unit_client_events
 from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
 from backend.protocols.client.unit_client import Worker
 from backend.wire.messages import CHUNK_BYTES
-from backend.wire.units import (
-    Cause,
-    Enlisted,
-    Rejected,
-    Release,
-    ServerToUnits,
-    Unit,
-)
+from backend.wire.unit_messages import Cause, Enlisted, Rejected, Release, ServerToUnits, Unit
 
 # After so many units in a row that could not be done, a person has to look at the machine.
 MOST_FAILURES = 5
@@ -57,8 +50,8 @@ class UnitsSession:
         self._news = UnitNews(reporter)
         self.machine = Worker()
         self._line = ServerConnection(UNITS, taking.address, headers)
-        self._stay: SessionLoop[to.Event, ServerToUnits] = SessionLoop(
-            self._line, to.UnitFrame, reporter, random, "; work goes on"
+        self._stay: SessionLoop[unit_client_events.Event, ServerToUnits] = SessionLoop(
+            self._line, unit_client_events.UnitFrame, reporter, random, "; work goes on"
         )
         self._chunk_bytes = CHUNK_BYTES
         self._works: dict[int, UnitWork] = {}
@@ -74,18 +67,20 @@ class UnitsSession:
         at one unit after the other, ReplacedError when the server talks to another peer with the same token,
         UnfitError when the task does not take this peer, and UnreachableError when the server stays away.
         """
-        start = to.StartUnitClient(self._taking.enlist, self._taking.slots, self._taking.at_once)
+        start = unit_client_events.StartUnitClient(
+            self._taking.enlist, self._taking.slots, self._taking.at_once
+        )
         try:
             await self._stay.run(self, start, stop)
         finally:
             await self._end()
 
-    def handle(self, event: to.Event) -> None:
+    def handle(self, event: unit_client_events.Event) -> None:
         """Has the machine hear `event`, and performs what it decides."""
         match event:
-            case to.UnitFrame(Enlisted() as frame):
+            case unit_client_events.UnitFrame(Enlisted() as frame):
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
-            case to.UnitFrame(Rejected(lease=lease)):
+            case unit_client_events.UnitFrame(Rejected(lease=lease)):
                 self._labour.rejected(lease)
             case Disconnected():
                 # What of these cannot be had later, the server lost: no fault of this machine.
@@ -93,35 +88,35 @@ class UnitsSession:
         for effect in self.machine.handle(event):
             self._perform(effect)
         match event:
-            case to.UnitFrame(said):
+            case unit_client_events.UnitFrame(said):
                 self._news.heard(said)
-            case to.Fetched() if self.machine.enlist:
+            case unit_client_events.Fetched() if self.machine.enlist:
                 self._shelf.write(self.machine.enlist.shards)
         self._stay.rests(not self.machine.held)
 
-    def _perform(self, effect: to.Effect) -> None:
+    def _perform(self, effect: unit_client_events.Effect) -> None:
         match effect:
             case Connect(delay):
                 self._taking.check_patience(self._stay.away(delay), self._stay.reason)
                 self._stay.connect(delay, self.machine.contact.dismissal)
-            case to.SendUnitFrame(frame):
+            case unit_client_events.SendUnitFrame(frame):
                 self._line.send(frame)
                 if isinstance(frame, Release):
                     self._news.released(frame)
             case Load(bundle):
                 self._stay.spawn(self._load(bundle))
-            case to.FetchUnit(unit):
+            case unit_client_events.FetchUnit(unit):
                 work = self._works[unit.lease] = UnitWork(unit)
                 self._stay.spawn(self._fetch(work))
                 self._stay.spawn(self._beat(work))
-            case to.TrainUnit(unit):
+            case unit_client_events.TrainUnit(unit):
                 self._stay.spawn(self._train(self._works[unit.lease]))
-            case to.FinishUnit(lease):
+            case unit_client_events.FinishUnit(lease):
                 self._works[lease].stop.set()
-            case to.ForgetUnit(lease):
+            case unit_client_events.ForgetUnit(lease):
                 self._works.pop(lease).forget()
                 self._labour.release(lease)
-            case to.SendResultChunks(lease, start, until):
+            case unit_client_events.SendResultChunks(lease, start, until):
                 self._send_chunks(lease, start, until)
             case Close():
                 self._line.hang_up()
@@ -134,7 +129,7 @@ class UnitsSession:
         backend, step_ms, _ = loaded
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
         self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
-        self._stay.tell(to.UnitBundleLoaded(backend, step_ms))
+        self._stay.tell(unit_client_events.UnitBundleLoaded(backend, step_ms))
 
     async def _fetch(self, work: UnitWork) -> None:
         try:
@@ -143,7 +138,7 @@ class UnitsSession:
             self._failed(work, "data", error)
         else:
             if not work.forgotten:
-                self._stay.tell(to.Fetched(work.unit.lease))
+                self._stay.tell(unit_client_events.Fetched(work.unit.lease))
 
     async def _train(self, work: UnitWork) -> None:
         unit = work.unit
@@ -160,11 +155,11 @@ class UnitsSession:
         if work.forgotten:
             return
         if work.content is None:
-            self._stay.tell(to.UnitFailed(unit.lease, self._parting))
+            self._stay.tell(unit_client_events.UnitFailed(unit.lease, self._parting))
             return
         self._tell_partial(unit, result)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._stay.tell(to.UnitTrained(unit.lease, len(work.content), *done))
+        self._stay.tell(unit_client_events.UnitTrained(unit.lease, len(work.content), *done))
 
     def _failed(self, work: UnitWork, cause: Cause, error: Exception) -> None:
         """Gives a unit back, and rests before the next: its server may have nothing else to give."""
@@ -172,28 +167,28 @@ class UnitsSession:
             return
         lease, unit = work.unit.lease, work.unit.unit
         if cause == "data" and lease in self._before:
-            self._stay.tell(to.UnitFailed(lease, cause))
+            self._stay.tell(unit_client_events.UnitFailed(lease, cause))
             return
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             raise PeerError(f"{MOST_FAILURES} units in a row could not be done here; the last: {error}")
         sentence = f"Unit {unit} could not be done: {error or type(error).__name__}"
         self._reporter.tell("trouble", sentence, lease=lease, unit=unit)
-        self._stay.tell(to.WantUnits(0, self._taking.at_once))
-        self._stay.tell(to.UnitFailed(lease, cause))
+        self._stay.tell(unit_client_events.WantUnits(0, self._taking.at_once))
+        self._stay.tell(unit_client_events.UnitFailed(lease, cause))
         self._stay.spawn(self._rest(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
 
     async def _rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         if not self._stopping:
-            self._stay.tell(to.WantUnits(self._taking.slots, self._taking.at_once))
+            self._stay.tell(unit_client_events.WantUnits(self._taking.slots, self._taking.at_once))
 
     async def _beat(self, work: UnitWork) -> None:
         """Signs of life, from a unit's arrival until it is over."""
         while not work.forgotten:
             await asyncio.sleep(max(1.0, work.unit.heartbeat))
             if not work.forgotten:
-                self._stay.tell(to.HeartbeatDue(work.unit.lease, work.steps))
+                self._stay.tell(unit_client_events.HeartbeatDue(work.unit.lease, work.steps))
 
     def _send_chunks(self, lease: int, start: int, until: int) -> None:
         content = self._works[lease].content
@@ -216,7 +211,7 @@ class UnitsSession:
     def wind_down(self) -> None:
         """Ends training after the current steps; what they made is still sent."""
         self._stopping = True
-        self._stay.tell(to.WindDown(self._parting))
+        self._stay.tell(unit_client_events.WindDown(self._parting))
 
     async def _end(self) -> None:
         """Lets the goodbye go out, then ends what is left."""

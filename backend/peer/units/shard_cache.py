@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from backend.peer.data.shared_files import write_whole
 from backend.wire.fields import Hash
-from backend.wire.units import MOST_HELD
+from backend.wire.unit_messages import MOST_HELD
 
 _Shards = Annotated[list[Hash], Meta(max_length=MOST_HELD)]
 

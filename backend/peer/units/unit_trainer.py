@@ -16,7 +16,7 @@ from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
 from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.snapshots import FetchedWeights
-from backend.wire.units import Unit
+from backend.wire.unit_messages import Unit
 
 
 @dataclass

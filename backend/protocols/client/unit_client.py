@@ -31,7 +31,7 @@ from backend.protocols.client.unit_client_events import (
     WindDown,
 )
 from backend.protocols.client.units_in_hand import Hand, Held, UnitStage
-from backend.wire import units as say
+from backend.wire import unit_messages
 from backend.wire.messages import Closing, Credit, Leave, Ready
 
 
@@ -62,13 +62,13 @@ class Worker:
     """
 
     contact: Contact = field(default_factory=Contact)
-    enlist: say.Enlist | None = None
+    enlist: unit_messages.Enlist | None = None
     bundle: str | None = None
     ready: Ready | None = None
     slots: int = 0
     at_once: int = 1
     # What units are given back for while there are no slots.
-    cause: say.Cause = "paused"
+    cause: unit_messages.Cause = "paused"
     hand: Hand = field(default_factory=Hand)
     # Leases whose results are compared.
     waiting: frozenset[int] = frozenset()
@@ -77,8 +77,8 @@ class Worker:
     rejected: int = 0
     examples: int = 0
     idle: str | None = None
-    standing: say.Standing | None = None
-    board: say.Board | None = None
+    standing: unit_messages.Standing | None = None
+    board: unit_messages.Board | None = None
     reason: str | None = None
 
     @property
@@ -116,7 +116,7 @@ class Worker:
                 return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=0))
             case WantUnits(slots, at_once):
                 self.slots, self.at_once = slots, at_once
-                return [*self._say(say.Want(slots=slots)), *self._advance()]
+                return [*self._say(unit_messages.Want(slots=slots)), *self._advance()]
             case Fetched(lease):
                 return self._fetched(lease)
             case UnitTrained():
@@ -124,7 +124,7 @@ class Worker:
             case UnitFailed(lease, cause):
                 return [*self._release(lease, cause), *self._advance()]
             case HeartbeatDue(lease, steps):
-                return self._say(say.Beat(lease=lease, steps=steps)) if lease in self.held else []
+                return self._say(unit_messages.Beat(lease=lease, steps=steps)) if lease in self.held else []
             case GiveBack(cause):
                 self.cause = cause
                 return self._give_back(cause)
@@ -166,18 +166,18 @@ class Worker:
         if self.bundle is None or self.ready is not None or self.enlist is None:
             return []
         self.ready, self.enlist = ready, replace(self.enlist, backend=ready.backend)
-        return [*self._say(ready), *self._say(say.Want(slots=self.slots))]
+        return [*self._say(ready), *self._say(unit_messages.Want(slots=self.slots))]
 
     def _fetched(self, lease: int) -> list[Effect]:
         if self.enlist is None or (unit := self.hand.fetched(lease)) is None:
             return []
         mine = unit.shard.sha256
         others = [one for one in self.enlist.shards if one != mine]
-        self.enlist = replace(self.enlist, shards=[*others, mine][-say.MOST_HELD :])
+        self.enlist = replace(self.enlist, shards=[*others, mine][-unit_messages.MOST_HELD :])
         return self._advance()
 
     def _trained(self, event: UnitTrained) -> list[Effect]:
-        result = say.Result(
+        result = unit_messages.Result(
             lease=event.lease,
             examples=event.examples,
             steps=event.steps,
@@ -187,9 +187,9 @@ class Worker:
         )
         return [*self._say(result), *self._advance()] if self.hand.trained(result) else []
 
-    def _wind_down(self, cause: say.Cause) -> list[Effect]:
+    def _wind_down(self, cause: unit_messages.Cause) -> list[Effect]:
         self.slots, self.cause = 0, cause
-        effects = self._say(say.Want(slots=0))
+        effects = self._say(unit_messages.Want(slots=0))
         for lease, one in list(self.held.items()):
             if one.stage is UnitStage.TRAINING:
                 effects.append(FinishUnit(lease))
@@ -197,37 +197,37 @@ class Worker:
                 effects += self._release(lease, cause)
         return effects
 
-    def _frame(self, frame: say.ServerToUnits) -> list[Effect]:
+    def _frame(self, frame: unit_messages.ServerToUnits) -> list[Effect]:
         """Before Enlisted only Enlisted and Closing make sense, after it everything but Enlisted."""
         match frame, self.contact.link:
-            case say.Enlisted(bundle=bundle), ConnectionState.GREETED:
+            case unit_messages.Enlisted(bundle=bundle), ConnectionState.GREETED:
                 return self._enlisted(bundle)
             case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
                 self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
                 return [Close(), *self.hand.forget_all()] if self.contact.is_closed else []
-            case say.Unit(), ConnectionState.OPEN:
+            case unit_messages.Unit(), ConnectionState.OPEN:
                 return self._unit(frame)
-            case say.Drop(lease=lease), ConnectionState.OPEN:
+            case unit_messages.Drop(lease=lease), ConnectionState.OPEN:
                 dropped = self.hand.lacks_result(lease)
                 return [*self.hand.forget(lease), *self._advance()] if dropped else []
             case Credit(round=lease, until=until), ConnectionState.OPEN:
                 return self.hand.send(lease, until)
-            case say.Taken(lease=lease, waits=waits), ConnectionState.OPEN:
+            case unit_messages.Taken(lease=lease, waits=waits), ConnectionState.OPEN:
                 return self._taken(lease, waits)
-            case say.Counted(lease=lease, examples=examples, blended=blended), ConnectionState.OPEN:
+            case unit_messages.Counted(lease=lease, examples=examples, blended=blended), ConnectionState.OPEN:
                 self.counted += 1
                 self.blended += blended
                 self.examples += examples
                 return self._decided(lease)
-            case say.Rejected(lease=lease, reason=reason), ConnectionState.OPEN:
+            case unit_messages.Rejected(lease=lease, reason=reason), ConnectionState.OPEN:
                 self.rejected += 1
                 self.reason = reason
                 return self._decided(lease)
-            case say.Idle(cause=cause), ConnectionState.OPEN:
+            case unit_messages.Idle(cause=cause), ConnectionState.OPEN:
                 self.idle = cause
-            case say.Standing(), ConnectionState.OPEN:
+            case unit_messages.Standing(), ConnectionState.OPEN:
                 self.standing = frame
-            case say.Board(), ConnectionState.OPEN:
+            case unit_messages.Board(), ConnectionState.OPEN:
                 self.board = frame
                 return self.hand.forget_all() if frame.phase == "finished" else []
         return []
@@ -240,12 +240,12 @@ class Worker:
             return [*self.hand.forget_all(), Load(bundle)]
         if self.ready is None:
             return []
-        effects = [*self._say(self.ready), *self._say(say.Want(slots=self.slots))]
+        effects = [*self._say(self.ready), *self._say(unit_messages.Want(slots=self.slots))]
         for result in self.hand.send_anew():
             effects += self._say(result)
         return effects
 
-    def _unit(self, unit: say.Unit) -> list[Effect]:
+    def _unit(self, unit: unit_messages.Unit) -> list[Effect]:
         if self.ready is None:
             return []
         if self.hand.has(unit):
@@ -253,8 +253,12 @@ class Worker:
             return []
         forgotten = self.hand.forget(unit.lease)
         self.idle = None
-        if not self.slots or len(self.held) >= say.MOST_SLOTS:
-            return [*forgotten, *self._say(say.Release(lease=unit.lease, cause=self.cause)), *self._advance()]
+        if not self.slots or len(self.held) >= unit_messages.MOST_SLOTS:
+            return [
+                *forgotten,
+                *self._say(unit_messages.Release(lease=unit.lease, cause=self.cause)),
+                *self._advance(),
+            ]
         return [*forgotten, *self.hand.take(unit), *self._advance()]
 
     def _taken(self, lease: int, waits: bool) -> list[Effect]:
@@ -272,15 +276,15 @@ class Worker:
     def _advance(self) -> list[Effect]:
         return self.hand.begin(self.at_once)
 
-    def _give_back(self, cause: say.Cause) -> list[Effect]:
+    def _give_back(self, cause: unit_messages.Cause) -> list[Effect]:
         return [effect for lease in list(self.held) for effect in self._release(lease, cause)]
 
-    def _release(self, lease: int, cause: say.Cause) -> list[Effect]:
+    def _release(self, lease: int, cause: unit_messages.Cause) -> list[Effect]:
         """Gives back what has no result. While the connection is lost, the server hears of it later."""
         if not self.hand.lacks_result(lease):
             return []
-        return [*self._say(say.Release(lease=lease, cause=cause)), *self.hand.forget(lease)]
+        return [*self._say(unit_messages.Release(lease=lease, cause=cause)), *self.hand.forget(lease)]
 
-    def _say(self, frame: say.UnitsToServer) -> list[Effect]:
+    def _say(self, frame: unit_messages.UnitsToServer) -> list[Effect]:
         """To a server that knows that this client is ready; others hear it when they do."""
         return [SendUnitFrame(frame)] if self.contact.is_open and self.ready is not None else []

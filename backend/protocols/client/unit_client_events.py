@@ -17,7 +17,7 @@ from backend.protocols.client.participant_events import (
     StopParticipant,
 )
 from backend.wire.fields import Sums
-from backend.wire.units import Cause, Enlist, ServerToUnits, Slots, Unit, UnitsToServer
+from backend.wire.unit_messages import Cause, Enlist, ServerToUnits, Slots, Unit, UnitsToServer
 
 # Events.
 

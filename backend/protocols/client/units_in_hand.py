@@ -14,7 +14,7 @@ from backend.protocols.client.unit_client_events import (
     SendResultChunks,
     TrainUnit,
 )
-from backend.wire import units as say
+from backend.wire import unit_messages
 
 
 class UnitStage(StrEnum):
@@ -30,9 +30,9 @@ class UnitStage(StrEnum):
 class Held:
     """A unit in hand. `result` is there once it is SENDING, of which `sent` bytes went on this connection."""
 
-    unit: say.Unit
+    unit: unit_messages.Unit
     stage: UnitStage = UnitStage.FETCHING
-    result: say.Result | None = None
+    result: unit_messages.Result | None = None
     sent: int = 0
 
 
@@ -50,7 +50,7 @@ class Hand:
         """Where there is any."""
         return {one.stage for one in self.held.values()}
 
-    def has(self, unit: say.Unit) -> bool:
+    def has(self, unit: unit_messages.Unit) -> bool:
         """Whether this very work is in hand; the time that is left for it may differ."""
         mine = self.held.get(unit.lease)
         return mine is not None and structs.replace(mine.unit, seconds=unit.seconds) == unit
@@ -65,12 +65,12 @@ class Hand:
         held = self.held.get(lease)
         return held is not None and held.result is None
 
-    def take(self, unit: say.Unit) -> list[Effect]:
+    def take(self, unit: unit_messages.Unit) -> list[Effect]:
         """One more, to be fetched."""
         self.held[unit.lease] = Held(unit)
         return [FetchUnit(unit)]
 
-    def fetched(self, lease: int) -> say.Unit | None:
+    def fetched(self, lease: int) -> unit_messages.Unit | None:
         """What was being fetched is here; None where nothing was."""
         held = self.held.get(lease)
         if held is None or held.stage is not UnitStage.FETCHING:
@@ -87,7 +87,7 @@ class Hand:
             self.held[one.unit.lease] = replace(one, stage=UnitStage.TRAINING)
         return [TrainUnit(one.unit) for one in begun]
 
-    def trained(self, result: say.Result) -> bool:
+    def trained(self, result: unit_messages.Result) -> bool:
         """Whether what this is the result of was in training; it is sent from now on."""
         held = self.held.get(result.lease)
         if held is None or held.stage is not UnitStage.TRAINING:
@@ -106,7 +106,7 @@ class Hand:
         self.held[lease] = replace(held, sent=until)
         return [SendResultChunks(lease, held.sent, until)]
 
-    def send_anew(self) -> list[say.Result]:
+    def send_anew(self) -> list[unit_messages.Result]:
         """All results: on a new connection nothing of them was sent."""
         for lease, one in self.held.items():
             self.held[lease] = replace(one, sent=0)

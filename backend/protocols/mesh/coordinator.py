@@ -43,7 +43,7 @@ from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.shard_assignment import training_seed
 from backend.protocols.rounds.stop_rules import RunProgress
-from backend.wire.mesh import Averaged, Failed, Group, Measure, Trained
+from backend.wire.mesh_messages import Averaged, Failed, Group, Measure, Trained
 
 # Groups of one start of a server are numbered from a multiple of it on.
 GROUPS = 1024

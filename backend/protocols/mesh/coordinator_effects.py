@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.rounds.effects import Common
-from backend.wire.mesh import Averaged, Group, Trained
+from backend.protocols.rounds.round_effects import Common
+from backend.wire.mesh_messages import Averaged, Group, Trained
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backend.protocols.mesh.coordinator_effects import AskDeposit, MeshOutcome
 from backend.protocols.mesh.mesh_round import GroupResult, MeshRound
 from backend.protocols.rounds.phases import RETURN_SECONDS
-from backend.wire.mesh import Averaged, Trained
+from backend.wire.mesh_messages import Averaged, Trained
 
 # One holder has so long to bring the weights before another is asked, too; all have the task's deadline.
 DEPOSIT_SECONDS, MOST_DEPOSIT_SECONDS = 15.0, 300.0

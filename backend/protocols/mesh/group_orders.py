@@ -9,8 +9,8 @@ from typing import cast
 
 from backend.numerics.precision import encoded_size
 from backend.protocols.mesh.grouping import Links, choose_exchange, form_groups, part_bounds
-from backend.wire.mesh import Group, Trained
 from backend.wire.mesh_fields import Exchange, Precision, Reducer
+from backend.wire.mesh_messages import Group, Trained
 
 
 @dataclass(frozen=True)

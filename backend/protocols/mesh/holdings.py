@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
-from backend.wire.mesh import Averaged
+from backend.wire.mesh_messages import Averaged
 
 # So many peers must show the same result of a round that this server did not see the end of.
 LEAST_WITNESSES = 2

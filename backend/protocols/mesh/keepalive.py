@@ -5,7 +5,7 @@ Time is that of any steady clock, in seconds.
 
 from __future__ import annotations
 
-from backend.wire.peering import Beat
+from backend.wire.peer_messages import Beat
 
 # Of each new measurement in what is told.
 _NEW_SHARE = 0.25

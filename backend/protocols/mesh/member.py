@@ -26,7 +26,7 @@ from backend.protocols.client.participant_events import (
     StopParticipant,
     VersionMeasured,
 )
-from backend.protocols.mesh import member_entry as entry
+from backend.protocols.mesh import member_entry
 from backend.protocols.mesh.member_events import (
     Agreed,
     Average,
@@ -42,7 +42,7 @@ from backend.protocols.mesh.member_events import (
     WeightsCertified,
 )
 from backend.protocols.mesh.member_work import InHand
-from backend.wire import mesh as say
+from backend.wire import mesh_messages
 from backend.wire.messages import (
     Abandoned,
     Closing,
@@ -76,8 +76,8 @@ class MeshMember:
     """One peer of one task's mesh: owns what it trains, averages and reports."""
 
     contact: Contact = field(default_factory=Contact)
-    enter: say.Enter | None = None
-    entered: say.Entered | None = None
+    enter: mesh_messages.Enter | None = None
+    entered: mesh_messages.Entered | None = None
     ready: Ready | None = None
     # Whether this connection's server knows that: in a group it waits until that has ended.
     said_ready: bool = False
@@ -137,7 +137,7 @@ class MeshMember:
             case StopParticipant():
                 return self._stop()
 
-    def _start(self, enter: say.Enter) -> list[Effect]:
+    def _start(self, enter: mesh_messages.Enter) -> list[Effect]:
         if not self.contact.is_closed:
             return []
         self.enter, self.finished, self.reason, self.by_peers = enter, False, None, False
@@ -177,7 +177,7 @@ class MeshMember:
             return []
         self.in_hand = replace(self.in_hand, trained=report)
         if self.enter:
-            self.enter = entry.fetched(self.enter, report)
+            self.enter = member_entry.fetched(self.enter, report)
         return self._say(report)
 
     def _averaged(self, event: GroupAveraged) -> list[Effect]:
@@ -185,9 +185,9 @@ class MeshMember:
             return []
         self.averaged += 1
         if self.enter:
-            self.enter = entry.averaged(self.enter, event)
+            self.enter = member_entry.averaged(self.enter, event)
         return self._reported(
-            say.Averaged(
+            mesh_messages.Averaged(
                 round=event.round,
                 group=event.group,
                 weights=event.weights,
@@ -203,24 +203,24 @@ class MeshMember:
             return []
         self.failed += 1
         self.reason = event.reason
-        return self._reported(say.Failed(round=event.round, group=event.group, reason=event.reason))
+        return self._reported(mesh_messages.Failed(round=event.round, group=event.group, reason=event.reason))
 
-    def _reported(self, report: say.Averaged | say.Failed) -> list[Effect]:
+    def _reported(self, report: mesh_messages.Averaged | mesh_messages.Failed) -> list[Effect]:
         self.in_hand = replace(self.in_hand, group=None, report=report)
         self.by_peers = self.by_peers and not self.contact.is_open
         # In this order: with the report the server knows what this peer holds before it makes new plans.
         return [*self._say(report), *self._greet()]
 
-    def _certified(self, certificate: say.Certificate) -> list[Effect]:
+    def _certified(self, certificate: mesh_messages.Certificate) -> list[Effect]:
         if self.enter:
-            self.enter = entry.certified(self.enter, certificate)
+            self.enter = member_entry.certified(self.enter, certificate)
         return []
 
     def _measured(self, event: VersionMeasured) -> list[Effect]:
         self.exam, found = self.exam.measured(event)
         return self._say(found) if found else []
 
-    def _say(self, frame: say.PeerToServer) -> list[Effect]:
+    def _say(self, frame: mesh_messages.PeerToServer) -> list[Effect]:
         """Sends it now, or after the next `entered`, where what was not answered is said again."""
         return [SendToServer(frame)] if self.contact.is_open else []
 
@@ -233,19 +233,19 @@ class MeshMember:
     def _greet(self) -> list[Effect]:
         return [] if self.said_ready else self._say_ready()
 
-    def _frame(self, frame: say.ServerToPeer) -> list[Effect]:
+    def _frame(self, frame: mesh_messages.ServerToPeer) -> list[Effect]:
         """Before `entered` only that and `closing` make sense, after it everything but `entered`."""
         match frame, self.contact.link:
-            case say.Entered(), ConnectionState.GREETED:
+            case mesh_messages.Entered(), ConnectionState.GREETED:
                 return self._entered(frame)
             case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
                 self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
                 return [Close(), *self._forget_all()] if self.contact.is_closed else []
             case Train(), ConnectionState.OPEN:
                 return self._train(frame)
-            case say.Group(), ConnectionState.OPEN:
+            case mesh_messages.Group(), ConnectionState.OPEN:
                 return self._group(frame)
-            case say.Deposit(weights=weights), ConnectionState.OPEN:
+            case mesh_messages.Deposit(weights=weights), ConnectionState.OPEN:
                 return [UploadDeposit(weights)]
             case Evaluate(), ConnectionState.OPEN:
                 return self._evaluate(frame)
@@ -261,7 +261,7 @@ class MeshMember:
                 return [*self._forget_exam(version - 1), *rest]
         return []
 
-    def _agreed(self, frame: Train | say.Group | Evaluate) -> list[Effect]:
+    def _agreed(self, frame: Train | mesh_messages.Group | Evaluate) -> list[Effect]:
         """Stands for what the server would say; while that is there, it says so itself."""
         if (
             self.contact.link not in (ConnectionState.LOST, ConnectionState.GREETED)
@@ -273,19 +273,19 @@ class MeshMember:
         match frame:
             case Train():
                 return self._train(frame)
-            case say.Group():
+            case mesh_messages.Group():
                 return self._group(frame)
             case Evaluate():
                 return self._evaluate(frame)
 
-    def _entered(self, frame: say.Entered) -> list[Effect]:
+    def _entered(self, frame: mesh_messages.Entered) -> list[Effect]:
         known, self.entered = self.entered, frame
         self.contact = self.contact.welcomed()
         if known is None or known.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.ready, self.by_peers = None, False
             if self.enter:
-                self.enter = entry.without_foreign(self.enter, frame.bundle)
+                self.enter = member_entry.without_foreign(self.enter, frame.bundle)
             return [*self._forget_all(), Load(frame.bundle)]
         if self.ready is None or self.in_hand.group is not None:
             return []
@@ -315,7 +315,7 @@ class MeshMember:
         self.in_hand, self.finished = InHand(plan), False
         return [*aborted, StartTraining(plan)]
 
-    def _group(self, order: say.Group) -> list[Effect]:
+    def _group(self, order: mesh_messages.Group) -> list[Effect]:
         """An order counts once, for what was trained, and only for a group that this peer is in."""
         if self.entered is None or self.entered.client not in order.members:
             return []

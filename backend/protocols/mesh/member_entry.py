@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from backend.protocols.mesh.member_events import GroupAveraged
-from backend.wire.mesh import Certificate, Enter, Trained
+from backend.wire.mesh_messages import Certificate, Enter, Trained
 
 
 def fetched(enter: Enter, report: Trained) -> Enter:

@@ -22,7 +22,7 @@ from backend.protocols.client.participant_events import (
     StopParticipant,
     VersionMeasured,
 )
-from backend.wire.mesh import Certificate, Enter, Group, PeerToServer, ServerToPeer
+from backend.wire.mesh_messages import Certificate, Enter, Group, PeerToServer, ServerToPeer
 from backend.wire.messages import Evaluate, Hash, Sums, Train
 
 # Events.

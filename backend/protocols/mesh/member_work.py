@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend.protocols.client.participant_events import AbortTraining
 from backend.protocols.mesh.member_events import AbortAveraging, GroupAveraged, GroupFailed, PlanTrained
-from backend.wire import mesh as say
+from backend.wire import mesh_messages
 from backend.wire.messages import Train
 
 
@@ -18,9 +18,9 @@ class InHand:
     """
 
     plan: Train | None = None
-    trained: say.Trained | None = None
-    group: say.Group | None = None
-    report: say.Averaged | say.Failed | None = None
+    trained: mesh_messages.Trained | None = None
+    group: mesh_messages.Group | None = None
+    report: mesh_messages.Averaged | mesh_messages.Failed | None = None
 
     @property
     def is_work(self) -> bool:
@@ -38,12 +38,12 @@ class InHand:
         same = mine and (mine.round, mine.weights, mine.seed) == (plan.round, plan.weights, plan.seed)
         return bool(same) and self.report is None
 
-    def told_of(self, event: PlanTrained) -> say.Trained | None:
+    def told_of(self, event: PlanTrained) -> mesh_messages.Trained | None:
         """What the server is told of a training that is done; None if it was not asked for, or is known."""
         plan = self.plan
         if plan is None or self.trained is not None or event.round != plan.round:
             return None
-        return say.Trained(
+        return mesh_messages.Trained(
             round=event.round,
             base=plan.weights,
             examples=event.examples,
@@ -52,7 +52,7 @@ class InHand:
             sums=event.sums,
         )
 
-    def awaits(self, order: say.Group) -> bool:
+    def awaits(self, order: mesh_messages.Group) -> bool:
         """Whether an order counts: once, and for what was trained."""
         trained = self.trained is not None and self.trained.round == order.round
         return trained and self.report is None and self.group is None

@@ -20,7 +20,7 @@ from backend.protocols.mesh.coordinator_effects import SendMeshTrain
 from backend.protocols.rounds.cohort_member import too_much, wrong_sums
 from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.rounds.phases import waits_until
-from backend.wire.mesh import Averaged, Group, Trained
+from backend.wire.mesh_messages import Averaged, Group, Trained
 from backend.wire.messages import Status
 
 # Beyond a group's own time and its patience: reports are on their way.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from backend.protocols.rounds.phases import IllegalEventError
-from backend.wire.masked import Aggregation
+from backend.wire.masked_messages import Aggregation
 
 # Products such as 0.29 * 100 fall a hair below the whole number that was meant.
 _HAIR = 1e-9

@@ -13,10 +13,10 @@ from typing import Generic, Protocol, TypeVar
 
 from backend.protocols.rounds.attendance import Attendance
 from backend.protocols.rounds.deadline import Speeds
-from backend.protocols.rounds.effects import Abandon, ClientId, Common, Finished
 from backend.protocols.rounds.evaluation import OpenEvaluation, open_measuring
 from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
+from backend.protocols.rounds.round_effects import Abandon, ClientId, Common, Finished
 from backend.protocols.rounds.shard_assignment import ShardAssigner
 from backend.protocols.rounds.stop_rules import RunProgress, Source
 from backend.wire.messages import Aggregation, Evaluation, Status

@@ -9,9 +9,9 @@ from backend.errors import StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
 from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, objection
 from backend.protocols.rounds.deadline import PlannedWork, Speeds
-from backend.protocols.rounds.effects import AnnounceRound, Effect, RefuseUpdate, SendRoundTrain
 from backend.protocols.rounds.phases import waits_until
 from backend.protocols.rounds.plan import RoundPlan
+from backend.protocols.rounds.round_effects import AnnounceRound, Effect, RefuseUpdate, SendRoundTrain
 from backend.protocols.rounds.shard_assignment import ShardAssigner, training_seed
 from backend.wire.messages import Aggregation, Offer, Status
 

@@ -9,9 +9,9 @@ from itertools import chain
 from backend.numerics.aggregation.update_checks import MAX_REPORTED
 from backend.numerics.metrics import metric_values
 from backend.protocols.rounds.attendance import Attendance, wanted
-from backend.protocols.rounds.effects import RecordEvaluation, SendEvaluate
 from backend.protocols.rounds.phases import waits_until
 from backend.protocols.rounds.plan import RoundPlan
+from backend.protocols.rounds.round_effects import RecordEvaluation, SendEvaluate
 from backend.wire.messages import Evaluation
 
 

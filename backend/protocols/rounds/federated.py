@@ -19,7 +19,8 @@ from backend.errors import OrderError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.cohort import Cohort, open_cohort
 from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, stranger
-from backend.protocols.rounds.effects import (
+from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
+from backend.protocols.rounds.round_effects import (
     Accept,
     Aggregate,
     Check,
@@ -30,7 +31,6 @@ from backend.protocols.rounds.effects import (
     RefuseUpdate,
     Restore,
 )
-from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.wire.messages import Offer
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backend.numerics.metrics import Metric
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.protocols.rounds.stop_rules import NO_RULES, StopRules
-from backend.wire.masked import Aggregation
+from backend.wire.masked_messages import Aggregation
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from backend.crypto import keys
-from backend.crypto.context import keys_statement
+from backend.crypto import client_keys
+from backend.crypto.round_context import keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.secagg.server_effects import Exclude
-from backend.wire.masked import Keys, Member, Reveal, Shares
+from backend.wire.masked_messages import Keys, Member, Reveal, Shares
 
 
 @dataclass
@@ -46,13 +46,13 @@ def own(sent: Keys) -> set[bytes]:
 def bad_keys(sent: Keys, client: str, base: bytes, taken: Collection[bytes]) -> str | None:
     """Why keys would make all others refuse the roster; None if they are good. Others' are `taken`."""
     statement = keys_statement(base, client, sent.mask_key, sent.share_key, sent.seed_hash)
-    if not keys.verify(sent.identity, sent.signature, statement):
+    if not client_keys.verify(sent.identity, sent.signature, statement):
         return "The keys' signature is wrong; sign them for this round with the identity that you send."
     if len(own(sent)) < len((sent.mask_key, sent.share_key, sent.seed_hash, sent.identity)):
         return "Two of the keys are the same; make one for masks and another one for shares."
     if not own(sent).isdisjoint(taken):
         return "Another client sent one of the keys, or has the same identity; each needs its own."
-    if not keys.usable(sent.mask_key) or not keys.usable(sent.share_key):
+    if not client_keys.usable(sent.mask_key) or not client_keys.usable(sent.share_key):
         return "One of the keys is no X25519 key that others can agree with; make new ones."
     return None
 

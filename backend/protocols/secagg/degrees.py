@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from backend.wire.masked import MOST_MEMBERS, Server
+from backend.wire.masked_messages import MOST_MEMBERS, Server
 
 # Up to so many members everybody is everybody's neighbour.
 COMPLETE = 64
@@ -63,7 +63,7 @@ def degree(members: int, server: Server) -> Degree:
 def neighbours(ring: Sequence[int], count: int) -> list[list[int]]:
     """The places of each member's `count` neighbours, ascending, by its own place.
 
-    `ring` are all places in the order of `backend.crypto.context.ring`; half of the neighbours stand on
+    `ring` are all places in the order of `backend.crypto.round_context.ring`; half of the neighbours stand on
     either side, unless everybody is a neighbour.
     """
     around = {one: _around(ring, at, count) for at, one in enumerate(ring)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from backend.protocols.secagg import refusals as refusal
+from backend.protocols.secagg import refusals
 from backend.protocols.secagg.degrees import degree, neighbours_of
 from backend.protocols.secagg.member_events import (
     CheckRoster,
@@ -43,7 +43,7 @@ from backend.protocols.secagg.member_events import (
     Welcomed,
 )
 from backend.protocols.secagg.member_state import MemberPart
-from backend.wire.masked import (
+from backend.wire.masked_messages import (
     Dealt,
     Decline,
     Keys,
@@ -232,7 +232,7 @@ class MaskedMember:
         if self.stage is not MemberStage.ROSTER or part.keys is None:
             return []
         members, client = frame.members, part.terms.client
-        if reason := refusal.of_roster(members, client, part.keys, part.least, part.active):
+        if reason := refusals.of_roster(members, client, part.keys, part.least, part.active):
             return self._give_up(part, reason)
         self.stage, part.members = MemberStage.CHECKING, members
         part.place = [member.client for member in members].index(client)
@@ -245,7 +245,7 @@ class MaskedMember:
             return [] if same else self._give_up(part, "The server dealt this client other shares before.")
         if self.stage is not MemberStage.DEALING:
             return []
-        if reason := refusal.of_dealt(frame, part.neighbours, len(part.members), part.threshold):
+        if reason := refusals.of_dealt(frame, part.neighbours, len(part.members), part.threshold):
             return self._give_up(part, reason)
         self.stage, part.dealt = MemberStage.OPENING, frame
         return [Open(part.round, part.place, frame.senders, frame.sealed)]
@@ -272,7 +272,7 @@ class MaskedMember:
             return [SendMasked(part.reveal)] if part.reveal else []
         reason = part.objection(frame.alive)
         if reason is None and part.active:
-            reason = refusal.of_vouchers(frame, part.threshold)
+            reason = refusals.of_vouchers(frame, part.threshold)
         if reason:
             return self._give_up(part, reason)
         part.alive = frame.alive

@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from backend.wire.fields import Count
-from backend.wire.masked import Key, Keys, Member, Members, Sealed, Signature
+from backend.wire.masked_messages import Key, Keys, Member, Members, Sealed, Signature
 from backend.wire.messages import ClientFrame, Hash, ServerFrame, Train
 
 # Events.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from backend.protocols.secagg import refusals as refusal
+from backend.protocols.secagg import refusals
 from backend.protocols.secagg.member_events import Effect, MakeReveal, Planned, SendMasked
-from backend.wire.masked import Dealt, Keys, Masking, Member, Reveal, Shares, Vouch
+from backend.wire.masked_messages import Dealt, Keys, Masking, Member, Reveal, Shares, Vouch
 
 
 @dataclass
@@ -69,7 +69,7 @@ class MemberPart:
 
     def objection(self, alive: list[int]) -> str | None:
         """Why these survivors are refused."""
-        return refusal.of_survivors(
+        return refusals.of_survivors(
             alive, self.place, len(self.members), self.neighbours, self.senders, self.threshold, self.least
         )
 

@@ -9,12 +9,12 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backend.crypto.context import context_hash, ring, roster_hash
-from backend.protocols.rounds.effects import ClientId
+from backend.crypto.round_context import context_hash, ring, roster_hash
+from backend.protocols.rounds.round_effects import ClientId
 from backend.protocols.secagg.client_slots import ClientSlot
 from backend.protocols.secagg.degrees import Degree, degree, neighbours
 from backend.protocols.secagg.server_effects import Place
-from backend.wire.masked import Dealt, Member, Roster, Server
+from backend.wire.masked_messages import Dealt, Member, Roster, Server
 
 NOTHING = Degree(0, 0)
 

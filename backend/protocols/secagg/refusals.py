@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.protocols.secagg.degrees import MOST_ACTIVE
-from backend.wire.masked import Dealt, Keys, Member, Unmask
+from backend.wire.masked_messages import Dealt, Keys, Member, Unmask
 
 
 def ascend(places: Sequence[int], members: int) -> bool:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from backend.crypto import keys as crypto
-from backend.crypto.context import Terms, base_hash, survivors_statement
+from backend.crypto import client_keys
+from backend.crypto.round_context import Terms, base_hash, survivors_statement
 from backend.errors import NotMaskedError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.cohort_member import stranger
-from backend.protocols.rounds.effects import ClientId
 from backend.protocols.rounds.phases import RETURN_SECONDS, IllegalEventError
+from backend.protocols.rounds.round_effects import ClientId
 from backend.protocols.secagg.client_slots import ClientSlot, bad_keys, content, exclude, own
 from backend.protocols.secagg.degrees import MOST_ACTIVE
 from backend.protocols.secagg.neighbours import Graph
@@ -36,7 +36,7 @@ from backend.protocols.secagg.server_effects import (
     TellAll,
 )
 from backend.protocols.secagg.stages import ServerStage, StageWait
-from backend.wire.masked import (
+from backend.wire.masked_messages import (
     MOST_MEMBERS,
     Dealt,
     Decline,
@@ -144,7 +144,7 @@ class MaskedRound:
             return []
         statement = survivors_statement(self.graph.context, self.alive)
         identity = self.graph.members[self.graph.places[client]].identity
-        if not seat.accepted or not crypto.verify(identity, frame.signature, statement):
+        if not seat.accepted or not client_keys.verify(identity, frame.signature, statement):
             return self._refuse(seat, NotMaskedError("The survivors' signature is wrong."), now)
         seat.signature = frame.signature
         return self._settle(now)

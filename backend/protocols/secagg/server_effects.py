@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.rounds.effects import ClientId
-from backend.wire.masked import Dealt, Member, Roster, Survivors, Unmask
+from backend.protocols.rounds.round_effects import ClientId
+from backend.wire.masked_messages import Dealt, Member, Roster, Survivors, Unmask
 
 Place: TypeAlias = int
 

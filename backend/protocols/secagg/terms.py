@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from backend.crypto.context import Terms
 from backend.crypto.derive import choice_key, rotation_key
 from backend.crypto.keystream import keystream
+from backend.crypto.round_context import Terms
 from backend.numerics.masking.bit_packing import Words
 from backend.numerics.masking.encoding import Encoding
 from backend.numerics.masking.rotation import sign_words
 from backend.numerics.masking.sparse import Chosen, block_count, choose, chosen_values
 from backend.protocols.secagg.degrees import degree
-from backend.wire.masked import Masking
+from backend.wire.masked_messages import Masking
 
 
 def terms_of(

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.units import trust
-from backend.protocols.units.effects import ClientId, LeaseId
 from backend.protocols.units.lease_pace import REMEMBERED, seconds_for
+from backend.protocols.units.scheduler_effects import ClientId, LeaseId
 from backend.protocols.units.trust import TrustLevel, TrustRules
 
 # Shards of a client that are looked through for a unit; it may have more of them in its cache.

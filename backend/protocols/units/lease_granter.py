@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import TableClient
-from backend.protocols.units.effects import ClientId, Effect, GrantLease, SplitUnit
 from backend.protocols.units.lease_pace import allowed_seconds
 from backend.protocols.units.leases import Leases
 from backend.protocols.units.records import TRUSTED, UnitRecord
 from backend.protocols.units.rules import Rules
+from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, SplitUnit
 from backend.protocols.units.unit_sizes import parts
 from backend.protocols.units.unit_table import UnitTable
 

@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Iterable
 
 from backend.protocols.units.client_table import ClientTable
-from backend.protocols.units.effects import ClientId, LeaseId
 from backend.protocols.units.records import Lease, UnitRecord
+from backend.protocols.units.scheduler_effects import ClientId, LeaseId
 from backend.protocols.units.states import LEASES, LeaseEvent, LeaseState, after
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from backend.protocols.units.effects import ClientId, LeaseId, UnitId, WorkUnit
+from backend.protocols.units.scheduler_effects import ClientId, LeaseId, UnitId, WorkUnit
 from backend.protocols.units.states import PENDING, LeaseState, UnitState
 
 # For whom units are reserved: trusted peers, or else a kind of clients, whose names are not like this.

@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.effects import (
+from backend.protocols.units.epoch_progress import EpochProgress
+from backend.protocols.units.lease_granter import Granting
+from backend.protocols.units.leases import Leases
+from backend.protocols.units.records import PartialWork, UnitRecord
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler_effects import (
     Abort,
     ClientId,
     Effect,
@@ -21,11 +26,6 @@ from backend.protocols.units.effects import (
     Wait,
     WorkUnit,
 )
-from backend.protocols.units.epoch_progress import EpochProgress
-from backend.protocols.units.lease_granter import Granting
-from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import PartialWork, UnitRecord
-from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_snapshot import LEAP, OpenUnit, Snapshot, known, remembered
 from backend.protocols.units.states import CLOSED, LEASES, LeaseEvent, LeaseState, UnitEvent, after
 from backend.protocols.units.transitioner import Judgement

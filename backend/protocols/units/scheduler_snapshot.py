@@ -6,8 +6,8 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from backend.protocols.units.client_table import TableClient
-from backend.protocols.units.effects import ClientId, WorkUnit
 from backend.protocols.units.lease_pace import REMEMBERED
+from backend.protocols.units.scheduler_effects import ClientId, WorkUnit
 from backend.protocols.units.trust import TrustLevel
 
 # Numbers of leases that were given since the snapshot are not given again: what comes of those is refused.

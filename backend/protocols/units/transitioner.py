@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable
-from backend.protocols.units.effects import (
+from backend.protocols.units.leases import Leases
+from backend.protocols.units.records import AWAITED, TRUSTED, Lease, PartialWork, UnitRecord
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler_effects import (
     Abort,
     Assimilate,
     CreditClient,
@@ -17,9 +20,6 @@ from backend.protocols.units.effects import (
     Judge,
     LeaseId,
 )
-from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import AWAITED, TRUSTED, Lease, PartialWork, UnitRecord
-from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.states import UNITS, LeaseEvent, LeaseState, UnitEvent, UnitState
 from backend.protocols.units.unit_table import UnitTable
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from backend.protocols.units.effects import UnitId
+from backend.protocols.units.scheduler_effects import UnitId
 
 # Units begun that a client may not have are those that it had itself. No client looks further.
 LOOKED_AT = 64

@@ -6,9 +6,9 @@ import math
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.effects import ClientId, UnitId, Wait
 from backend.protocols.units.records import AWAITED, TRUSTED, UnitRecord
 from backend.protocols.units.rules import Rules
+from backend.protocols.units.scheduler_effects import ClientId, UnitId, Wait
 from backend.protocols.units.states import LeaseState
 from backend.protocols.units.unit_sizes import suits
 from backend.protocols.units.unit_table import UnitTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backend.protocols.units.effects import UnitId, WorkUnit
+from backend.protocols.units.scheduler_effects import UnitId, WorkUnit
 
 
 @dataclass(frozen=True)

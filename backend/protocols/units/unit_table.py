@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-from backend.protocols.units.effects import UnitId, WorkUnit
 from backend.protocols.units.epoch_progress import EpochProgress
 from backend.protocols.units.records import TRUSTED, UnitRecord
 from backend.protocols.units.rules import Rules
+from backend.protocols.units.scheduler_effects import UnitId, WorkUnit
 from backend.protocols.units.unit_queue import UnitQueue
 
 

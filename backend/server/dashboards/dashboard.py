@@ -20,7 +20,7 @@ from backend.server.dashboards.totals import Totals
 from backend.server.hosting.client_link import Presence
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.tasks.model_inspection import likely_device
 from backend.server.units.board.board import UnitsBoard
 from backend.server.units.host import UnitsHost
@@ -53,29 +53,29 @@ class Dashboard:
         self._units = UnitsBoard(host) if isinstance(host, UnitsHost) else None
         self._watchers: set[asyncio.Event] = set()
         self._more = asyncio.Event()
-        self._happened: list[happened.Event] = []
+        self._happened: list[task_events.TaskEvent] = []
         # Rounds that end before those that are recorded are looked at; None from then on.
-        self._early: list[happened.RoundEnded] | None = []
+        self._early: list[task_events.RoundEnded] | None = []
 
     # What happens.
 
-    def notice(self, task: str, event: happened.Event) -> None:
+    def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         if task != self._host.name:
             return
         self._people.notice(event)
         match event:
-            case happened.RoundEnded():
+            case task_events.RoundEnded():
                 self._ended(event)
             case (
-                happened.UpdateAccepted()
-                | happened.UpdateRefused()
-                | happened.UnitLeased()
-                | happened.UnitReturned()
-                | happened.UnitReleased()
-                | happened.UnitCounted()
-                | happened.UnitRejected()
-                | happened.ResultAssimilated()
+                task_events.UpdateAccepted()
+                | task_events.UpdateRefused()
+                | task_events.UnitLeased()
+                | task_events.UnitReturned()
+                | task_events.UnitReleased()
+                | task_events.UnitCounted()
+                | task_events.UnitRejected()
+                | task_events.ResultAssimilated()
             ):
                 self._wake()
                 return
@@ -98,12 +98,12 @@ class Dashboard:
         made = {one.round: one for one in self._host.ledger.versions}
         early, self._early = self._early or [], None
         last = recorded[-1].round if recorded else 0
-        past = [happened.RoundEnded(one, made.get(one.round)) for one in recorded]
+        past = [task_events.RoundEnded(one, made.get(one.round)) for one in recorded]
         for one in [*past, *(one for one in early if one.round.round > last)]:
             self._ended(one)
         await self._count()
 
-    def _ended(self, event: happened.RoundEnded) -> None:
+    def _ended(self, event: task_events.RoundEnded) -> None:
         if self._early is not None:
             self._early.append(event)
             return
@@ -115,7 +115,7 @@ class Dashboard:
             async with asyncio.timeout_at(due):
                 await self._more.wait()
         self._more.clear()
-        if any(isinstance(event, happened.RoundEnded) for event in self._happened):
+        if any(isinstance(event, task_events.RoundEnded) for event in self._happened):
             await self._count()
 
     async def _count(self) -> None:
@@ -127,14 +127,14 @@ class Dashboard:
         effects: list[Effect] = []
         for event in events:
             match event:
-                case happened.RoundEnded(ended, version):
+                case task_events.RoundEnded(ended, version):
                     made = version is not None
                     effects += self._alarms.round_ended(made, ended.accepted, ended.refusals, now)
-                case happened.VersionEvaluated(found):
+                case task_events.VersionEvaluated(found):
                     effects += self._alarms.measured(math.isfinite(found.loss))
-                case happened.StoreFailed(reason=reason):
+                case task_events.StoreFailed(reason=reason):
                     effects += self._alarms.store_failed(reason)
-                case happened.StoreMended():
+                case task_events.StoreMended():
                     effects += self._alarms.store_mended()
         running = self._keeper.life.state in RUNNING
         return [*effects, *self._alarms.looked(running, self._host.needed, now)]

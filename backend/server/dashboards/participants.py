@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.server.hosting.client_link import Presence
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.stores.contracts import ContributionRecord
 from backend.stores.task_lives import Ban
 
@@ -26,9 +26,9 @@ class People:
     given: dict[str, ContributionRecord] = field(default_factory=dict)
     _refused: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def notice(self, event: happened.Event) -> None:
+    def notice(self, event: task_events.TaskEvent) -> None:
         """Something happened."""
-        if not isinstance(event, happened.UpdateRefused | happened.UnitRejected):
+        if not isinstance(event, task_events.UpdateRefused | task_events.UnitRejected):
             return
         if event.client not in self._refused and len(self._refused) >= MOST_REMEMBERED:
             del self._refused[next(iter(self._refused))]

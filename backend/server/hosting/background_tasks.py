@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from backend.errors import MingaError, RecordedBeforeError, StoreError
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 
 log = structlog.stdlib.get_logger("minga.host")
 
@@ -25,7 +25,7 @@ class BackgroundTasks:
     `trouble` says why the task waits for its stores; None while all is well.
     """
 
-    def __init__(self, task: str, notice: Callable[[happened.Event], None]) -> None:
+    def __init__(self, task: str, notice: Callable[[task_events.TaskEvent], None]) -> None:
         self._task = task
         self._notice = notice
         self._running: set[asyncio.Task[None]] = set()
@@ -53,13 +53,13 @@ class BackgroundTasks:
                 raise
             except StoreError as error:
                 self.trouble = str(error)
-                self._notice(happened.StoreFailed(str(error), pause))
+                self._notice(task_events.StoreFailed(str(error), pause))
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, 2 * pause)
                 continue
             if self.trouble is not None:
                 self.trouble = None
-                self._notice(happened.StoreMended())
+                self._notice(task_events.StoreMended())
             return result
 
     async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:

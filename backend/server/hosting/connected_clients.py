@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.client_link import ConnectedClient, Presence
-from backend.wire import messages as say
+from backend.wire import messages
 from backend.wire.codec import encode
 from backend.wire.fields import WireFrame
 
@@ -36,7 +36,7 @@ class ShownMachine(Protocol):
     def deadline(self) -> float | None: ...
     def needed(self) -> int: ...
     def reports(self) -> tuple[int, int]: ...
-    def status(self, client: str, /) -> say.Status: ...
+    def status(self, client: str, /) -> messages.Status: ...
     def step_ms(self, client: str, /) -> float: ...
 
 
@@ -58,7 +58,7 @@ class ConnectedClients:
         # Bytes of all frames since the start.
         self.sent = 0
         self._greeted = self._rested = -math.inf
-        self._told: say.State | None = None
+        self._told: messages.State | None = None
 
     def add(self, client: ConnectedClient) -> None:
         """Takes a client in."""
@@ -84,7 +84,7 @@ class ConnectedClients:
         """Sends to those of `clients` who are still here; encoded once."""
         self._send(encode(message), clients)
 
-    def tell_credits(self, credits: Iterable[tuple[str, say.Credit]]) -> None:
+    def tell_credits(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:
         """Sends each client the credit that an upload slot gave it."""
         for client, credit in credits:
             self.tell(client, credit)
@@ -129,10 +129,10 @@ class ConnectedClients:
             client.sent += len(frame)
             client.link.send(frame)
 
-    def _state(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> say.State:
+    def _state(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> messages.State:
         deadline = machine.deadline()
         cohort, reported = machine.reports()
-        return say.State(
+        return messages.State(
             phase=wire_phase(machine.phase),
             round=machine.round,
             version=machine.version,
@@ -144,10 +144,12 @@ class ConnectedClients:
             participants=list(self._participants(machine, accepted)),
         )
 
-    def _participants(self, machine: ShownMachine, accepted: dict[str, int]) -> Iterable[say.Participant]:
+    def _participants(
+        self, machine: ShownMachine, accepted: dict[str, int]
+    ) -> Iterable[messages.Participant]:
         listed = MAX_LISTED if len(self.clients) <= MAX_LISTED else SOME
         for client in islice(self.clients.values(), listed):
-            yield say.Participant(
+            yield messages.Participant(
                 client=client.id,
                 kind=client.kind,
                 backend=client.backend,
@@ -169,16 +171,16 @@ def present(client: ConnectedClient, machine: ShownMachine) -> Presence:
     )
 
 
-def _same(state: say.State, told: say.State) -> bool:
+def _same(state: messages.State, told: messages.State) -> bool:
     """Whether nothing changed but the time that is left."""
     if (state.seconds is None) is not (told.seconds is None):
         return False
     return replace(state, seconds=told.seconds) == told
 
 
-def wire_phase(phase: RoundPhase) -> say.Phase:
+def wire_phase(phase: RoundPhase) -> messages.Phase:
     """The machine's phase in the wire's word: who gathers, waits."""
-    words: dict[RoundPhase, say.Phase] = {
+    words: dict[RoundPhase, messages.Phase] = {
         RoundPhase.WAITING: "waiting",
         RoundPhase.GATHERING: "waiting",
         RoundPhase.TRAINING: "training",

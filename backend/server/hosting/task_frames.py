@@ -6,22 +6,22 @@ from collections.abc import Iterable
 
 from backend.formats.shard_index import ShardFile
 from backend.protocols.mesh import coordinator_effects
-from backend.protocols.rounds import effects
+from backend.protocols.rounds import round_effects
 from backend.server.tasks.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
-from backend.wire import messages as say
-from backend.wire.masked import Masking
+from backend.wire import messages
+from backend.wire.masked_messages import Masking
 
 
 def train(
     task: Task,
-    order: effects.SendRoundTrain | coordinator_effects.SendMeshTrain,
+    order: round_effects.SendRoundTrain | coordinator_effects.SendMeshTrain,
     weights: str,
     control: str | None = None,
     masking: Masking | None = None,
-) -> say.Train:
+) -> messages.Train:
     """What a client is to do, from the `weights` and with the `control` variate at these addresses."""
-    return say.Train(
+    return messages.Train(
         round=order.round,
         version=order.version,
         weights=weights,
@@ -40,9 +40,9 @@ def train(
     )
 
 
-def evaluate(task: Task, order: effects.SendEvaluate, weights: str) -> say.Evaluate:
+def evaluate(task: Task, order: round_effects.SendEvaluate, weights: str) -> messages.Evaluate:
     """What a client is to measure."""
-    return say.Evaluate(
+    return messages.Evaluate(
         round=order.round,
         version=order.version,
         weights=weights,
@@ -51,9 +51,9 @@ def evaluate(task: Task, order: effects.SendEvaluate, weights: str) -> say.Evalu
     )
 
 
-def made(version: VersionRecord) -> say.Version:
+def made(version: VersionRecord) -> messages.Version:
     """The next version is recorded."""
-    return say.Version(
+    return messages.Version(
         version=version.version,
         round=version.round,
         weights=version.weights,
@@ -64,10 +64,12 @@ def made(version: VersionRecord) -> say.Version:
     )
 
 
-def evaluated(found: EvaluationRecord) -> say.Evaluated:
+def evaluated(found: EvaluationRecord) -> messages.Evaluated:
     """A version was measured on held-out examples."""
-    return say.Evaluated(version=found.version, source=found.source, loss=found.loss, metrics=found.metrics)
+    return messages.Evaluated(
+        version=found.version, source=found.source, loss=found.loss, metrics=found.metrics
+    )
 
 
-def _shards(files: Iterable[ShardFile]) -> list[say.Shard]:
-    return [say.Shard(sha256=file.sha256, examples=file.examples) for file in files]
+def _shards(files: Iterable[ShardFile]) -> list[messages.Shard]:
+    return [messages.Shard(sha256=file.sha256, examples=file.examples) for file in files]

@@ -11,7 +11,7 @@ import structlog
 from backend.errors import BannedError, ClosedError, RemovedError, StoreError
 from backend.protocols.tasks.task_life import Life, LifeState, Order
 from backend.server.hosting.task_host import TaskHost
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.stores.task_lives import Ban, Lives
 
 log = structlog.stdlib.get_logger("minga.keeper")
@@ -64,9 +64,9 @@ class TaskLifecycle:
             async with self._lock:
                 await self._record(self.life)
 
-    def notice(self, task: str, event: happened.Event) -> None:
+    def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
-        if task == self._host.name and isinstance(event, happened.TaskFinished):
+        if task == self._host.name and isinstance(event, task_events.TaskFinished):
             self._over = event.reason
             self.life = self.life.rounds_ended(event.reason, self._clock())
             self._ended.set()

@@ -21,7 +21,8 @@ from backend.server.hosting.task_lifecycle import TaskLifecycle, open_keeper
 from backend.server.mesh.host import MeshHost
 from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.hooks import RoundEndHook
-from backend.server.observers.observer import Observer, RoundEnded
+from backend.server.observers.observer import Observer
+from backend.server.observers.task_events import RoundEnded
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task, load_task, overrides_of

@@ -6,21 +6,20 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from backend.numerics.vectors import Vector
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
-from backend.protocols.rounds.effects import Abandon, Finished, RecordEvaluation, SendEvaluate
+from backend.protocols.rounds.round_effects import Abandon, Finished, RecordEvaluation, SendEvaluate
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.records import MeshRecorder, Notes
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord, VersionRecord
-from backend.wire import mesh as say
-from backend.wire import messages
+from backend.wire import mesh_messages, messages
 
 
 @dataclass
@@ -34,34 +33,34 @@ class MeshEffectRunner:
     audience: ConnectedClients
     recorder: MeshRecorder
     chores: BackgroundTasks
-    notice: Callable[[happened.Event], None]
+    notice: Callable[[task_events.TaskEvent], None]
     made: Callable[[VersionRecord], Awaitable[None]]
     failed: Callable[[str], Awaitable[None]]
     notes: Notes = field(default_factory=Notes)
 
-    def perform(self, effects: Iterable[do.Effect], now: float) -> None:
+    def perform(self, effects: Iterable[coordinator_effects.Effect], now: float) -> None:
         """Performs `effects` in their order."""
         for effect in effects:
             match effect:
-                case do.MeshRoundOpened():
+                case coordinator_effects.MeshRoundOpened():
                     self._opened(effect, now)
-                case do.TakeUp(round=number, version=version, holders=holders):
+                case coordinator_effects.TakeUp(round=number, version=version, holders=holders):
                     self.notes = Notes(number, version, len(holders), now, Refusals())
-                    self.notice(happened.RoundOpened(number, version, len(holders)))
-                case do.SendMeshTrain():
+                    self.notice(task_events.RoundOpened(number, version, len(holders)))
+                case coordinator_effects.SendMeshTrain():
                     self.audience.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
-                case do.SendGroup():
+                case coordinator_effects.SendGroup():
                     # Nobody averages with whom it was not introduced to.
                     self.reception.peers.tell(now, at_once=True)
                     self.audience.tell(effect.client, effect.group)
-                case do.AskDeposit():
-                    deposit = say.Deposit(round=effect.round, weights=effect.weights)
+                case coordinator_effects.AskDeposit():
+                    deposit = mesh_messages.Deposit(round=effect.round, weights=effect.weights)
                     self.audience.tell(effect.client, deposit)
-                case do.RefuseReport():
+                case coordinator_effects.RefuseReport():
                     code, reason = effect.error.code, str(effect.error)[:500]
                     self.notes.refused.add(effect.client, code)
-                    self.notice(happened.UpdateRefused(effect.client, effect.round, code, reason))
-                case do.RecordWeights():
+                    self.notice(task_events.UpdateRefused(effect.client, effect.round, code, reason))
+                case coordinator_effects.RecordWeights():
                     self._record(effect.outcome)
                 case SendEvaluate():
                     self.audience.tell(
@@ -75,26 +74,28 @@ class MeshEffectRunner:
                 case Abandon():
                     self._abandon(effect, now)
                 case Finished():
-                    self.notice(happened.TaskFinished(effect.version, effect.reason))
+                    self.notice(task_events.TaskFinished(effect.version, effect.reason))
 
-    def _opened(self, opened: do.MeshRoundOpened, now: float) -> None:
+    def _opened(self, opened: coordinator_effects.MeshRoundOpened, now: float) -> None:
         self.audience.forget_absent(but=())
         self.notes = Notes(opened.round, opened.version, len(opened.cohort), now, Refusals())
-        self.notice(happened.RoundOpened(opened.round, opened.version, len(opened.cohort)))
+        self.notice(task_events.RoundOpened(opened.round, opened.version, len(opened.cohort)))
 
-    def _record(self, outcome: do.MeshOutcome) -> None:
+    def _record(self, outcome: coordinator_effects.MeshOutcome) -> None:
         weights, self.reception.brought = self.reception.brought, None
         if weights is None:
             return
         for client, one in outcome.trained.items():
-            self.notice(happened.UpdateAccepted(client, one.round, one.examples))
+            self.notice(task_events.UpdateAccepted(client, one.round, one.examples))
         if reports := list(outcome.averaged.values()):
             fraction = max(one.fraction for one in reports if one.weights == outcome.weights)
             slowest = max(one.seconds for one in reports)
-            self.notice(happened.PeersAveraged(outcome.round, len(reports), fraction, slowest))
+            self.notice(task_events.PeersAveraged(outcome.round, len(reports), fraction, slowest))
         self.chores.spawn(self._recorded(outcome, weights, self.notes))
 
-    async def _recorded(self, outcome: do.MeshOutcome, weights: Vector, notes: Notes) -> None:
+    async def _recorded(
+        self, outcome: coordinator_effects.MeshOutcome, weights: Vector, notes: Notes
+    ) -> None:
         made = await self.recorder.version(outcome, weights, notes, self.audience.known)
         if isinstance(made, str):
             await self.failed(made)

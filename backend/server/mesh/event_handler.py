@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from backend.crypto.certificates import certified, weights_statement
-from backend.crypto.keys import verify
+from backend.crypto.client_keys import verify
 from backend.errors import MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator import MeshCoordinator
@@ -14,11 +14,10 @@ from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting import task_frames
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.tasks.task import Task
 from backend.stores.contracts import EvaluationRecord, VersionRecord
-from backend.wire import mesh as say
-from backend.wire import messages
+from backend.wire import mesh_messages, messages
 
 
 @dataclass
@@ -33,8 +32,8 @@ class MeshEventHandler:
     machine: MeshCoordinator
     audience: ConnectedClients
     peers: Peers
-    notice: Callable[[happened.Event], None]
-    greeting: Callable[[str], say.Entered]
+    notice: Callable[[task_events.TaskEvent], None]
+    greeting: Callable[[str], mesh_messages.Entered]
     brought: Vector | None = None
 
     # Peers.
@@ -51,10 +50,10 @@ class MeshEventHandler:
         self.audience.tell(client.id, self.greeting(client.id))
         self.audience.welcome(client.id, now)
         self.peers.changed(now)
-        self.notice(happened.ClientJoined(client.id, client.kind, client.backend))
+        self.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
         return [*effects, *self.machine.peer_entered(client.id, now, shown)]
 
-    def shown(self, enter: say.Enter) -> tuple[int, str] | None:
+    def shown(self, enter: mesh_messages.Enter) -> tuple[int, str] | None:
         """Round and weights of the result that a peer shows to have by a certificate."""
         shown = enter.certificate
         if shown is None or shown.weights != enter.holds or shown.bundle != self.task.bundle.address:
@@ -70,7 +69,7 @@ class MeshEventHandler:
             return []
         del self.peers.here[client], self.audience.clients[client]
         self.peers.changed(now)
-        self.notice(happened.ClientLeft(client, lost))
+        self.notice(task_events.ClientLeft(client, lost))
         return self.machine.client_left(client, now, lost)
 
     def sent_away(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
@@ -83,7 +82,9 @@ class MeshEventHandler:
                 effects += self.left(client, here.link, now, lost=False)
         return effects
 
-    def heard(self, client: str, link: RoomyLink, message: say.PeerToServer, now: float) -> Sequence[Effect]:
+    def heard(
+        self, client: str, link: RoomyLink, message: mesh_messages.PeerToServer, now: float
+    ) -> Sequence[Effect]:
         """A peer said something after it entered."""
         peer = self._current(client, link)
         if peer is None:
@@ -94,16 +95,16 @@ class MeshEventHandler:
                 self.audience.add(peer.client)
                 self.peers.changed(now)
                 return self.machine.client_ready(client, now, message.step_ms, self._own(message.examples))
-            case say.Trained():
+            case mesh_messages.Trained():
                 self._holds(peer, max(0, message.round - 1), message.base, now)
                 return self.machine.peer_trained(client, message, now)
-            case say.Averaged():
+            case mesh_messages.Averaged():
                 return self._averaged(peer, message, now)
-            case say.Failed():
+            case mesh_messages.Failed():
                 return self.machine.peer_failed(client, message, now)
             case messages.Evaluation():
                 return self.machine.evaluation_arrived(client, message, now)
-            case say.Links():
+            case mesh_messages.Links():
                 peer.measures = message.links
                 self.machine.links_measured(client, message.links)
             case messages.Leave():
@@ -115,7 +116,7 @@ class MeshEventHandler:
         own = self.task.file.data.own
         return min(examples, own.maximum) if own else examples
 
-    def _averaged(self, peer: Peer, said: say.Averaged, now: float) -> Sequence[Effect]:
+    def _averaged(self, peer: Peer, said: mesh_messages.Averaged, now: float) -> Sequence[Effect]:
         client = peer.client.id
         self._holds(peer, said.round, said.weights, now)
         group = self.machine.group_of(client, said.round, said.group)
@@ -126,7 +127,7 @@ class MeshEventHandler:
             self.task.file.name, self.task.bundle.address, said.round, said.group, survivors, said.weights
         )
         if not verify(peer.identity, said.signature, statement):
-            failed = say.Failed(
+            failed = mesh_messages.Failed(
                 round=said.round, group=said.group, reason="A report was not signed by its peer."
             )
             return self.machine.peer_failed(client, failed, now)
@@ -157,5 +158,5 @@ class MeshEventHandler:
     def evaluated(self, found: EvaluationRecord) -> Sequence[Effect]:
         """A version was measured on held-out examples."""
         self.audience.tell_all(task_frames.evaluated(found))
-        self.notice(happened.VersionEvaluated(found))
+        self.notice(task_events.VersionEvaluated(found))
         return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -27,13 +27,12 @@ from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import Post
 from backend.server.mesh.setup import convener_of
 from backend.server.mesh.welcome import Greeter
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, EvaluationRecord, VersionRecord
-from backend.wire import mesh as say
-from backend.wire import messages
+from backend.wire import mesh_messages, messages
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import MOST_IN_MESH
 
@@ -101,7 +100,7 @@ class MeshHost:
 
     # For the shell that owns the sockets.
 
-    async def enter(self, enter: say.Enter, link: RoomyLink) -> str:
+    async def enter(self, enter: mesh_messages.Enter, link: RoomyLink) -> str:
         """Takes a peer in; its id. An older connection of the same peer gives way.
 
         Raises BusyError, and what the gate raises.
@@ -116,10 +115,10 @@ class MeshHost:
         await self._turns.put(lambda now: self._reception.entered(peer, shown, now))
         return name
 
-    async def hear(self, client: str, link: RoomyLink, message: say.PeerToServer) -> None:
+    async def hear(self, client: str, link: RoomyLink, message: mesh_messages.PeerToServer) -> None:
         """A peer said something after it entered. Waits while the inbox is full, or while what is to be
         carried to another peer finds no room there."""
-        if isinstance(message, say.SignalTo | say.RelayTo):
+        if isinstance(message, mesh_messages.SignalTo | mesh_messages.RelayTo):
             peer = self._peers.here.get(client)
             if peer is not None and peer.link is link:
                 await self._post.carry(peer, message)
@@ -303,5 +302,5 @@ class MeshHost:
     async def _evaluated(self, found: EvaluationRecord) -> None:
         await self._turns.put(lambda _now: self._reception.evaluated(found))
 
-    def _notice(self, event: happened.Event) -> None:
+    def _notice(self, event: task_events.TaskEvent) -> None:
         self._observer.notice(self.name, event)

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field
 
-from backend.wire.mesh import IceServer
+from backend.wire.mesh_messages import IceServer
 
 # How long a password that is made for one peer is good: longer than a visit, and no longer than a day.
 PASSWORD_SECONDS = 86_400

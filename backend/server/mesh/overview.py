@@ -7,7 +7,7 @@ from typing import Any
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.mesh_round import MeshRound
 from backend.server.mesh.peer_list import Peer, Peers
-from backend.wire.mesh import Group
+from backend.wire.mesh_messages import Group
 
 
 def picture(peers: Peers, machine: MeshCoordinator, carried: int) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Protocol
 from backend.protocols.token_bucket import NEVER
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.wire.codec import encode
-from backend.wire.mesh import Measure, Members, Neighbour
 from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Measure, Members, Neighbour
 
 # Changes are told together, and to many less often.
 MEMBERS_SECONDS = 0.25

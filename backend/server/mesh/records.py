@@ -13,7 +13,7 @@ from backend.numerics.metrics import metric_values
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator_effects import MeshOutcome
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
 from backend.server.tasks.task import Task
 from backend.server.versions.evaluation import EvaluatorProcess
@@ -25,7 +25,7 @@ from backend.stores.contracts import (
     RoundRecord,
     VersionRecord,
 )
-from backend.wire.mesh import Trained
+from backend.wire.mesh_messages import Trained
 
 log = structlog.stdlib.get_logger("minga.host")
 
@@ -90,7 +90,7 @@ class MeshRecorder:
         ledger: VersionHistory,
         blobs: BlobStore,
         chores: BackgroundTasks,
-        notice: Callable[[happened.Event], None],
+        notice: Callable[[task_events.TaskEvent], None],
         evaluated: Callable[[EvaluationRecord], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
@@ -134,7 +134,7 @@ class MeshRecorder:
         except MingaError as error:
             log.error("version not made", task=self._task.file.name, round=outcome.round, reason=str(error))
             return str(error)
-        self._notice(happened.RoundEnded(record, version))
+        self._notice(task_events.RoundEnded(record, version))
         return version
 
     async def after(self, version: VersionRecord) -> None:
@@ -147,7 +147,7 @@ class MeshRecorder:
         record = notes.record("abandoned", reason, seconds, self._clock(), about, {})
         given = notes.contributions(about, {})
         await self._chores.stored(lambda: self._ledger.add_abandoned(record, given))
-        self._notice(happened.RoundEnded(record, None))
+        self._notice(task_events.RoundEnded(record, None))
 
     async def evaluation(self, found: EvaluationRecord) -> None:
         """Records a measurement, and tells of it."""

@@ -7,7 +7,7 @@ import asyncio
 from backend.protocols.token_bucket import Rate
 from backend.server.mesh.peer_list import Peer, Peers
 from backend.wire.codec import encode
-from backend.wire.mesh import Relay, RelayTo, Signal, SignalTo, Unreachable
+from backend.wire.mesh_messages import Relay, RelayTo, Signal, SignalTo, Unreachable
 
 # What may wait for one peer before no more is taken for it, well below where its connection would end.
 MOST_WAITING = 1 << 20

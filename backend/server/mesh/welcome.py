@@ -8,7 +8,7 @@ from backend.server.mesh.ice_servers import IceServers
 from backend.server.mesh.setup import outer_step
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.wire.mesh import Entered
+from backend.wire.mesh_messages import Entered
 
 
 class Greeter:

@@ -6,32 +6,32 @@ from dataclasses import asdict
 
 import structlog
 
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 
 log = structlog.stdlib.get_logger("minga.task")
 
 # Who takes part in a pass: a round chooses a cohort, an epoch takes all who come.
-_WHO: dict[happened.Pass, str] = {"round": "cohort", "epoch": "clients"}
+_WHO: dict[task_events.Pass, str] = {"round": "cohort", "epoch": "clients"}
 
 
 class Logbook:
     """An Observer that logs: what clients do in detail, what becomes of rounds and epochs as information."""
 
-    def notice(self, task: str, event: happened.Event) -> None:
+    def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         line = log.bind(task=task)
         match event:
-            case happened.ClientJoined():
+            case task_events.ClientJoined():
                 line.debug("client joined", client=event.client, kind=event.kind, backend=event.backend)
-            case happened.ClientLeft():
+            case task_events.ClientLeft():
                 line.debug("client left", client=event.client, lost=event.lost)
-            case happened.RoundOpened():
+            case task_events.RoundOpened():
                 who = {_WHO[event.word]: event.cohort}
                 line.info(f"{event.word} opened", **{event.word: event.round}, version=event.version, **who)
-            case happened.UpdateAccepted():
+            case task_events.UpdateAccepted():
                 where = {event.word: event.round}
                 line.debug("update accepted", **where, client=event.client, examples=event.examples)
-            case happened.UpdateRefused():
+            case task_events.UpdateRefused():
                 line.info(
                     "update refused",
                     round=event.round,
@@ -39,7 +39,7 @@ class Logbook:
                     code=event.code,
                     reason=event.reason,
                 )
-            case happened.SumUnmasked():
+            case task_events.SumUnmasked():
                 line.info(
                     "sum unmasked",
                     round=event.round,
@@ -48,11 +48,11 @@ class Logbook:
                     examples=event.examples,
                     seconds=round(event.seconds, 3),
                 )
-            case happened.UnmaskingFailed():
+            case task_events.UnmaskingFailed():
                 line.warning("sum not unmasked", round=event.round, reason=event.reason)
-            case happened.ClientDistrusted():
+            case task_events.ClientDistrusted():
                 line.warning("client distrusted", round=event.round, client=event.client, reason=event.reason)
-            case happened.PeersAveraged():
+            case task_events.PeersAveraged():
                 line.info(
                     "peers averaged",
                     round=event.round,
@@ -60,21 +60,21 @@ class Logbook:
                     fraction=round(event.fraction, 4),
                     seconds=round(event.seconds, 3),
                 )
-            case happened.UnitLeased():
+            case task_events.UnitLeased():
                 line.debug("unit leased", **asdict(event))
-            case happened.UnitReturned():
+            case task_events.UnitReturned():
                 line.debug("result here", **asdict(event))
-            case happened.UnitReleased():
+            case task_events.UnitReleased():
                 line.debug("unit released", **asdict(event))
-            case happened.UnitCounted():
+            case task_events.UnitCounted():
                 line.debug("result counted", **asdict(event))
-            case happened.UnitRejected():
+            case task_events.UnitRejected():
                 line.info("result rejected", **asdict(event))
-            case happened.ResultAssimilated():
+            case task_events.ResultAssimilated():
                 line.debug("result assimilated", **{**asdict(event), "seconds": round(event.seconds, 3)})
-            case happened.RoundEnded():
+            case task_events.RoundEnded():
                 _round_ended(line, event)
-            case happened.VersionEvaluated(found):
+            case task_events.VersionEvaluated(found):
                 line.info(
                     "version evaluated",
                     version=found.version,
@@ -82,15 +82,15 @@ class Logbook:
                     loss=found.loss,
                     metrics=found.metrics,
                 )
-            case happened.TaskFinished():
+            case task_events.TaskFinished():
                 line.info("task finished", version=event.version, reason=event.reason)
-            case happened.StoreFailed():
+            case task_events.StoreFailed():
                 line.error("cannot record, trying again", reason=event.reason, seconds=event.seconds)
-            case happened.StoreMended():
+            case task_events.StoreMended():
                 line.info("recording goes on")
 
 
-def _round_ended(line: structlog.stdlib.BoundLogger, event: happened.RoundEnded) -> None:
+def _round_ended(line: structlog.stdlib.BoundLogger, event: task_events.RoundEnded) -> None:
     ended, version, word = event.round, event.version, event.word
     figures = {"accepted": ended.accepted, _WHO[word]: ended.cohort, "refused": ended.refused}
     line, seconds = line.bind(**{word: ended.round}), round(ended.seconds, 3)

@@ -19,7 +19,7 @@ import msgspec
 import structlog
 
 from backend.formats.task_file.hooks import Hooks
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.stores.contracts import EvaluationRecord
 
 log = structlog.stdlib.get_logger("minga.hooks")
@@ -54,12 +54,12 @@ class RoundEndHook:
         self._more = asyncio.Event()
         self._evaluated = evaluated
 
-    def notice(self, task: str, event: happened.Event) -> None:
+    def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         match event:
-            case happened.VersionEvaluated(found):
+            case task_events.VersionEvaluated(found):
                 self._evaluated = found
-            case happened.RoundEnded():
+            case task_events.RoundEnded():
                 if len(self._rounds) == WAITING:
                     problem = f"the hook is too slow: one {event.word} is left out"
                     log.warning(problem, task=task, waiting=WAITING)
@@ -75,7 +75,7 @@ class RoundEndHook:
                 await self._run_once(task, record)
             self._more.clear()
 
-    def _record(self, task: str, ended: happened.RoundEnded) -> dict[str, Any]:
+    def _record(self, task: str, ended: task_events.RoundEnded) -> dict[str, Any]:
         version = ended.version
         return {
             "task": task,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
-from backend.crypto.random_words import KEY_BYTES, words_of
+from backend.crypto.random_words import KEY_BYTES, keyed_words
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.numerics.privacy import Words, deviation
-from backend.numerics.privacy.gaussian import add_gaussian, gaussian
-from backend.numerics.privacy.gaussian import words_of as words_for
+from backend.numerics.privacy.gaussian import add_gaussian, gaussian, uniform_words
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.privacy.tree import Node, add_tree_noise
 from backend.numerics.vectors import Vector64
@@ -57,7 +56,7 @@ class CentralNoise:
         """The clip after a round; an adaptive one from a noised count of the updates within this one."""
         if self._adaptive is None:
             return self.clip
-        noise = float(gaussian(self._fresh_words()(words_for(1)))[0]) if self._multiplier else 0.0
+        noise = float(gaussian(self._fresh_words()(uniform_words(1)))[0]) if self._multiplier else 0.0
         return self._adaptive.next(self.clip, mean.within + self._adaptive.count_noise * noise, mean.count)
 
     def made(self, clip: float) -> None:
@@ -66,8 +65,8 @@ class CentralNoise:
         self.clip = clip
 
     def _fresh_words(self) -> Words:
-        return words_of(self._draw(KEY_BYTES))
+        return keyed_words(self._draw(KEY_BYTES))
 
     def _node(self, node: Node) -> Words:
         level, number = node
-        return words_of(self._key, (level << 48) + number)
+        return keyed_words(self._key, (level << 48) + number)

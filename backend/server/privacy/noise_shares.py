@@ -10,7 +10,7 @@ from backend.formats.task_file.security import MaskingTable
 from backend.numerics.masking.encoding import Encoding
 from backend.protocols.secagg.degrees import MOST_ACTIVE, degree
 from backend.server.privacy.mechanism import WholeNumbers
-from backend.wire.masked import MOST_MEMBERS
+from backend.wire.masked_messages import MOST_MEMBERS
 
 
 def whole_numbers(privacy: PrivacyTable, masking: MaskingTable, parameters: int, rows: int) -> WholeNumbers:

@@ -11,7 +11,7 @@ import structlog
 
 from backend.errors import MingaError, ShareMismatchError
 from backend.protocols.secagg.server_effects import Recover
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.privacy.privacy_budget import terms, visits_of
 from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.round_accumulator import RoundAccumulator
@@ -24,7 +24,7 @@ from backend.stores.contracts import (
     RoundRecord,
     VersionRecord,
 )
-from backend.wire import messages as say
+from backend.wire import messages
 
 log = structlog.stdlib.get_logger("minga.host")
 
@@ -76,7 +76,7 @@ class AggregationJobs:
 
     # What a performer asks for.
 
-    def add(self, client: str, offer: say.Offer, add: Callable[[], None]) -> None:
+    def add(self, client: str, offer: messages.Offer, add: Callable[[], None]) -> None:
         """Adds a checked update to the aggregate, as `add` does."""
         # Asked for here and now, so that no aggregate is closed before it.
         added = self._ask_worker(add)
@@ -108,7 +108,7 @@ class AggregationJobs:
 
     # The jobs.
 
-    async def _add(self, client: str, offer: say.Offer, added: asyncio.Future[None]) -> None:
+    async def _add(self, client: str, offer: messages.Offer, added: asyncio.Future[None]) -> None:
         try:
             await added
         finally:
@@ -122,7 +122,7 @@ class AggregationJobs:
         try:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
-            self._at.notice(happened.UnmaskingFailed(tally.round, str(error)))
+            self._at.notice(task_events.UnmaskingFailed(tally.round, str(error)))
             await self._post(self._tell.mismatched)
             return
         except MingaError as error:
@@ -131,7 +131,7 @@ class AggregationJobs:
             return
         shared, alive = sum(map(bool, recover.pairs)), len(recover.alive)
         taken = loop.time() - began
-        self._at.notice(happened.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
+        self._at.notice(task_events.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
         await self._post(self._tell.unmasked)
         await self._make_version(tally, seconds)
 
@@ -159,8 +159,8 @@ class AggregationJobs:
             log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
             await self._post(lambda now: self._tell.version_failed(reason, now))
             return
-        self._at.notice(happened.VersionMade(version.version, loop.time() - began))
-        self._at.notice(happened.RoundEnded(record, version))
+        self._at.notice(task_events.VersionMade(version.version, loop.time() - began))
+        self._at.notice(task_events.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         await self._submit(version)
         await self._let_go()
@@ -185,7 +185,7 @@ class AggregationJobs:
             restoring.failed(error)
             await self._post(self._tell.restoring_failed)
             return
-        self._at.notice(happened.RoundEnded(record, version))
+        self._at.notice(task_events.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         restoring.made(version)
         await self._submit(version)
@@ -193,7 +193,7 @@ class AggregationJobs:
 
     async def _record_abandoned(self, record: RoundRecord, given: list[ContributionRecord]) -> None:
         await self._chores.stored(lambda: self._at.ledger.add_abandoned(record, given))
-        self._at.notice(happened.RoundEnded(record, None))
+        self._at.notice(task_events.RoundEnded(record, None))
 
     async def _submit(self, version: VersionRecord) -> None:
         if self._evaluator is not None:

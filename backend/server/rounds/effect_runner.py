@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from backend.numerics.vectors import Vector
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.phases import RoundPhase
-from backend.protocols.secagg import server_effects as mask
+from backend.protocols.secagg import server_effects
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting import task_frames
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.masked_sum import MaskedSum, masked_sum
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord
-from backend.wire import messages as say
+from backend.wire import messages
 
 
 class RoundEffectRunner:
@@ -32,51 +32,51 @@ class RoundEffectRunner:
         """Performs `effects` in their order."""
         for effect in effects:
             match effect:
-                case mask.Tell():
+                case server_effects.Tell():
                     self._at.audience.tell(effect.client, effect.frame)
-                case mask.TellAll():
+                case server_effects.TellAll():
                     self._at.audience.tell_some(effect.clients, effect.frame)
-                case mask.Exclude():
+                case server_effects.Exclude():
                     self._exclude(effect, now)
-                case mask.IgnoreReveal():
+                case server_effects.IgnoreReveal():
                     number, reason = self._at.machine.round, str(effect.error)
-                    self._at.notice(happened.ClientDistrusted(effect.client, number, reason))
-                case mask.Recover():
+                    self._at.notice(task_events.ClientDistrusted(effect.client, number, reason))
+                case server_effects.Recover():
                     self._jobs.unmask(self._at.tally, effect, self._at.tally.seconds)
-                case mask.FailMaskedRound():
+                case server_effects.FailMaskedRound():
                     self._fail(effect, now)
-                case do.AnnounceRound():
+                case round_effects.AnnounceRound():
                     self._open_tally(effect, now)
-                case do.SendRoundTrain():
+                case round_effects.SendRoundTrain():
                     self._at.audience.tell(effect.client, self._train(effect))
-                case do.SendEvaluate():
+                case round_effects.SendEvaluate():
                     weights = self._at.ledger.current.weights
                     self._at.audience.tell(
                         effect.client, task_frames.evaluate(self._at.task, effect, weights)
                     )
-                case do.RecordEvaluation():
+                case round_effects.RecordEvaluation():
                     self._measured(effect)
-                case do.GrantUpload():
+                case round_effects.GrantUpload():
                     masked = self._at.masked is not None
                     credits = self._at.uploads.grant(effect.client, effect.offer, now, masked)
                     self._at.audience.tell_credits(credits)
-                case do.Check():
+                case round_effects.Check():
                     self.perform(self._reception.complete(effect.client, effect.offer, now), now)
-                case do.Accept():
+                case round_effects.Accept():
                     self._accept(effect)
-                case do.RefuseUpdate():
+                case round_effects.RefuseUpdate():
                     self._refuse(effect, now)
-                case do.Aggregate():
+                case round_effects.Aggregate():
                     self._aggregate(now)
-                case do.Restore():
+                case round_effects.Restore():
                     self._jobs.restore(effect.round)
-                case do.Abandon():
+                case round_effects.Abandon():
                     self._abandon(effect, now)
-                case do.Finished():
+                case round_effects.Finished():
                     self._at.uploads.rest()
-                    self._at.notice(happened.TaskFinished(effect.version, effect.reason))
+                    self._at.notice(task_events.TaskFinished(effect.version, effect.reason))
 
-    def _open_tally(self, opened: do.AnnounceRound, now: float) -> None:
+    def _open_tally(self, opened: round_effects.AnnounceRound, now: float) -> None:
         refused, cohort = self._at.tally.later, len(opened.cohort)
         self._at.audience.forget_absent(but=refused.clients)
         changes = self._at.ledger.control_changes()
@@ -93,9 +93,9 @@ class RoundEffectRunner:
             private=self._at.task.file.privacy is not None,
         )
         self._at.machine.took_part(self._at.taken)
-        self._at.notice(happened.RoundOpened(opened.round, opened.version, cohort))
+        self._at.notice(task_events.RoundOpened(opened.round, opened.version, cohort))
 
-    def _open_masked(self, opened: do.AnnounceRound, now: float) -> MaskedSum:
+    def _open_masked(self, opened: round_effects.AnnounceRound, now: float) -> MaskedSum:
         """Has the machine of masks begin beside that of rounds."""
         clients = self._at.audience.clients
         minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
@@ -105,11 +105,11 @@ class RoundEffectRunner:
         )
         return masked
 
-    def _exclude(self, exclude: mask.Exclude, now: float) -> None:
+    def _exclude(self, exclude: server_effects.Exclude, now: float) -> None:
         number = self._at.tally.round
         self.perform(self._at.machine.member_excluded(exclude.client, number, exclude.error, now), now)
 
-    def _fail(self, fail: mask.FailMaskedRound, now: float) -> None:
+    def _fail(self, fail: server_effects.FailMaskedRound, now: float) -> None:
         """Ends the round, wherever it is."""
         if self._at.machine.phase is RoundPhase.AGGREGATING:
             self.perform(self._at.machine.aggregation_failed(fail.reason, now), now)
@@ -125,24 +125,24 @@ class RoundEffectRunner:
         else:
             self.perform(self._at.masked.inputs_over(now), now)
 
-    def _train(self, order: do.SendRoundTrain) -> say.Train:
+    def _train(self, order: round_effects.SendRoundTrain) -> messages.Train:
         ledger, masked = self._at.ledger, self._at.tally.masked
         weights, masking = ledger.current.weights, masked.masking if masked else None
         return task_frames.train(self._at.task, order, weights, ledger.control_at, masking)
 
-    def _measured(self, found: do.RecordEvaluation) -> None:
+    def _measured(self, found: round_effects.RecordEvaluation) -> None:
         self._jobs.record_evaluation(
             EvaluationRecord(found.version, found.loss, found.metrics, "clients", found.examples)
         )
 
-    def _accept(self, accept: do.Accept) -> None:
+    def _accept(self, accept: round_effects.Accept) -> None:
         offer, tally = accept.offer, self._at.tally
         self._jobs.add(accept.client, offer, self._adding(accept, self._at.checked.pop(accept.client)))
         tally.accepted[accept.client] = offer
-        self._at.audience.tell(accept.client, say.Accepted(round=offer.round, examples=offer.examples))
-        self._at.notice(happened.UpdateAccepted(accept.client, offer.round, offer.examples))
+        self._at.audience.tell(accept.client, messages.Accepted(round=offer.round, examples=offer.examples))
+        self._at.notice(task_events.UpdateAccepted(accept.client, offer.round, offer.examples))
 
-    def _adding(self, accept: do.Accept, update: Vector | memoryview) -> Callable[[], None]:
+    def _adding(self, accept: round_effects.Accept, update: Vector | memoryview) -> Callable[[], None]:
         """What adds an accepted update to the aggregate."""
         tally = self._at.tally
         if not isinstance(update, memoryview):
@@ -151,17 +151,17 @@ class RoundEffectRunner:
             self._at.masked.input_accepted(accept.client)
         return lambda: tally.add_masked(update)
 
-    def _refuse(self, refuse: do.RefuseUpdate, now: float) -> None:
+    def _refuse(self, refuse: round_effects.RefuseUpdate, now: float) -> None:
         if self._at.uploads.receiving(refuse.client):
             self._at.audience.tell_credits(self._at.uploads.drop(refuse.client, now))
         code, reason = refuse.error.code, str(refuse.error)[:500]
         self._at.tally.refuse(refuse.client, code)
-        self._at.audience.tell(refuse.client, say.Refused(round=refuse.round, code=code, reason=reason))
-        self._at.notice(happened.UpdateRefused(refuse.client, refuse.round, code, reason))
+        self._at.audience.tell(refuse.client, messages.Refused(round=refuse.round, code=code, reason=reason))
+        self._at.notice(task_events.UpdateRefused(refuse.client, refuse.round, code, reason))
 
-    def _abandon(self, abandon: do.Abandon, now: float) -> None:
+    def _abandon(self, abandon: round_effects.Abandon, now: float) -> None:
         reason = abandon.reason[:500]
         self._at.uploads.rest()
         self._at.masked = None
-        self._at.audience.tell_all(say.Abandoned(round=abandon.round, reason=reason))
+        self._at.audience.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._at.tally, reason, now - self._at.tally.opened)

@@ -8,13 +8,13 @@ from itertools import chain
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.server.hosting import task_frames
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord, VersionRecord
-from backend.wire import messages as say
+from backend.wire import messages
 
 
 class RoundEventHandler:
@@ -33,7 +33,7 @@ class RoundEventHandler:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
             effects += self.left(client.id, older.link, now, lost=True)
         self._at.audience.add(client)
-        welcome = say.Welcome(
+        welcome = messages.Welcome(
             task=self._at.task.file.name,
             client=client.id,
             bundle=self._at.task.bundle.address,
@@ -42,7 +42,7 @@ class RoundEventHandler:
         )
         self._at.audience.tell(client.id, welcome)
         self._at.audience.welcome(client.id, now)
-        self._at.notice(happened.ClientJoined(client.id, client.kind, client.backend))
+        self._at.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
         self._at.machine.client_joined(client.id, client.aggregation)
         return effects
 
@@ -51,7 +51,7 @@ class RoundEventHandler:
         if not self._is_current(client, link):
             return []
         del self._at.audience.clients[client]
-        self._at.notice(happened.ClientLeft(client, lost))
+        self._at.notice(task_events.ClientLeft(client, lost))
         if self._at.uploads.receiving(client):
             self._at.audience.tell_credits(self._at.uploads.drop(client, now))
         masked = self._at.masked.client_left(client, now, lost) if self._at.masked else []
@@ -67,51 +67,62 @@ class RoundEventHandler:
                 effects += self.left(client, here.link, now, lost=False)
         return effects
 
-    def heard(self, client: str, link: ClientLink, message: say.ClientFrame, now: float) -> Sequence[Effect]:
+    def heard(
+        self, client: str, link: ClientLink, message: messages.ClientFrame, now: float
+    ) -> Sequence[Effect]:
         """A client said something after its hello."""
         if not self._is_current(client, link):
             return []  # It was replaced, or left, while this was under way.
         match message:
-            case say.Ready():
+            case messages.Ready():
                 known = self._at.audience.clients[client]
                 known.backend = message.backend
                 self._at.audience.add(known)
                 again = self._at.machine.client_ready(client, now, message.step_ms, message.examples)
                 return [*again, *(self._at.masked.client_ready(client) if self._at.masked else [])]
-            case say.Offer():
+            case messages.Offer():
                 return self._offered(client, message, now)
-            case say.Chunk():
+            case messages.Chunk():
                 return self._chunk(client, message, now)
-            case say.Evaluation():
+            case messages.Evaluation():
                 return self._at.machine.evaluation_arrived(client, message, now)
-            case say.Leave():
+            case messages.Leave():
                 return self.left(client, link, now, lost=False)
-            case say.Hello():
+            case messages.Hello():
                 return []  # The shell lets one hello through, before all else.
-            case say.Keys() | say.Shares() | say.Vouch() | say.Reveal() | say.Decline():
+            case (
+                messages.Keys()
+                | messages.Shares()
+                | messages.Vouch()
+                | messages.Reveal()
+                | messages.Decline()
+            ):
                 return self._heard_of_masks(client, message, now)
 
     def _heard_of_masks(
-        self, client: str, message: say.Keys | say.Shares | say.Vouch | say.Reveal | say.Decline, now: float
+        self,
+        client: str,
+        message: messages.Keys | messages.Shares | messages.Vouch | messages.Reveal | messages.Decline,
+        now: float,
     ) -> Sequence[Effect]:
         masked = self._at.masked
         if masked is None:
             return []
         match message:
-            case say.Keys():
+            case messages.Keys():
                 return masked.keys_arrived(client, message, now)
-            case say.Shares():
+            case messages.Shares():
                 return masked.shares_arrived(client, message, now)
-            case say.Vouch():
+            case messages.Vouch():
                 return masked.vouch_arrived(client, message, now)
-            case say.Reveal():
+            case messages.Reveal():
                 return masked.reveal_arrived(client, message, now)
-            case say.Decline():
+            case messages.Decline():
                 return masked.declined(client, message, now)
 
-    def _offered(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
+    def _offered(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
         effects = self._at.machine.update_offered(client, offer, now)
-        if any(isinstance(effect, do.GrantUpload) for effect in effects):
+        if any(isinstance(effect, round_effects.GrantUpload) for effect in effects):
             if self._at.masked and (objection := self._at.masked.may_offer(client)):
                 return self._at.machine.update_failed(client, offer.round, objection, now)
             try:
@@ -121,7 +132,7 @@ class RoundEventHandler:
                 return self._at.machine.update_failed(client, offer.round, error, now)
         return effects
 
-    def _chunk(self, client: str, chunk: say.Chunk, now: float) -> list[do.Effect]:
+    def _chunk(self, client: str, chunk: messages.Chunk, now: float) -> list[round_effects.Effect]:
         self._at.audience.clients[client].received += len(chunk.data)
         try:
             complete, credits = self._at.uploads.chunk(client, chunk, now)
@@ -131,7 +142,7 @@ class RoundEventHandler:
         self._at.audience.tell_credits(credits)
         return self._at.machine.update_arrived(client, chunk.round, now) if complete else []
 
-    def chunk_taken(self, client: str, link: ClientLink, chunk: say.Chunk, now: float) -> bool:
+    def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not an update's last: nothing to the machine. Whether it was one."""
         credits = self._at.uploads.further(client, chunk, now) if self._is_current(client, link) else None
         if credits is None:
@@ -146,7 +157,7 @@ class RoundEventHandler:
 
     # Jobs.
 
-    def complete(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
+    def complete(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
         """All values of an update are here, and were looked at as they came."""
         update: Vector | memoryview
         try:
@@ -158,12 +169,14 @@ class RoundEventHandler:
             effects = self._at.machine.update_failed(client, offer.round, error, now)
         else:
             effects = self._at.machine.update_checked(client, offer.round, now)
-            if any(isinstance(effect, do.Accept) and effect.client == client for effect in effects):
+            if any(
+                isinstance(effect, round_effects.Accept) and effect.client == client for effect in effects
+            ):
                 self._at.checked[client] = update
                 return effects
         return self.added(client, offer, now) + effects
 
-    def added(self, client: str, offer: say.Offer, now: float) -> list[do.Effect]:
+    def added(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
         """The bytes of an update are not needed any more: it is in the aggregate, or refused."""
         self._at.audience.tell_credits(self._at.uploads.done(client, offer.round, now))
         return []
@@ -178,23 +191,23 @@ class RoundEventHandler:
         """What was revealed does not take them off."""
         return self._at.masked.mismatched(now) if self._at.masked else []
 
-    def version_made(self, version: VersionRecord, now: float) -> list[do.Effect]:
+    def version_made(self, version: VersionRecord, now: float) -> list[round_effects.Effect]:
         """The next version is recorded."""
         self._at.masked = None
         self._at.audience.tell_all(task_frames.made(version))
         self._at.machine.took_part(self._at.taken)
         return self._at.machine.aggregated(version.version, now)
 
-    def version_failed(self, reason: str, now: float) -> list[do.Effect]:
+    def version_failed(self, reason: str, now: float) -> list[round_effects.Effect]:
         """The next version could not be made or recorded."""
         return self._at.machine.aggregation_failed(reason, now)
 
-    def restoring_failed(self, now: float) -> list[do.Effect]:
+    def restoring_failed(self, now: float) -> list[round_effects.Effect]:
         """The version that the owner goes back to could not be recorded."""
         return self._at.machine.restoring_failed(now)
 
-    def evaluated(self, found: EvaluationRecord, _now: float) -> list[do.Effect]:
+    def evaluated(self, found: EvaluationRecord, _now: float) -> list[round_effects.Effect]:
         """A version was measured on the held-out shards."""
         self._at.audience.tell_all(task_frames.evaluated(found))
-        self._at.notice(happened.VersionEvaluated(found))
+        self._at.notice(task_events.VersionEvaluated(found))
         return self._at.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

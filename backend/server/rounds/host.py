@@ -34,7 +34,7 @@ from backend.server.rounds.state import Effect, Event, RollbackRequest, RoundSta
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, VersionRecord
-from backend.wire import messages as say
+from backend.wire import messages
 from backend.wire.client_id import client_id
 
 
@@ -81,7 +81,7 @@ class RoundsHost:
 
     # For the shell that owns the sockets.
 
-    async def join(self, hello: say.Hello, link: ClientLink) -> str:
+    async def join(self, hello: messages.Hello, link: ClientLink) -> str:
         """Takes a client in; its id. An older connection of the same client gives way.
 
         Raises BusyError, UnfitError where the task does not add up updates in any way that it offers, and
@@ -95,11 +95,11 @@ class RoundsHost:
         await self._turns.put(lambda now: self._reception.joined(client, now))
         return client.id
 
-    async def hear(self, client: str, link: ClientLink, message: say.ClientFrame) -> None:
+    async def hear(self, client: str, link: ClientLink, message: messages.ClientFrame) -> None:
         """A client said something after its hello. Waits while the inbox is full."""
         await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
 
-    def take(self, client: str, link: ClientLink, chunk: say.Chunk) -> bool:
+    def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
 
         False for any other: it is to be heard.
@@ -159,7 +159,7 @@ class RoundsHost:
     # For those who ask.
 
     @property
-    def phase(self) -> say.Phase:
+    def phase(self) -> messages.Phase:
         """What happens now, in the wire's word."""
         return wire_phase(self._at.machine.phase)
 

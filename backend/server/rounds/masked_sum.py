@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.crypto.context import Terms
+from backend.crypto.round_context import Terms
 from backend.crypto.unmasking import unmask
 from backend.errors import MaskingError
 from backend.numerics.masking.bit_packing import Words, add_update, masked_words
 from backend.numerics.masking.encoding import Decoded, decode
 from backend.numerics.masking.sparse import chosen_values
-from backend.protocols.rounds.effects import AnnounceRound
+from backend.protocols.rounds.round_effects import AnnounceRound
 from backend.protocols.secagg.server_effects import Recover
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, terms_of
 from backend.server.tasks.task import Task
-from backend.wire.masked import Masking
+from backend.wire.masked_messages import Masking
 
 # More threads than these wait for memory, not for processors.
 MOST_WAYS = 8

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backend.errors import UnfitError
 from backend.formats.task_file import Security
-from backend.wire.masked import Aggregation
+from backend.wire.masked_messages import Aggregation
 
 
 def agreed(security: Security, offered: Sequence[Aggregation], min_masked: int) -> Aggregation:

@@ -12,16 +12,16 @@ from backend.errors import MingaError
 from backend.numerics.aggregation.weighted_mean import UpdateMean, WeightedMean
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
-from backend.protocols.secagg import server_effects as mask
+from backend.protocols.secagg import server_effects
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.uploads import UpdateUploads
-from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
+from backend.server.observers.task_events import TaskEvent
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.round_accumulator import RoundAccumulator
@@ -30,7 +30,7 @@ from backend.server.versions.version_history import StoredVersion, VersionHistor
 from backend.stores.contracts import VersionRecord
 
 # What the machines of rounds and of their masks ask for.
-Effect: TypeAlias = do.Effect | mask.Effect
+Effect: TypeAlias = round_effects.Effect | server_effects.Effect
 # Something that happened, to be brought before the machines at the time it is given.
 Event: TypeAlias = Callable[[float], Sequence[Effect]]
 
@@ -89,7 +89,7 @@ class RoundState:
         clip = recorded["clip"] if recorded else None
         self.noise = CentralNoise(privacy, clip, self.draw) if privacy and central else None
 
-    def notice(self, event: Happening) -> None:
+    def notice(self, event: TaskEvent) -> None:
         """Tells whoever watches."""
         self.observer.notice(self.task.file.name, event)
 

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import StoreError
-from backend.protocols.units.effects import UnitId
 from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import UnitId
 from backend.protocols.units.scheduler_snapshot import Snapshot
 from backend.protocols.units.states import LeaseState
 from backend.server.rounds.round_accumulator import Refusals

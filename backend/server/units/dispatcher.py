@@ -6,12 +6,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from backend.protocols.units.effects import ClientId, Effect, GrantLease, LeaseId, Wait
-from backend.server.observers import observer as happened
+from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, LeaseId, Wait
+from backend.server.observers import task_events
 from backend.server.units.state import LeasedWork, UnitsState
 from backend.server.units.work_generator import past_steps, start_of
-from backend.wire import messages
-from backend.wire import units as say
+from backend.wire import messages, unit_messages
 
 # So many clients are asked for in one turn, so that others get theirs.
 ASKED = 64
@@ -112,7 +111,7 @@ class Dispatcher:
         member = self._at.members.get(client)
         if member is not None and member.told != cause and not self._open.get(client):
             member.told = cause
-            self._at.audience.tell(client, say.Idle(cause=cause))
+            self._at.audience.tell(client, unit_messages.Idle(cause=cause))
 
     # What they have.
 
@@ -157,7 +156,7 @@ class Dispatcher:
             at.epoch.began = now
         at.epoch.took(grant.client, work.kind, work.backend)
         client.told = None
-        at.notice(happened.UnitLeased(grant.client, grant.lease, grant.unit, at.epoch.number, grant.shard))
+        at.notice(task_events.UnitLeased(grant.client, grant.lease, grant.unit, at.epoch.number, grant.shard))
         at.chores.spawn(self._tell_unit(grant.lease))
 
     def repeat(self, client: ClientId, _now: float) -> None:
@@ -175,11 +174,11 @@ class Dispatcher:
         if not work.over:
             self._at.audience.tell(work.grant.client, self._frame(work, address))
 
-    def _frame(self, work: LeasedWork, weights: str) -> say.Unit:
+    def _frame(self, work: LeasedWork, weights: str) -> unit_messages.Unit:
         task, grant = self._at.task, work.grant
         shard = task.shards.train[grant.shard]
         fixed = grant.steps or task.file.training.steps or 0
-        return say.Unit(
+        return unit_messages.Unit(
             lease=grant.lease,
             unit=grant.unit,
             epoch=work.epoch,
@@ -237,7 +236,7 @@ class Dispatcher:
         rules = self._at.units.trust
         self._at.audience.tell(
             client,
-            say.Standing(
+            unit_messages.Standing(
                 credited=given.examples,
                 units=given.units,
                 checked=known.trust.held,

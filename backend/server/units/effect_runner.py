@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from backend.protocols.units import effects as do
+from backend.protocols.units import scheduler_effects
 from backend.protocols.units.records import UnitRecord
 from backend.protocols.units.rules import Verdict
 from backend.protocols.units.states import LeaseState, UnitState
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.jobs import UnitJobs
 from backend.server.units.results import ResultUploads
 from backend.server.units.state import UnitsState
-from backend.wire import units as say
+from backend.wire import unit_messages
 
 NOT_NEEDED = "Others were faster: this is not needed any more."
 INVALID = "It is unlike what others made of the same unit, so that it does not count."
@@ -32,45 +32,51 @@ class UnitEffectRunner:
     results: ResultUploads
     jobs: UnitJobs
 
-    def perform(self, effects: Iterable[do.Effect], now: float) -> None:
+    def perform(self, effects: Iterable[scheduler_effects.Effect], now: float) -> None:
         """Performs `effects` in their order."""
         found = list(effects)
-        blended = {one.lease for one in found if isinstance(one, do.Assimilate)}
-        for blend in (one for one in found if isinstance(one, do.Assimilate)):
+        blended = {one.lease for one in found if isinstance(one, scheduler_effects.Assimilate)}
+        for blend in (one for one in found if isinstance(one, scheduler_effects.Assimilate)):
             # What comes before it must not let go of its vector.
             self.at.works[blend.lease].blending = True
             self.at.blending.add(blend.unit)
         for effect in found:
             match effect:
-                case do.GrantLease():
+                case scheduler_effects.GrantLease():
                     self.dealer.granted(effect, now)
-                case do.LeaseRenewed():
+                case scheduler_effects.LeaseRenewed():
                     seconds = max(0.0, effect.deadline - now)
-                    self.at.audience.tell(effect.client, say.Renewed(lease=effect.lease, seconds=seconds))
-                case do.Abort():
+                    self.at.audience.tell(
+                        effect.client, unit_messages.Renewed(lease=effect.lease, seconds=seconds)
+                    )
+                case scheduler_effects.Abort():
                     self._abort(effect)
-                case do.Judge():
+                case scheduler_effects.Judge():
                     self._judge(effect, now)
-                case do.Assimilate():
+                case scheduler_effects.Assimilate():
                     self.jobs.assimilate(effect)
-                case do.CreditClient():
+                case scheduler_effects.CreditClient():
                     self._credit(effect, effect.lease in blended)
-                case do.DistrustClient():
+                case scheduler_effects.DistrustClient():
                     self._distrust(effect)
-                case do.GivenUp():
+                case scheduler_effects.GivenUp():
                     self.forget_unit(effect.unit)
-                case do.EpochClosed():
+                case scheduler_effects.EpochClosed():
                     # Results of it may still wait to be blended.
                     self.at.closed = True
-                case do.Wait() | do.RefuseResult() | do.SplitUnit():
+                case (
+                    scheduler_effects.Wait()
+                    | scheduler_effects.RefuseResult()
+                    | scheduler_effects.SplitUnit()
+                ):
                     pass  # Told, where it is for somebody, by who asked.
 
-    def _abort(self, abort: do.Abort) -> None:
-        self.at.audience.tell(abort.client, say.Drop(lease=abort.lease, reason=NOT_NEEDED))
+    def _abort(self, abort: scheduler_effects.Abort) -> None:
+        self.at.audience.tell(abort.client, unit_messages.Drop(lease=abort.lease, reason=NOT_NEEDED))
         self.dealer.ended(abort.lease)
         self.dealer.wants(abort.client)
 
-    def _judge(self, judge: do.Judge, now: float) -> None:
+    def _judge(self, judge: scheduler_effects.Judge, now: float) -> None:
         works = {lease: self.at.works[lease] for lease in judge.leases}
         alone = len(works) == 1 and judge.valid is None
         believed = alone and self.at.units.trust.comparison == "none"
@@ -79,20 +85,20 @@ class UnitEffectRunner:
         else:
             self.jobs.judge(judge)
 
-    def _credit(self, credit: do.CreditClient, blended: bool) -> None:
+    def _credit(self, credit: scheduler_effects.CreditClient, blended: bool) -> None:
         work = self.at.works[credit.lease]
-        frame = say.Counted(lease=credit.lease, examples=credit.examples, blended=blended)
+        frame = unit_messages.Counted(lease=credit.lease, examples=credit.examples, blended=blended)
         work.outcome = frame
         self.at.epoch.counted(credit.client, credit.examples)
         self.at.changed.set()
         self.at.audience.tell(credit.client, frame)
-        self.at.notice(happened.UnitCounted(credit.client, credit.lease, credit.examples, blended))
+        self.at.notice(task_events.UnitCounted(credit.client, credit.lease, credit.examples, blended))
         self.dealer.tell_standing(credit.client)
         if not blended:
             self.dealer.wants(credit.client)
             self.tidy(work.grant.unit)
 
-    def _distrust(self, distrust: do.DistrustClient) -> None:
+    def _distrust(self, distrust: scheduler_effects.DistrustClient) -> None:
         work = self.at.works[distrust.lease]
         code, reason = (work.fault.code, str(work.fault)) if work.fault else ("invalid", INVALID)
         self.results.reject(distrust.client, distrust.lease, code, reason)
@@ -101,7 +107,12 @@ class UnitEffectRunner:
         self.dealer.wants(distrust.client)
         self.dealer.tell_standing(distrust.client)
 
-    def judged(self, judge: do.Judge, verdicts: Mapping[do.LeaseId, Verdict], now: float) -> None:
+    def judged(
+        self,
+        judge: scheduler_effects.Judge,
+        verdicts: Mapping[scheduler_effects.LeaseId, Verdict],
+        now: float,
+    ) -> None:
         """A comparison is done."""
         known = self._unit(judge.unit)
         if known is not None and known.judging:
@@ -111,7 +122,7 @@ class UnitEffectRunner:
                 self._tell_doubtful(one.id for one in judged if one.state is LeaseState.UNDECIDED)
         self.tidy(judge.unit)
 
-    def _tell_doubtful(self, leases: Iterable[do.LeaseId]) -> None:
+    def _tell_doubtful(self, leases: Iterable[scheduler_effects.LeaseId]) -> None:
         """They stay in doubt: their unit is done, and nobody else will do it."""
         for lease in leases:
             work = self.at.works[lease]
@@ -120,7 +131,7 @@ class UnitEffectRunner:
 
     # What is kept of units.
 
-    def tidy(self, unit: do.UnitId) -> None:
+    def tidy(self, unit: scheduler_effects.UnitId) -> None:
         """Lets go of vectors of a unit that nothing is compared with any more."""
         known = self._unit(unit)
         if known is None:
@@ -132,13 +143,13 @@ class UnitEffectRunner:
             if work.outcome is not None and not (needed and lease == known.valid) and not work.blending:
                 work.update = work.own = None
 
-    def _unit(self, unit: do.UnitId) -> UnitRecord | None:
+    def _unit(self, unit: scheduler_effects.UnitId) -> UnitRecord | None:
         try:
             return self.at.machine.unit(unit)
         except KeyError:
             return None  # It was of an epoch long over.
 
-    def forget_unit(self, unit: do.UnitId) -> None:
+    def forget_unit(self, unit: scheduler_effects.UnitId) -> None:
         """It is over without a result: who sent one hears that it does not count, and is at no fault."""
         self.at.snapshots.release(unit)
         known = self._unit(unit)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from backend.protocols.units.effects import Assimilate, Effect, UnitId
+from backend.protocols.units.scheduler_effects import Assimilate, Effect, UnitId
 from backend.protocols.units.states import CLOSED
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.units.checkpoint_codec import content_of
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_record import Epoch
@@ -18,7 +18,7 @@ from backend.server.units.state import Credited, LeasedWork, UnitsState
 from backend.server.units.work_generator import works_of
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.stores.parameters.contract import Receipt
-from backend.wire import units as say
+from backend.wire import unit_messages
 
 CUT = "The owner paused this training: this unit is not needed now."
 DONE = "All epochs are done."
@@ -88,8 +88,8 @@ class EpochController:
         examples = at.machine.unit(blend.unit).examples
         if work.result is not None:
             at.epoch.assimilated(blend.client, work.result, examples)
-            at.notice(happened.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
-        at.notice(happened.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, seconds))
+            at.notice(task_events.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
+        at.notice(task_events.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, seconds))
         at.number += 1
         at.rows.append(_row(at.number, work, examples, receipt, self._clock()))
         at.changed.set()
@@ -133,7 +133,7 @@ class EpochController:
         if cut is not None:
             for lease, work in self._dealer.all_open():
                 if work.result is None and not work.over:
-                    self._at.audience.tell(work.grant.client, say.Drop(lease=lease, reason=CUT))
+                    self._at.audience.tell(work.grant.client, unit_messages.Drop(lease=lease, reason=CUT))
                     work.over = True
                     self._dealer.ended(lease)
                     self._dealer.wants(work.grant.client)
@@ -168,7 +168,7 @@ class EpochController:
         at.closed = False
         effects = at.machine.begin_epoch(works_of(at.task, number, at.machine.next_unit))
         self._dealer.forget(number - 1)
-        at.notice(happened.RoundOpened(number, at.epoch.version, len(at.members), "epoch"))
+        at.notice(task_events.RoundOpened(number, at.epoch.version, len(at.members), "epoch"))
         self._dealer.again()
         at.changed.set()
         return effects
@@ -226,7 +226,7 @@ class EpochController:
     def _over(self, reason: str) -> list[Effect]:
         at = self._at
         at.begun, at.closed, at.finished = True, True, reason
-        at.notice(happened.TaskFinished(at.ledger.current.version, reason))
+        at.notice(task_events.TaskFinished(at.ledger.current.version, reason))
         self._dealer.again()
         return []
 

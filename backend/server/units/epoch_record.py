@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from backend.numerics.metrics import Metric, metric_values
 from backend.server.rounds.round_accumulator import MOST_KINDS, Refusals, spread
 from backend.stores.contracts import ContributionRecord, RoundRecord
-from backend.wire.units import Result
+from backend.wire.unit_messages import Result
 
 # Losses of so many results are remembered for their spread.
 MOST_LOSSES = 1000

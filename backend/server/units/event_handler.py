@@ -9,17 +9,16 @@ from itertools import chain
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.protocols.rounds.cohort_member import too_much
-from backend.protocols.units.effects import Effect, Judge, LeaseId, RefuseResult
 from backend.protocols.units.records import PartialWork
+from backend.protocols.units.scheduler_effects import Effect, Judge, LeaseId, RefuseResult
 from backend.protocols.units.states import UnitState
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.results import ResultUploads
 from backend.server.units.state import LeasedWork, UnitMember, UnitsState
 from backend.server.units.work_generator import asked_of, examples_after, seconds_a_row
-from backend.wire import messages
-from backend.wire import units as say
+from backend.wire import messages, unit_messages
 
 # A result of a unit in one of these states is compared with nothing.
 _NOT_JUDGED = frozenset({UnitState.FAILED, UnitState.DROPPED})
@@ -36,7 +35,7 @@ class UnitEventHandler:
 
     # Who is here.
 
-    def entered(self, enlist: say.Enlist, client: ConnectedClient) -> list[Effect]:
+    def entered(self, enlist: unit_messages.Enlist, client: ConnectedClient) -> list[Effect]:
         """A client is here; an older connection of the same client gives way."""
         effects: list[Effect] = []
         older = self.at.members.get(client.id)
@@ -47,14 +46,14 @@ class UnitEventHandler:
         held = tuple(numbers[one] for one in enlist.shards if one in numbers)
         self.at.members[client.id] = UnitMember(client, client.link, held)
         self.at.audience.add(client)
-        enlisted = say.Enlisted(
+        enlisted = unit_messages.Enlisted(
             task=self.at.task.file.name,
             client=client.id,
             bundle=self.at.task.bundle.address,
             chunk_bytes=self.at.limits.chunk_bytes,
         )
         self.at.audience.tell(client.id, enlisted)
-        self.at.notice(happened.ClientJoined(client.id, client.kind, client.backend))
+        self.at.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
         return effects
 
     def left(self, client: str, link: ClientLink, lost: bool) -> list[Effect]:
@@ -72,7 +71,7 @@ class UnitEventHandler:
         del self.at.members[client], self.at.audience.clients[client]
         self.dealer.left(client)
         self.at.machine.went(client)
-        self.at.notice(happened.ClientLeft(client, lost))
+        self.at.notice(task_events.ClientLeft(client, lost))
         return effects
 
     def sent_away(self, clients: Collection[str] | None, error: MingaError) -> list[Effect]:
@@ -88,7 +87,7 @@ class UnitEventHandler:
     # What they say.
 
     def heard(
-        self, client: str, link: ClientLink, message: say.UnitsToServer, now: float
+        self, client: str, link: ClientLink, message: unit_messages.UnitsToServer, now: float
     ) -> Sequence[Effect]:
         """A client said something after it enlisted."""
         member = self._current(client, link)
@@ -97,23 +96,23 @@ class UnitEventHandler:
         match message:
             case messages.Ready():
                 return self._ready(client, member, message, now)
-            case say.Want():
+            case unit_messages.Want():
                 # Of one unit alone it is clear which weights it goes on from.
                 member.slots = min(message.slots, 1) if self.at.units.keeps_own else message.slots
                 if member.ready:
                     self.at.machine.wants(client, message.slots)
                     self.dealer.wants(client)
-            case say.Beat():
+            case unit_messages.Beat():
                 return self._beat(client, message, now)
-            case say.Result():
+            case unit_messages.Result():
                 return self._result(client, message, now)
             case messages.Chunk():
                 return self._chunk(client, message, now)
-            case say.Release():
+            case unit_messages.Release():
                 return self._gave_back(client, message.lease, message.cause)
             case messages.Leave():
                 return self.left(client, link, lost=False)
-            case say.Enlist():
+            case unit_messages.Enlist():
                 pass  # The shell lets one through, before all else.
         return []
 
@@ -136,10 +135,10 @@ class UnitEventHandler:
         self.dealer.wants(client)
         return []
 
-    def _beat(self, client: str, beat: say.Beat, now: float) -> Sequence[Effect]:
+    def _beat(self, client: str, beat: unit_messages.Beat, now: float) -> Sequence[Effect]:
         effects = self.at.machine.heartbeat(client, beat.lease, now)
         if any(isinstance(effect, RefuseResult) for effect in effects):
-            self.at.audience.tell(client, say.Drop(lease=beat.lease, reason=OVER))
+            self.at.audience.tell(client, unit_messages.Drop(lease=beat.lease, reason=OVER))
             return []
         self.dealer.wants(client)
         return effects
@@ -155,12 +154,12 @@ class UnitEventHandler:
         self.results.drop_upload(client, lease)
         self.dealer.ended(lease)
         self.dealer.wants(client)
-        self.at.notice(happened.UnitReleased(client, lease, cause))
+        self.at.notice(task_events.UnitReleased(client, lease, cause))
         return effects
 
     # Results.
 
-    def _result(self, client: str, result: say.Result, now: float) -> Sequence[Effect]:
+    def _result(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
         work = self.dealer.work(client, result.lease)
         if work is None or work.over:
             self.results.reject(client, result.lease, "over", OVER)
@@ -181,7 +180,7 @@ class UnitEventHandler:
 
     def _repeat_outcome(self, client: str, lease: LeaseId, work: LeasedWork) -> None:
         """It lost the answer: the result is here."""
-        self.at.audience.tell(client, say.Taken(lease=lease, waits=work.outcome is None))
+        self.at.audience.tell(client, unit_messages.Taken(lease=lease, waits=work.outcome is None))
         if work.outcome is not None:
             self.at.audience.tell(client, work.outcome)
 
@@ -213,7 +212,7 @@ class UnitEventHandler:
             effects += self._gave_back(client, lease, "failed")
         return effects
 
-    def _arrived(self, client: str, result: say.Result, now: float) -> Sequence[Effect]:
+    def _arrived(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
         """All of a result is here: it is looked at, and brought before the scheduler."""
         lease = result.lease
         work = self.at.works[lease]
@@ -233,11 +232,11 @@ class UnitEventHandler:
             return [one for one in effects if one is not refused]
         work.result, work.update, work.fault, work.came, work.over = result, update, fault, now, True
         late = now > work.grant.deadline
-        self.at.notice(happened.UnitReturned(client, lease, late))
+        self.at.notice(task_events.UnitReturned(client, lease, late))
         alone = any(
             isinstance(one, Judge) and one.leases == (lease,) and one.valid is None for one in effects
         )
-        self.at.audience.tell(client, say.Taken(lease=lease, waits=not alone))
+        self.at.audience.tell(client, unit_messages.Taken(lease=lease, waits=not alone))
         self.dealer.returned(client, lease)
         if not alone:
             # Who is blended at once goes on from what that makes.
@@ -246,7 +245,7 @@ class UnitEventHandler:
             self.results.reject(client, lease, "over", OVER)
         return effects
 
-    def _part(self, work: LeasedWork, result: say.Result) -> PartialWork | None:
+    def _part(self, work: LeasedWork, result: unit_messages.Result) -> PartialWork | None:
         """As far as the client came, where it had to stop before the end of the unit."""
         grant = work.grant
         if result.steps == asked_of(self.at.task, grant).steps:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import MingaError
-from backend.protocols.units.effects import Effect
 from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import Effect
 from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
@@ -26,8 +26,7 @@ from backend.server.units.parts import Workings
 from backend.server.units.setup import RestoredState, hosted_of
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, BlobStore
-from backend.wire import messages
-from backend.wire import units as say
+from backend.wire import messages, unit_messages
 from backend.wire.client_id import client_id
 
 
@@ -63,7 +62,7 @@ class UnitsHost:
 
     # For the shell that owns the sockets.
 
-    async def enlist(self, enlist: say.Enlist, link: ClientLink) -> str:
+    async def enlist(self, enlist: unit_messages.Enlist, link: ClientLink) -> str:
         """Takes a client in; its id. An older connection of the same client gives way.
 
         Raises BusyError, and what the gate raises.
@@ -81,7 +80,7 @@ class UnitsHost:
         await self._turns.put(turn)
         return name
 
-    async def hear(self, client: str, link: ClientLink, message: say.UnitsToServer) -> None:
+    async def hear(self, client: str, link: ClientLink, message: unit_messages.UnitsToServer) -> None:
         """A client said something after it enlisted. Waits while the inbox is full."""
         await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
 

@@ -14,8 +14,8 @@ from backend.errors import NotFiniteError
 from backend.formats.task_file.units import Downpour
 from backend.numerics.aggregation.asynchronous import ClientResult
 from backend.numerics.aggregation.update_checks import all_finite
-from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
+from backend.protocols.units.scheduler_effects import Assimilate, Effect, Judge, LeaseId
 from backend.server.units.state import Event, LeasedWork, UnitsState
 from backend.server.units.validation.result_validator import ComparedResult, ResultValidator
 from backend.stores.parameters.contract import Receipt

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from backend.protocols.units.effects import Assimilate, Effect, Judge, LeaseId
 from backend.protocols.units.rules import Verdict
+from backend.protocols.units.scheduler_effects import Assimilate, Effect, Judge, LeaseId
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.units.board.announcements import Announcer
 from backend.server.units.dispatcher import Dispatcher

@@ -10,7 +10,7 @@ import numpy as np
 
 from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.units.checkpoint_codec import content_of
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.state import UnitsState
@@ -60,8 +60,8 @@ class UnitRecorder:
             version = await self._at.chores.stored(lambda: self._write(ended, record))
             self._at.recording -= 1
             if version is not None:
-                self._at.notice(happened.VersionMade(version.version, self._at.clock() - began))
-            self._at.notice(happened.RoundEnded(record, version, "epoch"))
+                self._at.notice(task_events.VersionMade(version.version, self._at.clock() - began))
+            self._at.notice(task_events.RoundEnded(record, version, "epoch"))
             return version
 
     async def _write(self, ended: Ended, record: RoundRecord) -> VersionRecord | None:
@@ -144,7 +144,7 @@ class UnitRecorder:
         """Writes down what a version was measured to be."""
         found = replace(measured, version=version)
         await self._at.chores.stored(lambda: self._at.ledger.add_evaluation(found))
-        self._at.notice(happened.VersionEvaluated(found))
+        self._at.notice(task_events.VersionEvaluated(found))
 
     async def let_go(self, busy: set[int]) -> None:
         """Lets go of versions that the task file keeps no longer."""

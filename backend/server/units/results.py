@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 from backend.errors import UpdateRefusedError
 from backend.numerics.vectors import Vector
-from backend.protocols.units.effects import ClientId, LeaseId
-from backend.server.observers import observer as happened
+from backend.protocols.units.scheduler_effects import ClientId, LeaseId
+from backend.server.observers import task_events
 from backend.server.units.state import UnitsState
-from backend.wire import messages
-from backend.wire import units as say
+from backend.wire import messages, unit_messages
 
 
 class ResultUploads:
@@ -18,9 +17,9 @@ class ResultUploads:
 
     def __init__(self, hosted: UnitsState) -> None:
         self._at = hosted
-        self._coming: dict[str, say.Result] = {}
+        self._coming: dict[str, unit_messages.Result] = {}
 
-    def begin_upload(self, client: ClientId, result: say.Result, now: float) -> None:
+    def begin_upload(self, client: ClientId, result: unit_messages.Result, now: float) -> None:
         """Grants credit for it, at once or when there is room. What came of it before is forgotten."""
         key = _key(client, result.lease)
         self.drop_upload(client, result.lease)
@@ -44,7 +43,7 @@ class ResultUploads:
         self._tell(credits)
         return True
 
-    def chunk(self, client: ClientId, chunk: messages.Chunk, now: float) -> say.Result | None:
+    def chunk(self, client: ClientId, chunk: messages.Chunk, now: float) -> unit_messages.Result | None:
         """Stores a chunk; the result that is here whole now. Raises WrongLengthError."""
         key = _key(client, chunk.round)
         complete, credits = self._at.uploads.chunk(key, chunk, now)
@@ -90,7 +89,7 @@ class ResultUploads:
 
     def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
         """Tells a client that a result does not count, and remembers it for the record."""
-        frame = say.Rejected(lease=lease, code=code, reason=reason[:500])
+        frame = unit_messages.Rejected(lease=lease, code=code, reason=reason[:500])
         work = self._at.works.get(lease)
         if work is not None and work.grant.client == client:
             work.outcome = frame
@@ -100,7 +99,7 @@ class ResultUploads:
         self._at.last.pop(client, None)
         self._at.audience.tell(client, frame)
         self._at.epoch.refused.add(client, code)
-        self._at.notice(happened.UnitRejected(client, lease, code, frame.reason))
+        self._at.notice(task_events.UnitRejected(client, lease, code, frame.reason))
 
     def _tell(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:
         self._at.audience.tell_credits((key.partition(" ")[0], credit) for key, credit in credits)

@@ -12,22 +12,22 @@ from backend.formats.task_file import Units
 from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.stop_rules import RunProgress
-from backend.protocols.units.effects import ClientId, Effect, GrantLease, LeaseId, UnitId
 from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, LeaseId, UnitId
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.uploads import UpdateUploads
-from backend.server.observers.observer import Event as Happening
 from backend.server.observers.observer import Observer
+from backend.server.observers.task_events import TaskEvent
 from backend.server.tasks.task import Task
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
-from backend.wire import units as say
+from backend.wire import unit_messages
 from backend.wire.fields import WireFrame
 
 # Something that happened, to be brought before the scheduler at the time it is given.
@@ -67,9 +67,9 @@ class LeasedWork:
     began: float
     kind: str
     backend: str
-    start: say.Start = "given"
+    start: unit_messages.Start = "given"
     elasticity: float = 0.0
-    result: say.Result | None = None
+    result: unit_messages.Result | None = None
     update: Vector | None = None
     own: Vector | None = None
     blending: bool = False
@@ -132,7 +132,7 @@ class UnitsState:
     closed: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def notice(self, event: Happening) -> None:
+    def notice(self, event: TaskEvent) -> None:
         """Tells whoever watches."""
         self.observer.notice(self.task.file.name, event)
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from backend.errors import ForbiddenError
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.web.api.unit_metrics import UnitFigures, UnitsStanding
 from backend.web.pages.template_words import BACKENDS, KINDS
 
@@ -96,31 +96,31 @@ class Metrics:
     def _count(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"minga_{name}", text, ["task", *labels], registry=self.registry)
 
-    def notice(self, task: str, event: happened.Event) -> None:
+    def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         self._units.notice(task, event)
         match event:
-            case happened.UpdateAccepted():
+            case task_events.UpdateAccepted():
                 self._accepted.labels(task).inc()
                 self._examples.labels(task).inc(event.examples)
-            case happened.UpdateRefused():
+            case task_events.UpdateRefused():
                 self._refused.labels(task, event.code).inc()
-            case happened.SumUnmasked():
+            case task_events.SumUnmasked():
                 self._examples.labels(task).inc(event.examples)
                 self._dropped.labels(task).inc(event.dropped)
                 self._unmasking.labels(task).observe(event.seconds)
-            case happened.PeersAveraged():
+            case task_events.PeersAveraged():
                 self._averaging.labels(task).observe(event.seconds)
-            case happened.RoundEnded(ended, version):
+            case task_events.RoundEnded(ended, version):
                 self._rounds.labels(task, ended.outcome).inc()
                 self._seconds.labels(task).observe(ended.seconds)
                 if version is not None:
                     self._version.labels(task).set(version.version)
-            case happened.VersionMade():
+            case task_events.VersionMade():
                 self._making.labels(task).observe(event.seconds)
-            case happened.VersionEvaluated(found):
+            case task_events.VersionEvaluated(found):
                 self._evaluations.labels(task, found.source).inc()
-            case happened.StoreFailed():
+            case task_events.StoreFailed():
                 self._store_failures.labels(task).inc()
 
     def watch(self, hosts: Callable[[], Iterable[MeasuredHost]]) -> None:

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.server.units.host import UnitsHost
 
 # How many results went in since a result was begun.
@@ -36,21 +36,21 @@ class UnitFigures:
         self._staleness = spread("staleness", "Results blended since a blended one was begun", STALENESS)
         self._seconds = spread("assimilate_seconds", "Seconds until a result is in the model", SECONDS)
 
-    def notice(self, task: str, event: happened.Event) -> None:
+    def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         match event:
-            case happened.UnitLeased():
+            case task_events.UnitLeased():
                 self._leased.labels(task).inc()
-            case happened.UnitReturned():
+            case task_events.UnitReturned():
                 self._returned.labels(task, "yes" if event.late else "no").inc()
-            case happened.UnitReleased():
+            case task_events.UnitReleased():
                 self._released.labels(task, event.cause).inc()
-            case happened.UnitCounted():
+            case task_events.UnitCounted():
                 self._counted.labels(task).inc()
                 self._examples.labels(task).inc(event.examples)
-            case happened.UnitRejected():
+            case task_events.UnitRejected():
                 self._rejected.labels(task, event.code).inc()
-            case happened.ResultAssimilated():
+            case task_events.ResultAssimilated():
                 self._staleness.labels(task).observe(event.staleness)
                 self._seconds.labels(task).observe(event.seconds)
 

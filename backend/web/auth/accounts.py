@@ -15,7 +15,7 @@ from backend.stores.access import AccountRecord
 from backend.web.auth.cookies import drop_cookie
 from backend.web.auth.identity import require
 from backend.web.auth.sign_in import access_of, fresh, identified, person
-from backend.web.drafts.draft_requests import desk
+from backend.web.drafts.draft_requests import draft_service
 from backend.web.requests.body import read_json
 from backend.web.transport.authorized_sockets import connections_of
 
@@ -82,6 +82,6 @@ async def _remove(request: Request, account: AccountRecord) -> None:
     catalogue: TaskRegistry = request.app.state.services
     tasks = {host.name for host in catalogue.hosts} | set(catalogue.problems)
     await access_of(request).leaving.remove(account, tasks)
-    for draft in desk(request).drafts.of(account.id):
-        await desk(request).delete(draft)
+    for draft in draft_service(request).drafts.of(account.id):
+        await draft_service(request).delete(draft)
     await connections_of(request).look()

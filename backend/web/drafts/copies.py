@@ -21,7 +21,7 @@ from backend.server.drafts.transfer.export_zip import packed
 from backend.server.drafts.transfer.import_zip import bring_toml
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import require
-from backend.web.drafts.draft_requests import FRESH, desk, draft_of, owned, told
+from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, owned, told
 from backend.web.requests.body import read_body, read_json, read_pieces
 
 TOML, ZIP = "application/toml", "application/zip"
@@ -50,13 +50,15 @@ def routes() -> list[BaseRoute]:
 async def bring(request: Request) -> Response:
     """A new draft from a zip that was exported, or from a task file."""
     identity = await require(request, "create")
-    drafts, owner = desk(request).drafts, identity.account or ""
-    await desk(request).measure(owner)
+    drafts, owner = draft_service(request).drafts, identity.account or ""
+    await draft_service(request).measure(owner)
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind == TOML:
         draft = await bring_toml(drafts, owner, await read_body(request, MAX_BYTES))
     elif kind == ZIP:
-        draft = await desk(request).bringing.bring(owner, _length(request), read_pieces(request, _CUT))
+        draft = await draft_service(request).bringing.bring(
+            owner, _length(request), read_pieces(request, _CUT)
+        )
     else:
         raise BadRequestError(f"Send a zip with Content-Type: {ZIP}, or a task.toml with {TOML}.")
     return await _begun(request, draft, request.query_params.get("onward") == "1")
@@ -65,13 +67,13 @@ async def bring(request: Request) -> Response:
 async def export(request: Request) -> Response:
     """The draft as a zip; with `data=0` without its data, with `model=0` without its model."""
     draft = await draft_of(request)
-    drafts = desk(request).drafts
+    drafts = draft_service(request).drafts
     files = [
         (f"{kind}{stored.suffix}", drafts.file(draft, kind))
         for kind, stored in draft.files.items()
         if request.query_params.get(kind) != "0"
     ]
-    pieces = await asyncio.to_thread(packed, desk(request).toml(draft), draft.readme, files)
+    pieces = await asyncio.to_thread(packed, draft_service(request).toml(draft), draft.readme, files)
     name = draft.task.get("name")
     shown = name if isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii() else "draft"
     headers = FRESH | {"Content-Disposition": f'attachment; filename="{shown}.zip"'}
@@ -83,8 +85,8 @@ async def clone(request: Request) -> Response:
     draft = await draft_of(request)
     identity = await require(request, "create")
     asked = await read_json(request, Copy)
-    await desk(request).measure(identity.account or "")
-    made = await copy_draft(desk(request).drafts, draft, identity.account or "", asked.name)
+    await draft_service(request).measure(identity.account or "")
+    made = await copy_draft(draft_service(request).drafts, draft, identity.account or "", asked.name)
     return await _begun(request, made, asked.onward)
 
 
@@ -94,9 +96,11 @@ async def renew(request: Request) -> Response:
     await require(request, "edit", name)
     identity = await require(request, "create")
     asked = await read_json(request, Copy)
-    await desk(request).measure(identity.account or "")
+    await draft_service(request).measure(identity.account or "")
     catalogue: TaskRegistry = request.app.state.services
-    made = await copy_task(desk(request).drafts, catalogue.folder(name), identity.account or "", asked.name)
+    made = await copy_task(
+        draft_service(request).drafts, catalogue.folder(name), identity.account or "", asked.name
+    )
     return await _begun(request, made, asked.onward)
 
 
@@ -111,9 +115,9 @@ async def compare(request: Request) -> Response:
 async def _begun(request: Request, draft: Draft, onward: bool) -> Response:
     """A new draft that is whole; its work may begin now."""
     draft.onward = onward
-    await desk(request).drafts.save(draft)
-    await desk(request).workshop.advance(draft)
-    return told(await desk(request).told(draft), 201)
+    await draft_service(request).drafts.save(draft)
+    await draft_service(request).workshop.advance(draft)
+    return told(await draft_service(request).told(draft), 201)
 
 
 async def _side(request: Request, said: str) -> Side:

@@ -15,7 +15,7 @@ from backend.web.auth.identity import require
 FRESH = {"Cache-Control": "no-store"}
 
 
-def desk(request: Request) -> DraftService:
+def draft_service(request: Request) -> DraftService:
     """What does all the work."""
     found: DraftService = request.app.state.desk
     return found
@@ -29,7 +29,7 @@ async def draft_of(request: Request) -> Draft:
 async def owned(request: Request, name: str) -> Draft:
     """The draft of that id, for those whose it is, and operators. Raises as `draft_of`."""
     identity = await require(request, "create")
-    draft = desk(request).drafts.get(name)
+    draft = draft_service(request).drafts.get(name)
     if draft.owner != identity.account and not identity.operator:
         raise NotFoundError("There is no such draft; your list of drafts has all that there are.")
     return draft

@@ -19,7 +19,7 @@ from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.api.lineage import check_follows
 from backend.web.auth.identity import require
 from backend.web.drafts import estimates, uploads
-from backend.web.drafts.draft_requests import FRESH, desk, draft_of, told
+from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, told
 from backend.web.requests.body import read_body, read_json
 from backend.web.requests.query import number_asked
 
@@ -85,7 +85,7 @@ def routes() -> list[BaseRoute]:
 async def drafts(request: Request) -> Response:
     """The drafts of who asks, the newest first."""
     identity = await require(request, "create")
-    mine = desk(request).drafts.of(identity.account or "")
+    mine = draft_service(request).drafts.of(identity.account or "")
     brief = [
         {
             "id": one.id,
@@ -103,21 +103,21 @@ async def begin(request: Request) -> Response:
     """A new draft."""
     identity = await require(request, "create")
     asked = await read_json(request, DraftBody)
-    draft = await desk(request).begin(identity.account or "", asked.name, asked.title, asked.onward)
-    return told(await desk(request).told(draft), 201)
+    draft = await draft_service(request).begin(identity.account or "", asked.name, asked.title, asked.onward)
+    return told(await draft_service(request).told(draft), 201)
 
 
 async def show(request: Request) -> Response:
     """Everything about a draft: files, jobs, what was found in its data, what is left to do."""
-    return told(await desk(request).told(await draft_of(request)))
+    return told(await draft_service(request).told(await draft_of(request)))
 
 
 async def change(request: Request) -> Response:
     """Saves what was filled in; what is not sound yet is told by the checklist."""
     draft = await draft_of(request)
     asked = await read_json(request, TablesBody, 2 * MAX_BYTES)
-    await desk(request).change(draft, asked.task, asked.readme, asked.onward)
-    return told(await desk(request).told(draft))
+    await draft_service(request).change(draft, asked.task, asked.readme, asked.onward)
+    return told(await draft_service(request).told(draft))
 
 
 async def start(request: Request) -> Response:
@@ -126,53 +126,53 @@ async def start(request: Request) -> Response:
     asked = await read_json(request, FromTaskBody)
     await require(request, "view", asked.task)
     catalogue: TaskRegistry = request.app.state.services
-    await desk(request).start_with(draft, catalogue.folder(asked.task))
-    return told(await desk(request).told(draft))
+    await draft_service(request).start_with(draft, catalogue.folder(asked.task))
+    return told(await draft_service(request).told(draft))
 
 
 async def delete(request: Request) -> Response:
     """Forgets a draft, its files and what is being done with them."""
-    await desk(request).delete(await draft_of(request))
+    await draft_service(request).delete(await draft_of(request))
     return Response(status_code=204)
 
 
 async def read_toml(request: Request) -> Response:
     """The task file as text."""
-    text = desk(request).toml(await draft_of(request))
+    text = draft_service(request).toml(await draft_of(request))
     return PlainTextResponse(text, headers=FRESH, media_type="application/toml")
 
 
 async def write_toml(request: Request) -> Response:
     """Takes a task file as text instead of the tables before."""
     draft = await draft_of(request)
-    await desk(request).change_toml(draft, await read_body(request, MAX_BYTES))
-    return told(await desk(request).told(draft))
+    await draft_service(request).change_toml(draft, await read_body(request, MAX_BYTES))
+    return told(await draft_service(request).told(draft))
 
 
 async def ask(request: Request) -> Response:
     """Begins work: `convert`, `look`, `cut` or `rehearse`."""
     draft = await draft_of(request)
     asked = await read_json(request, JobBody)
-    return told(msgspec.to_builtins(await desk(request).workshop.ask(draft, asked.kind)), 202)
+    return told(msgspec.to_builtins(await draft_service(request).workshop.ask(draft, asked.kind)), 202)
 
 
 async def watch(request: Request) -> Response:
     """A job, as soon as its log has more than `after` lines, or it is over."""
     draft, after = await draft_of(request), number_asked(request, "after", 0)
-    job = await desk(request).workshop.watch(draft, _kind(request), after, WATCH_SECONDS)
+    job = await draft_service(request).workshop.watch(draft, _kind(request), after, WATCH_SECONDS)
     return told(msgspec.to_builtins(job))
 
 
 async def cancel(request: Request) -> Response:
     """Ends a job."""
-    await desk(request).workshop.cancel(await draft_of(request), _kind(request))
+    await draft_service(request).workshop.cancel(await draft_of(request), _kind(request))
     return Response(status_code=204)
 
 
 async def picture(request: Request) -> Response:
     """One of the small pictures that were made of the data."""
     draft = await draft_of(request)
-    path = desk(request).drafts.folder(draft) / LOOKED / f"{request.path_params['number']}.png"
+    path = draft_service(request).drafts.folder(draft) / LOOKED / f"{request.path_params['number']}.png"
     if not path.is_file():
         raise NotFoundError("There is no such picture; look at the data first.")
     return FileResponse(path, media_type="image/png", headers=FRESH)
@@ -182,7 +182,7 @@ async def shown(request: Request) -> Response:
     """A picture `before` its preprocessing, or `after` it, as the model gets it."""
     draft, number, side = await draft_of(request), request.path_params["number"], request.path_params["side"]
     name = {"before": f"{number}.png", "after": f"{number}-in.png"}.get(side)
-    path = desk(request).drafts.folder(draft) / SHOWN / (name or "")
+    path = draft_service(request).drafts.folder(draft) / SHOWN / (name or "")
     if name is None or not path.is_file():
         raise NotFoundError("There is no such picture; have some examples shown first.")
     return FileResponse(path, media_type="image/png", headers=FRESH)
@@ -192,7 +192,7 @@ async def launch(request: Request) -> Response:
     """The draft becomes a task."""
     draft = await draft_of(request)
     await check_follows(request, draft.task.get("follows"))
-    name = await desk(request).launch(draft, (await read_json(request, Launch)).test)
+    name = await draft_service(request).launch(draft, (await read_json(request, Launch)).test)
     return told({"task": name, "address": f"/tasks/{name}"}, 201)
 
 

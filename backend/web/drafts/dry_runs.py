@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 from backend.server.drafts.dry_runs.browser_dry_runs import Report
 from backend.web.api.blobs import PRIVATE, FilePart, has_already
 from backend.web.auth.user_agents import browser_of
-from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, told
 from backend.web.requests.body import read_json
 
 MOST_BYTES = 4096
@@ -28,7 +28,7 @@ def routes() -> list[BaseRoute]:
 
 async def trial(request: Request) -> Response:
     """What is to be tried, what came of it so far, and who will be able to take part."""
-    return told({**await desk(request).trial(await draft_of(request)), "agent": _agent(request)})
+    return told({**await draft_service(request).trial(await draft_of(request)), "agent": _agent(request)})
 
 
 async def tried(request: Request) -> Response:
@@ -36,14 +36,14 @@ async def tried(request: Request) -> Response:
     draft = await draft_of(request)
     # msgspec wants the union itself, which is no type for mypy.
     report: Report = await read_json(request, Report, MOST_BYTES)  # type: ignore[arg-type]
-    await desk(request).try_out(draft, report, _agent(request))
+    await draft_service(request).try_out(draft, report, _agent(request))
     return await trial(request)
 
 
 async def blob(request: Request) -> Response:
     """A file of the draft by its hash: immutable, and for nobody else's cache."""
     draft, address = await draft_of(request), request.path_params["sha256"]
-    path = await asyncio.to_thread(desk(request).served, draft, address)
+    path = await asyncio.to_thread(draft_service(request).served, draft, address)
     headers = {"ETag": f'"{address}"', "Cache-Control": PRIVATE, "Accept-Ranges": "bytes"}
     if has_already(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)

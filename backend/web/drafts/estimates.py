@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.estimates.traffic import program_bytes
-from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, told
 from backend.web.requests.body import read_json
 
 People = Annotated[int, Meta(ge=1, le=10_000)]
@@ -49,12 +49,14 @@ async def costs(request: Request) -> Response:
     draft = await draft_of(request)
     asked = await read_json(request, AskCosts, 2 * MAX_BYTES)
     program = await asyncio.to_thread(program_bytes, request.app.state.settings.dist)
-    return told(await desk(request).outlook(draft, asked.task, asked.volunteers, asked.examples, program))
+    return told(
+        await draft_service(request).outlook(draft, asked.task, asked.volunteers, asked.examples, program)
+    )
 
 
 async def protection(request: Request) -> Response:
     """Sentences by who reads along, what noise is worth, and what else could be chosen."""
     draft = await draft_of(request)
     asked = await read_json(request, AskProtection, 2 * MAX_BYTES)
-    here = desk(request)
+    here = draft_service(request)
     return told(await here.protection.told(draft, here.drafts.folder(draft), asked.task, asked.epsilon))

@@ -16,7 +16,7 @@ from backend.formats.task_file.reading.diagnostics import problems
 from backend.server.drafts.review.review import sections
 from backend.server.drafts.task_tables import MAX_BYTES, fixed
 from backend.server.tasks.markdown import rendered
-from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, told
 from backend.web.requests.body import read_body, read_json
 
 
@@ -45,7 +45,7 @@ async def preview(request: Request) -> Response:
 async def review(request: Request) -> Response:
     """The whole draft in sentences, by steps."""
     draft = await draft_of(request)
-    found = sections(draft, await desk(request).inspection(draft))
+    found = sections(draft, await draft_service(request).inspection(draft))
     return told({"sections": msgspec.to_builtins(found)})
 
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError
 from backend.server.drafts.record import FileKind
-from backend.web.drafts.draft_requests import desk, draft_of, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, told
 from backend.web.requests.body import read_json, read_pieces
 
 OFFSET, LENGTH = "Upload-Offset", "Upload-Length"
@@ -43,15 +43,17 @@ async def begin(request: Request) -> Response:
     """Announces a file."""
     draft = await draft_of(request)
     asked = await read_json(request, BeginUpload)
-    await desk(request).measure(draft.owner)
-    upload = await desk(request).uploads.begin(draft, _kind(request), asked.name, asked.bytes, asked.sha256)
+    await draft_service(request).measure(draft.owner)
+    upload = await draft_service(request).uploads.begin(
+        draft, _kind(request), asked.name, asked.bytes, asked.sha256
+    )
     return told({**msgspec.to_builtins(upload), "offset": 0}, 201)
 
 
 async def offset(request: Request) -> Response:
     """How many bytes are here of a file on its way, or of the one with the hash that is asked for."""
     draft, kind = await draft_of(request), _kind(request)
-    here = desk(request).uploads.offset(draft, kind, request.query_params.get("sha256"))
+    here = draft_service(request).uploads.offset(draft, kind, request.query_params.get("sha256"))
     upload = draft.uploads.get(kind)
     return Response(
         headers={
@@ -67,13 +69,13 @@ async def append(request: Request) -> Response:
     draft, said = await draft_of(request), request.headers.get(OFFSET, "")
     if not said.isdecimal() or len(said) > 15:
         raise BadRequestError(f"Say where the piece belongs: {OFFSET}, a whole number of bytes.")
-    here = await desk(request).append(draft, _kind(request), int(said), read_pieces(request, _CUT))
+    here = await draft_service(request).append(draft, _kind(request), int(said), read_pieces(request, _CUT))
     return Response(status_code=204, headers={OFFSET: str(here)})
 
 
 async def cancel(request: Request) -> Response:
     """Forgets an upload."""
-    await desk(request).uploads.cancel(await draft_of(request), _kind(request))
+    await draft_service(request).uploads.cancel(await draft_of(request), _kind(request))
     return Response(status_code=204)
 
 

@@ -6,8 +6,7 @@ from typing import get_args
 
 from backend.server.drafts.dry_runs import browser_dry_runs
 from backend.server.drafts.record import FILE_KINDS, JobKind
-from backend.web.auth import accounts, sign_in
-from backend.web.auth import credentials as signing
+from backend.web.auth import accounts, credentials, sign_in
 from backend.web.drafts import copies, drafts, estimates, reviews, uploads
 from backend.web.openapi.rows import (
     BYTES,
@@ -123,16 +122,16 @@ ROWS: dict[str, Row] = {
     "GET /api/account": Row("anybody", {200: keys("account")}, refusals=(401,)),
     "POST /api/sign-in/link/look": Row("anybody", {200: keys("account")}, sign_in.LinkCode, refusals=_TRIES),
     "POST /api/sign-in/link": Row("anybody", _SIGNED_IN, sign_in.LinkCode, refusals=(*_TRIES, 409)),
-    "POST /api/sign-in/password": Row("anybody", _SIGNED_IN, signing.NameAndPassword, refusals=_TRIES),
+    "POST /api/sign-in/password": Row("anybody", _SIGNED_IN, credentials.NameAndPassword, refusals=_TRIES),
     "POST /api/sign-in/passkey/options": Row("anybody", {200: keys("challenge")}, refusals=(400, 403, 429)),
-    "POST /api/sign-in/passkey": Row("anybody", _SIGNED_IN, signing.Answered, refusals=_TRIES),
+    "POST /api/sign-in/passkey": Row("anybody", _SIGNED_IN, credentials.Answered, refusals=_TRIES),
     "POST /api/sign-out": Row("anybody", EMPTY, refusals=(401, 403)),
     "DELETE /api/account/sessions": Row("session", EMPTY),
     "DELETE /api/account/sessions/{id}": Row("session", EMPTY, refusals=(400, 404)),
-    "PUT /api/account/password": Row("session", EMPTY, signing.NewPassword, refusals=(429,)),
+    "PUT /api/account/password": Row("session", EMPTY, credentials.NewPassword, refusals=(429,)),
     "DELETE /api/account/password": Row("session", EMPTY, refusals=(409,)),
     "POST /api/account/passkeys/options": Row("session", {200: keys("challenge")}, refusals=(400,)),
-    "POST /api/account/passkeys": Row("session", EMPTY, signing.Answered),
+    "POST /api/account/passkeys": Row("session", EMPTY, credentials.Answered),
     "DELETE /api/account/passkeys/{id}": Row("session", EMPTY, refusals=(400, 404, 409)),
     "POST /api/account/tokens": Row("session", {201: keys("token", "id")}, sign_in.NewToken),
     "DELETE /api/account/tokens/{id}": Row("session", EMPTY, refusals=(400, 404)),

@@ -15,7 +15,7 @@ from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
 from backend.web.auth.identity import require, summaries_for
-from backend.web.drafts.draft_requests import FRESH, desk, draft_of
+from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service
 from backend.web.pages.pages import page_route, render
 from backend.web.transport.security_headers import POLICY, policy
 
@@ -40,7 +40,10 @@ def routes() -> list[BaseRoute]:
 async def drafts(request: Request) -> Response:
     """The drafts of who asks, and how to begin another."""
     identity = await require(request, "create")
-    mine = [await desk(request).told(one) for one in desk(request).drafts.of(identity.account or "")]
+    mine = [
+        await draft_service(request).told(one)
+        for one in draft_service(request).drafts.of(identity.account or "")
+    ]
     limits = request.app.state.settings.limits
     return _fresh(
         render(
@@ -54,7 +57,7 @@ async def drafts(request: Request) -> Response:
 async def draft(request: Request) -> Response:
     """Leads on to the first step that is not done."""
     found = await draft_of(request)
-    name = await desk(request).next_step(found)
+    name = await draft_service(request).next_step(found)
     return RedirectResponse(f"/drafts/{found.id}/{name}", 303, FRESH)
 
 
@@ -65,7 +68,7 @@ async def step(request: Request) -> Response:
         raise NotFoundError(f"There is no such step; there are {', '.join(STEPS)}.")
     number = STEPS.index(name)
     context = {
-        "draft": await desk(request).told(found),
+        "draft": await draft_service(request).told(found),
         "step": name,
         "body": f"_draft_{name}.html",
         "before": STEPS[number - 1] if number else None,

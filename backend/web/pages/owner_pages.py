@@ -10,7 +10,7 @@ from backend.server.accounts.permissions import SCOPES, Requester, may
 from backend.stores.access import AccountRecord
 from backend.web.auth.identity import identify, summaries_for
 from backend.web.auth.sign_in import access_of, account_told
-from backend.web.drafts.draft_requests import desk as desk_of
+from backend.web.drafts.draft_requests import draft_service
 from backend.web.pages.pages import page_route, render
 
 PRIVATE = {"Cache-Control": "no-store"}
@@ -40,7 +40,7 @@ async def account(request: Request) -> Response:
     ]
     # What only an operator may is not offered to others, nor what no token may do so far.
     scopes = [scope for scope in SCOPES if scope != "share" and (identity.operator or scope != "administer")]
-    desk = desk_of(request)
+    desk = draft_service(request)
     room = {"taken": await desk.measure(identity.account), "most": desk.drafts.limits.max_owner_mib << 20}
     context = {
         **told,

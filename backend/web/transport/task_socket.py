@@ -19,11 +19,11 @@ from backend.web.auth.identity import require
 from backend.web.transport.authorized_sockets import connections_of
 from backend.web.transport.socket_writer import EXTENSION, SocketLink
 from backend.wire.codec import decode_client
-from backend.wire.mesh import Enter
 from backend.wire.mesh_codec import decode_to_server
 from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.mesh_messages import Enter
 from backend.wire.messages import PROTOCOL, Chunk, Hello
-from backend.wire.units import UNITS_PROTOCOL, Enlist
+from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist
 from backend.wire.units_codec import decode_units
 
 log = structlog.stdlib.get_logger("minga.socket")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.crypto import keys, sealing, shamir
+from backend.crypto import client_keys, sealing, shamir
 from backend.crypto.derive import own_key
 from backend.crypto.keystream import add_keystream
 from backend.errors import BadKeyError
@@ -21,7 +21,7 @@ GOLDEN: dict[str, Any] = json.loads(PLACE.read_text("utf-8"))
 def test_bad_keys_are_refused() -> None:
     for key in GOLDEN["bad_keys"]:
         with pytest.raises(BadKeyError):
-            keys.agree(bytes.fromhex(GOLDEN["agreements"][0]["private"]), bytes.fromhex(key))
+            client_keys.agree(bytes.fromhex(GOLDEN["agreements"][0]["private"]), bytes.fromhex(key))
 
 
 def test_sealed_shares_open() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from backend.wire import messages as say
-from backend.wire.masked import Member
+from backend.wire import messages
+from backend.wire.masked_messages import Member
 
 HASH, OTHER = "0123456789abcdef" * 4, "f" * 64
 KEY = bytes(range(7, 39))
 TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
 
-CLIENT: dict[str, say.ClientFrame] = {
-    "hello from a browser": say.Hello(
+CLIENT: dict[str, messages.ClientFrame] = {
+    "hello from a browser": messages.Hello(
         token=TOKEN,
         kind="browser",
         backend="webgl",
@@ -18,7 +18,7 @@ CLIENT: dict[str, say.ClientFrame] = {
         aggregation=["open"],
         min_masked=0,
     ),
-    "hello from a peer": say.Hello(
+    "hello from a peer": messages.Hello(
         token=TOKEN,
         kind="peer",
         backend="tensorflow",
@@ -26,8 +26,8 @@ CLIENT: dict[str, say.ClientFrame] = {
         aggregation=["open"],
         min_masked=0,
     ),
-    "ready": say.Ready(backend="wasm", step_ms=163.25, examples=0),
-    "offer": say.Offer(
+    "ready": messages.Ready(backend="wasm", step_ms=163.25, examples=0),
+    "offer": messages.Offer(
         round=7,
         version=6,
         examples=128,
@@ -36,15 +36,15 @@ CLIENT: dict[str, say.ClientFrame] = {
         sums=[(96.5, 128.25), (-0.5, 1e-3)],
         size=20520,
     ),
-    "offer of a model without metrics": say.Offer(
+    "offer of a model without metrics": messages.Offer(
         round=2**33, version=2**53 - 1, examples=1, steps=1, loss=1.5, sums=[], size=4
     ),
-    "chunk": say.Chunk(round=7, offset=262144, data=memoryview(bytes(range(256)))),
-    "ready with own examples": say.Ready(backend="webgpu", step_ms=7.5, examples=2000),
-    "evaluation": say.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.0, 40.0)]),
-    "evaluation without examples": say.Evaluation(round=7, version=7, examples=0, loss=0.0, sums=[]),
-    "leave": say.Leave(),
-    "hello of one who wants to be one of eight": say.Hello(
+    "chunk": messages.Chunk(round=7, offset=262144, data=memoryview(bytes(range(256)))),
+    "ready with own examples": messages.Ready(backend="webgpu", step_ms=7.5, examples=2000),
+    "evaluation": messages.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.0, 40.0)]),
+    "evaluation without examples": messages.Evaluation(round=7, version=7, examples=0, loss=0.0, sums=[]),
+    "leave": messages.Leave(),
+    "hello of one who wants to be one of eight": messages.Hello(
         token=TOKEN,
         kind="peer",
         backend="tensorflow",
@@ -52,7 +52,7 @@ CLIENT: dict[str, say.ClientFrame] = {
         aggregation=["masked", "open"],
         min_masked=8,
     ),
-    "keys": say.Keys(
+    "keys": messages.Keys(
         round=7,
         mask_key=KEY,
         share_key=KEY[::-1],
@@ -60,17 +60,17 @@ CLIENT: dict[str, say.ClientFrame] = {
         identity=bytes(32),
         signature=KEY + KEY[::-1],
     ),
-    "shares": say.Shares(round=7, sealed=[bytes(range(80)), b"x"]),
-    "vouch": say.Vouch(round=7, signature=KEY + KEY),
-    "reveal": say.Reveal(round=7, shares=[KEY, KEY[::-1]]),
-    "decline": say.Decline(round=7),
+    "shares": messages.Shares(round=7, sealed=[bytes(range(80)), b"x"]),
+    "vouch": messages.Vouch(round=7, signature=KEY + KEY),
+    "reveal": messages.Reveal(round=7, shares=[KEY, KEY[::-1]]),
+    "decline": messages.Decline(round=7),
 }
 
-SERVER: dict[str, say.ServerFrame] = {
-    "welcome": say.Welcome(
+SERVER: dict[str, messages.ServerFrame] = {
+    "welcome": messages.Welcome(
         task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144, aggregation="open"
     ),
-    "train": say.Train(
+    "train": messages.Train(
         round=7,
         version=6,
         weights=HASH,
@@ -84,10 +84,10 @@ SERVER: dict[str, say.ServerFrame] = {
         control=None,
         masking=None,
         privacy=None,
-        shards=[say.Shard(sha256=HASH, examples=64), say.Shard(sha256=OTHER, examples=32)],
+        shards=[messages.Shard(sha256=HASH, examples=64), messages.Shard(sha256=OTHER, examples=32)],
         seconds=59.5,
     ),
-    "train by steps on own examples, with FedProx and SCAFFOLD": say.Train(
+    "train by steps on own examples, with FedProx and SCAFFOLD": messages.Train(
         round=8,
         version=7,
         weights=HASH,
@@ -104,18 +104,18 @@ SERVER: dict[str, say.ServerFrame] = {
         shards=[],
         seconds=30.0,
     ),
-    "evaluate on shards": say.Evaluate(
+    "evaluate on shards": messages.Evaluate(
         round=7,
         version=7,
         weights=HASH,
-        shards=[say.Shard(sha256=OTHER, examples=40)],
+        shards=[messages.Shard(sha256=OTHER, examples=40)],
         seconds=20.0,
     ),
-    "evaluate on own examples": say.Evaluate(round=7, version=7, weights=HASH, shards=[], seconds=20.5),
-    "credit": say.Credit(round=7, until=1048576),
-    "accepted": say.Accepted(round=7, examples=128),
-    "refused": say.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),
-    "state while training": say.State(
+    "evaluate on own examples": messages.Evaluate(round=7, version=7, weights=HASH, shards=[], seconds=20.5),
+    "credit": messages.Credit(round=7, until=1048576),
+    "accepted": messages.Accepted(round=7, examples=128),
+    "refused": messages.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),
+    "state while training": messages.State(
         phase="training",
         round=7,
         version=6,
@@ -125,15 +125,15 @@ SERVER: dict[str, say.ServerFrame] = {
         quorum=1,
         seconds=12.5,
         participants=[
-            say.Participant(
+            messages.Participant(
                 client="0123456789abcdef", kind="browser", backend="webgpu", status="training", accepted=6
             ),
-            say.Participant(
+            messages.Participant(
                 client="fedcba9876543210", kind="peer", backend="tensorflow", status="reported", accepted=5
             ),
         ],
     ),
-    "state while waiting": say.State(
+    "state while waiting": messages.State(
         phase="waiting",
         round=0,
         version=0,
@@ -144,7 +144,7 @@ SERVER: dict[str, say.ServerFrame] = {
         seconds=None,
         participants=[],
     ),
-    "state while paused": say.State(
+    "state while paused": messages.State(
         phase="paused",
         round=7,
         version=7,
@@ -155,12 +155,12 @@ SERVER: dict[str, say.ServerFrame] = {
         seconds=None,
         participants=[],
     ),
-    "version": say.Version(
+    "version": messages.Version(
         version=7, round=7, weights=HASH, accepted=2, examples=256, loss=0.5, metrics={"accuracy": 0.875}
     ),
-    "evaluated": say.Evaluated(version=7, source="server", loss=0.25, metrics={"accuracy": 0.9375}),
-    "evaluated by clients": say.Evaluated(version=7, source="clients", loss=0.25, metrics={}),
-    "state while evaluating": say.State(
+    "evaluated": messages.Evaluated(version=7, source="server", loss=0.25, metrics={"accuracy": 0.9375}),
+    "evaluated by clients": messages.Evaluated(version=7, source="clients", loss=0.25, metrics={}),
+    "state while evaluating": messages.State(
         phase="evaluating",
         round=7,
         version=7,
@@ -170,12 +170,12 @@ SERVER: dict[str, say.ServerFrame] = {
         quorum=1,
         seconds=8.0,
         participants=[
-            say.Participant(
+            messages.Participant(
                 client="0123456789abcdef", kind="browser", backend="wasm", status="evaluating", accepted=7
             ),
         ],
     ),
-    "train masked, with noise": say.Train(
+    "train masked, with noise": messages.Train(
         round=9,
         version=8,
         weights=HASH,
@@ -187,14 +187,14 @@ SERVER: dict[str, say.ServerFrame] = {
         seed=3,
         proximal_mu=0.0,
         control=None,
-        masking=say.Masking(
+        masking=messages.Masking(
             bits=24, clip=1.5, examples=64, noise=0.75, share=0.25, min_clients=8, server="active"
         ),
-        privacy=say.Privacy(clip=1.5, noise=0.0, example_clip=0.5, example_noise=1.25, microbatch=4),
+        privacy=messages.Privacy(clip=1.5, noise=0.0, example_clip=0.5, example_noise=1.25, microbatch=4),
         shards=[],
         seconds=30.0,
     ),
-    "roster": say.Roster(
+    "roster": messages.Roster(
         round=7,
         members=[
             Member(
@@ -207,11 +207,11 @@ SERVER: dict[str, say.ServerFrame] = {
             )
         ],
     ),
-    "dealt": say.Dealt(round=7, senders=[0, 2], sealed=[bytes(range(80)), bytes(80)]),
-    "survivors": say.Survivors(round=7, alive=[0, 1, 4]),
-    "unmask": say.Unmask(round=7, alive=[0, 1], vouchers=[1], signatures=[KEY + KEY]),
-    "abandoned": say.Abandoned(round=7, reason="0 of at least 1 updates arrived in time."),
-    "closing": say.Closing(
+    "dealt": messages.Dealt(round=7, senders=[0, 2], sealed=[bytes(range(80)), bytes(80)]),
+    "survivors": messages.Survivors(round=7, alive=[0, 1, 4]),
+    "unmask": messages.Unmask(round=7, alive=[0, 1], vouchers=[1], signatures=[KEY + KEY]),
+    "abandoned": messages.Abandoned(round=7, reason="0 of at least 1 updates arrived in time."),
+    "closing": messages.Closing(
         code="replaced", reason="You opened this task elsewhere; that connection goes on."
     ),
 }

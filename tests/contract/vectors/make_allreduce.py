@@ -14,7 +14,7 @@ from functools import partial
 
 import msgspec
 
-from backend.protocols.mesh.allreduce.events import (
+from backend.protocols.mesh.allreduce.group_events import (
     Effect,
     Event,
     GroupTimePassed,
@@ -25,9 +25,9 @@ from backend.protocols.mesh.allreduce.events import (
     Unfit,
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
-from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange, Precision
-from backend.wire.peering import Begin, Config
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Begin, Config
 from tests.contract.vectors import write
 from tests.support.protocols.allreduce.check import check
 from tests.support.protocols.allreduce.schedules import calm, order, schedule

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.crypto.certificates import weights_statement
-from backend.crypto.keys import identity_key, sign
+from backend.crypto.client_keys import identity_key, sign
 from tests.contract.vectors import write
 
 FILE = Path(__file__).with_name("certificates.json")

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from backend.wire import messages as say
+from backend.wire import messages
 from backend.wire.codec import encode
 from tests.contract.vectors import write
 from tests.contract.vectors.bad_frames import BAD_BYTES, BAD_CLIENT, BAD_SERVER
@@ -38,7 +38,7 @@ def frames() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _good(name: str, message: say.ClientFrame | say.ServerFrame) -> dict[str, Any]:
+def _good(name: str, message: messages.ClientFrame | messages.ServerFrame) -> dict[str, Any]:
     frame = encode(message)
     return {"name": name, "hex": frame.hex(), "value": plain(msgspec.msgpack.decode(frame))}
 

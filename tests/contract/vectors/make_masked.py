@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from backend.crypto import context as bound
-from backend.crypto import derive, keys, sealing, shamir
-from backend.crypto.context import Terms
+from backend.crypto import client_keys, derive, round_context, sealing, shamir
 from backend.crypto.keystream import add_keystreams, keystream
 from backend.crypto.masking import mask_keys
+from backend.crypto.round_context import Terms
 from backend.protocols.secagg.degrees import Degree, degree, neighbours
-from backend.wire.masked import Member
+from backend.wire.masked_messages import Member
 from tests.contract.vectors import write
 
 PLACE = Path(__file__).with_name("masked.json")
@@ -62,7 +61,7 @@ def vectors() -> dict[str, Any]:
     """The content of masked.json."""
     return {
         "fields": [
-            {"parts": [part.hex() for part in parts], "bytes": bound.fields(*parts).hex()}
+            {"parts": [part.hex() for part in parts], "bytes": round_context.fields(*parts).hex()}
             for parts in ((), (b"",), (b"a", b"bc"), (b"ab", b"c"), (bytes(300), b"\xff"))
         ],
         "agreements": [_agreement(f"one {n}", f"other {n}") for n in range(3)],
@@ -109,12 +108,12 @@ SIZES: dict[Any, Sequence[int]] = {
 
 
 def _agreement(one: str, other: str) -> dict[str, str]:
-    public = keys.agreement_key(made(other))
+    public = client_keys.agreement_key(made(other))
     return {
         "private": made(one).hex(),
-        "public": keys.agreement_key(made(one)).hex(),
+        "public": client_keys.agreement_key(made(one)).hex(),
         "other": public.hex(),
-        "secret": keys.agree(made(one), public).hex(),
+        "secret": client_keys.agree(made(one), public).hex(),
     }
 
 
@@ -122,7 +121,7 @@ def _signatures() -> list[dict[str, Any]]:
     cases = []
     for n, statement in enumerate((b"", made("a statement", 300))):
         private = made(f"identity {n}")
-        public, signature = keys.identity_key(private), keys.sign(private, statement)
+        public, signature = client_keys.identity_key(private), client_keys.sign(private, statement)
         bent = bytes([signature[0] ^ 1]) + signature[1:]
         tried = [(signature, statement), (bent, statement), (signature, statement + b"x")]
         cases += [
@@ -131,7 +130,7 @@ def _signatures() -> list[dict[str, Any]]:
                 "public": public.hex(),
                 "statement": said.hex(),
                 "signature": claimed.hex(),
-                "valid": keys.verify(public, claimed, said),
+                "valid": client_keys.verify(public, claimed, said),
             }
             for claimed, said in tried
         ]
@@ -208,7 +207,7 @@ def _shares(name: str, holders: Sequence[int], threshold: int) -> dict[str, Any]
 
 def _ring(members: int, count: int) -> dict[str, Any]:
     clients = [made(f"client {n}", 8).hex() for n in range(members)]
-    order = bound.ring(made("a context"), clients)
+    order = round_context.ring(made("a context"), clients)
     return {
         "context": made("a context").hex(),
         "clients": clients,
@@ -221,10 +220,10 @@ def _ring(members: int, count: int) -> dict[str, Any]:
 def _cohort(terms: Terms, count: int, graph: Degree, dealt: Sequence[int]) -> dict[str, Any]:
     """Members of whom those in `dealt` gave shares and masked their values."""
     members = [_member(n) for n in range(count)]
-    base = bound.base_hash(terms)
-    roster = bound.roster_hash(base, members)
-    context = bound.context_hash(base, roster, count, graph.neighbours, graph.threshold)
-    order = bound.ring(context, [member.client for member in members])
+    base = round_context.base_hash(terms)
+    roster = round_context.roster_hash(base, members)
+    context = round_context.context_hash(base, roster, count, graph.neighbours, graph.threshold)
+    order = round_context.ring(context, [member.client for member in members])
     around = neighbours(order, graph.neighbours)
     values = [_values(n, terms.bits) for n in range(count)]
     return {
@@ -242,7 +241,7 @@ def _cohort(terms: Terms, count: int, graph: Degree, dealt: Sequence[int]) -> di
                 "seed_hash": member.seed_hash.hex(),
                 "identity": member.identity.hex(),
                 "keys_statement": _statement(base, member).hex(),
-                "keys_signature": keys.sign(made(f"identity key {n}"), _statement(base, member)).hex(),
+                "keys_signature": client_keys.sign(made(f"identity key {n}"), _statement(base, member)).hex(),
             }
             for n, member in enumerate(members)
         ],
@@ -253,7 +252,7 @@ def _cohort(terms: Terms, count: int, graph: Degree, dealt: Sequence[int]) -> di
         "ring": order,
         "neighbours": around,
         "dealt": list(dealt),
-        "survivors_statement": bound.survivors_statement(context, dealt).hex(),
+        "survivors_statement": round_context.survivors_statement(context, dealt).hex(),
         "values": [values[n] for n in dealt],
         "masked": [
             _masked(context, terms.bits, n, [other for other in around[n] if other in dealt], members)
@@ -266,16 +265,18 @@ def _cohort(terms: Terms, count: int, graph: Degree, dealt: Sequence[int]) -> di
 def _member(n: int) -> Member:
     return Member(
         client=made(f"client {n}", 8).hex(),
-        mask_key=keys.agreement_key(made(f"mask key {n}")),
-        share_key=keys.agreement_key(made(f"share key {n}")),
+        mask_key=client_keys.agreement_key(made(f"mask key {n}")),
+        share_key=client_keys.agreement_key(made(f"share key {n}")),
         seed_hash=hashlib.sha256(made(f"seed {n}")).digest(),
-        identity=keys.identity_key(made(f"identity key {n}")),
+        identity=client_keys.identity_key(made(f"identity key {n}")),
         signature=bytes(64),
     )
 
 
 def _statement(base: bytes, member: Member) -> bytes:
-    return bound.keys_statement(base, member.client, member.mask_key, member.share_key, member.seed_hash)
+    return round_context.keys_statement(
+        base, member.client, member.mask_key, member.share_key, member.seed_hash
+    )
 
 
 def _values(n: int, bits: int) -> list[int]:

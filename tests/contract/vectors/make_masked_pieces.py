@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.crypto.keys import agreement_key
+from backend.crypto.client_keys import agreement_key
 from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.numerics.aggregation.part_mean import shares

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from backend.wire import mesh as say
-from backend.wire import messages, peering
+from backend.wire import mesh_messages, messages, peer_messages
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.mesh_fields import Outer
 from tests.contract.vectors import write
@@ -25,8 +24,8 @@ ONE, TWO = "0123456789abcdef", "fedcba9876543210"
 KEY, SIGNATURE = bytes(range(7, 39)), bytes(range(64))
 TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
 
-TO_SERVER: dict[str, say.PeerToServer] = {
-    "enter from a browser": say.Enter(
+TO_SERVER: dict[str, mesh_messages.PeerToServer] = {
+    "enter from a browser": mesh_messages.Enter(
         token=TOKEN,
         kind="browser",
         backend="webgl",
@@ -38,7 +37,7 @@ TO_SERVER: dict[str, say.PeerToServer] = {
         holds=None,
         certificate=None,
     ),
-    "enter from a peer that comes back": say.Enter(
+    "enter from a peer that comes back": mesh_messages.Enter(
         token=TOKEN,
         kind="peer",
         backend="tensorflow",
@@ -48,18 +47,20 @@ TO_SERVER: dict[str, say.PeerToServer] = {
         address="ws://192.0.2.7:9000/",
         round=7,
         holds=HASH,
-        certificate=say.Certificate(
+        certificate=mesh_messages.Certificate(
             bundle=OTHER,
             round=7,
             group=1,
             weights=HASH,
             survivors=[ONE, TWO],
-            signatures=[say.Signed(client=TWO, identity=KEY, signature=SIGNATURE)],
+            signatures=[mesh_messages.Signed(client=TWO, identity=KEY, signature=SIGNATURE)],
         ),
     ),
     "ready": messages.Ready(backend="wasm", step_ms=163.25, examples=0),
-    "trained": say.Trained(round=8, base=HASH, examples=640, steps=20, loss=0.75, sums=[(96.5, 128.25)]),
-    "averaged": say.Averaged(
+    "trained": mesh_messages.Trained(
+        round=8, base=HASH, examples=640, steps=20, loss=0.75, sums=[(96.5, 128.25)]
+    ),
+    "averaged": mesh_messages.Averaged(
         round=8,
         group=1,
         weights=OTHER,
@@ -68,20 +69,20 @@ TO_SERVER: dict[str, say.PeerToServer] = {
         seconds=1.5,
         signature=SIGNATURE,
     ),
-    "failed": say.Failed(round=8, group=1, reason="Two of at least three members are left."),
-    "links": say.Links(
+    "failed": mesh_messages.Failed(round=8, group=1, reason="Two of at least three members are left."),
+    "links": mesh_messages.Links(
         links=[
-            say.Measure(client=ONE, way="webrtc", seconds=0.0625, rate=2.5e6),
-            say.Measure(client=TWO, way="relay", seconds=0.25, rate=0.5),
+            mesh_messages.Measure(client=ONE, way="webrtc", seconds=0.0625, rate=2.5e6),
+            mesh_messages.Measure(client=TWO, way="relay", seconds=0.25, rate=0.5),
         ]
     ),
-    "a signal": say.SignalTo(client=TWO, data=b"\x01\x02"),
-    "a parcel": say.RelayTo(client=TWO, data=bytes(range(256))),
+    "a signal": mesh_messages.SignalTo(client=TWO, data=b"\x01\x02"),
+    "a parcel": mesh_messages.RelayTo(client=TWO, data=bytes(range(256))),
     "evaluation": messages.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.5, 40.5)]),
     "leave": messages.Leave(),
 }
-TO_PEER: dict[str, say.ServerToPeer] = {
-    "entered": say.Entered(
+TO_PEER: dict[str, mesh_messages.ServerToPeer] = {
+    "entered": mesh_messages.Entered(
         task="digits",
         client=ONE,
         bundle=HASH,
@@ -89,12 +90,12 @@ TO_PEER: dict[str, say.ServerToPeer] = {
         version=3,
         weights=OTHER,
         outer=Outer(kind="nesterov", learning_rate=0.75, momentum=0.875),
-        ice=[say.IceServer(urls=["turn:192.0.2.1:3478"], username="minga", credential="secret")],
+        ice=[mesh_messages.IceServer(urls=["turn:192.0.2.1:3478"], username="minga", credential="secret")],
     ),
-    "members": say.Members(
+    "members": mesh_messages.Members(
         epoch=12,
         members=[
-            say.Neighbour(
+            mesh_messages.Neighbour(
                 client=ONE,
                 identity=KEY,
                 kind="peer",
@@ -104,7 +105,7 @@ TO_PEER: dict[str, say.ServerToPeer] = {
                 round=3,
                 holds=HASH,
             ),
-            say.Neighbour(
+            mesh_messages.Neighbour(
                 client=TWO,
                 identity=KEY,
                 kind="browser",
@@ -116,8 +117,8 @@ TO_PEER: dict[str, say.ServerToPeer] = {
             ),
         ],
     ),
-    "nobody is here": say.Members(epoch=0, members=[]),
-    "group": say.Group(
+    "nobody is here": mesh_messages.Members(epoch=0, members=[]),
+    "group": mesh_messages.Group(
         round=4,
         group=0,
         members=[TWO, ONE],
@@ -131,7 +132,7 @@ TO_PEER: dict[str, say.ServerToPeer] = {
         patience=5.5,
         seconds=60.5,
     ),
-    "a group that masks": say.Group(
+    "a group that masks": mesh_messages.Group(
         round=4,
         group=2,
         members=[TWO, ONE, "a" * 16],
@@ -145,7 +146,7 @@ TO_PEER: dict[str, say.ServerToPeer] = {
         patience=5.5,
         seconds=60.5,
     ),
-    "a full group of three that clips": say.Group(
+    "a full group of three that clips": mesh_messages.Group(
         round=4,
         group=1,
         members=[TWO, ONE, "a" * 16],
@@ -159,40 +160,44 @@ TO_PEER: dict[str, say.ServerToPeer] = {
         patience=0.5,
         seconds=0.5,
     ),
-    "a signal": say.Signal(client=TWO, data=b"\x01\x02"),
-    "a parcel": say.Relay(client=TWO, data=bytes(range(256))),
-    "deposit": say.Deposit(round=3, weights=OTHER),
-    "unreachable": say.Unreachable(client=TWO),
+    "a signal": mesh_messages.Signal(client=TWO, data=b"\x01\x02"),
+    "a parcel": mesh_messages.Relay(client=TWO, data=bytes(range(256))),
+    "deposit": mesh_messages.Deposit(round=3, weights=OTHER),
+    "unreachable": mesh_messages.Unreachable(client=TWO),
     "abandoned": messages.Abandoned(round=4, reason="Nobody was left."),
     "closing": messages.Closing(code="idle", reason="No enter came within 10 seconds."),
 }
 OF: dict[str, int] = {"round": 4, "group": 1}
-PEER: dict[str, peering.PeerFrame] = {
-    "beat": peering.Beat(sent=12.5, echo=0.25, since=0.125),
-    "pass on": peering.Passing(client=TWO, data=b"\x01"),
-    "passed on": peering.Passed(client=ONE, data=b"\x01"),
-    "fetch": peering.Fetch(weights=HASH, offset=16000),
-    "weights": peering.Weights(weights=HASH, size=20520, offset=16000, data=memoryview(b"\0\1\2\3")),
-    "no weights": peering.Weights(weights=HASH, size=0, offset=0, data=memoryview(b"")),
-    "unattended": peering.Unattended(round=7, weights=HASH, steward=True, measures=False),
-    "set out": peering.SetOut(round=8, weights=HASH, measures=ONE),
-    "set out without a measurement": peering.SetOut(round=8, weights=HASH, measures=None),
-    "attended": peering.Attended(),
+PEER: dict[str, peer_messages.PeerFrame] = {
+    "beat": peer_messages.Beat(sent=12.5, echo=0.25, since=0.125),
+    "pass on": peer_messages.Passing(client=TWO, data=b"\x01"),
+    "passed on": peer_messages.Passed(client=ONE, data=b"\x01"),
+    "fetch": peer_messages.Fetch(weights=HASH, offset=16000),
+    "weights": peer_messages.Weights(weights=HASH, size=20520, offset=16000, data=memoryview(b"\0\1\2\3")),
+    "no weights": peer_messages.Weights(weights=HASH, size=0, offset=0, data=memoryview(b"")),
+    "unattended": peer_messages.Unattended(round=7, weights=HASH, steward=True, measures=False),
+    "set out": peer_messages.SetOut(round=8, weights=HASH, measures=ONE),
+    "set out without a measurement": peer_messages.SetOut(round=8, weights=HASH, measures=None),
+    "attended": peer_messages.Attended(),
     "trained, for the steward": TO_SERVER["trained"],  # type: ignore[dict-item]  # One of both.
     "the steward's group": TO_PEER["group"],  # type: ignore[dict-item]  # One of both.
     "what a peer measured": TO_SERVER["evaluation"],  # type: ignore[dict-item]  # One of both.
-    "begin": peering.Begin(**OF, weight=640.5, commitments=[KEY, bytes(32)], key=b""),
-    "begin with masks": peering.Begin(**OF, weight=640.5, commitments=[], key=KEY),
-    "piece": peering.Piece(**OF, part=3, contributors=[], offset=0, data=memoryview(bytes(range(256)))),
-    "masked piece": peering.Piece(**OF, part=3, contributors=[0, 2, 5], offset=0, data=memoryview(b"\1")),
-    "mean": peering.Mean(**OF, part=3, contributors=[0, 1, 3], offset=256, data=memoryview(b"\xff\0")),
-    "piece of a ring": peering.Piece(**OF, part=3, contributors=[0, 1], offset=0, data=memoryview(b"\1")),
-    "holds": peering.Holds(**OF, view=2, step=1, held=(0, 1), parts=[KEY, b""], weights=[640.5, 0.0]),
-    "ask": peering.Ask(**OF, view=2, step=3),
-    "complain": peering.Complain(
+    "begin": peer_messages.Begin(**OF, weight=640.5, commitments=[KEY, bytes(32)], key=b""),
+    "begin with masks": peer_messages.Begin(**OF, weight=640.5, commitments=[], key=KEY),
+    "piece": peer_messages.Piece(**OF, part=3, contributors=[], offset=0, data=memoryview(bytes(range(256)))),
+    "masked piece": peer_messages.Piece(
+        **OF, part=3, contributors=[0, 2, 5], offset=0, data=memoryview(b"\1")
+    ),
+    "mean": peer_messages.Mean(**OF, part=3, contributors=[0, 1, 3], offset=256, data=memoryview(b"\xff\0")),
+    "piece of a ring": peer_messages.Piece(
+        **OF, part=3, contributors=[0, 1], offset=0, data=memoryview(b"\1")
+    ),
+    "holds": peer_messages.Holds(**OF, view=2, step=1, held=(0, 1), parts=[KEY, b""], weights=[640.5, 0.0]),
+    "ask": peer_messages.Ask(**OF, view=2, step=3),
+    "complain": peer_messages.Complain(
         **OF, place=2, fault="unfit", reason="Its piece does not fit its commitment."
     ),
-    "config": peering.Config(
+    "config": peer_messages.Config(
         **OF,
         view=2,
         step=3,
@@ -201,9 +206,9 @@ PEER: dict[str, peering.PeerFrame] = {
         parts=[b"", KEY, b""],
         weights=[640.5, 0.0, 320.25],
     ),
-    "give": peering.Give(**OF, view=2, step=3, part=1, places=[0, 2]),
-    "change": peering.Change(**OF, view=3, held=(2, 3), parts=[KEY, b""], weights=[640.5, 0.0]),
-    "decide": peering.Decide(
+    "give": peer_messages.Give(**OF, view=2, step=3, part=1, places=[0, 2]),
+    "change": peer_messages.Change(**OF, view=3, held=(2, 3), parts=[KEY, b""], weights=[640.5, 0.0]),
+    "decide": peer_messages.Decide(
         **OF,
         view=3,
         step=0,
@@ -212,8 +217,8 @@ PEER: dict[str, peering.PeerFrame] = {
         contributors=[[0, 1, 2], [0, 2]],
         weights=[640.5, 0.5, 320.25],
     ),
-    "give up": peering.GiveUp(**OF, view=3, reason="Two of at least three members are left."),
-    "attest": peering.Attest(**OF, weights=HASH, signature=SIGNATURE),
+    "give up": peer_messages.GiveUp(**OF, view=3, reason="Two of at least three members are left."),
+    "attest": peer_messages.Attest(**OF, weights=HASH, signature=SIGNATURE),
 }
 
 BAD_TO_SERVER: dict[str, Any] = {
@@ -290,7 +295,9 @@ def frames() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _good(name: str, message: say.PeerToServer | say.ServerToPeer | peering.PeerFrame) -> dict[str, Any]:
+def _good(
+    name: str, message: mesh_messages.PeerToServer | mesh_messages.ServerToPeer | peer_messages.PeerFrame
+) -> dict[str, Any]:
     frame = encode_mesh(message)
     return {"name": name, "hex": frame.hex(), "value": plain(msgspec.msgpack.decode(frame))}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from backend.protocols.mesh.serverless.events import Effect, Event
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
+from backend.protocols.mesh.serverless.serverless_events import Effect, Event
 from tests.contract.vectors import write
 from tests.contract.vectors.make_mesh_member import (
     ONE,

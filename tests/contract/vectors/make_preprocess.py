@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from backend.errors import DataError
-from backend.numerics.preprocess import fitted as fit
+from backend.numerics.preprocess import fitted as fitted_preprocess
 from backend.numerics.preprocess.image import image_values
 from backend.numerics.preprocess.loading import load_values
 from backend.numerics.preprocess.ordering import most_frequent, ordered
@@ -19,7 +19,7 @@ from backend.numerics.preprocess.table import input_specs, needed_columns, table
 from backend.numerics.preprocess.text import class_arrays, lower_case, window_arrays
 from tests.contract.vectors import write
 
-PETS = fit.ClassLabel(["cat", "dog"], "index")
+PETS = fitted_preprocess.ClassLabel(["cat", "dog"], "index")
 
 
 def files() -> dict[str, str]:
@@ -45,7 +45,7 @@ def plain(fitted: Any) -> Any:
     return msgspec.to_builtins(fitted)
 
 
-def image(**changes: Any) -> fit.Image:
+def image(**changes: Any) -> fitted_preprocess.Image:
     """A fitted preprocessing of images, with `changes`."""
     size, channels = changes.get("size", (4, 4)), changes.get("channels", 3)
     chosen: dict[str, Any] = {
@@ -57,8 +57,10 @@ def image(**changes: Any) -> fit.Image:
         "label": PETS,
         **changes,
     }
-    return fit.Image(
-        inputs=[fit.StoredSpec([*size, channels], "uint8")], labels=[chosen["label"].stored], **chosen
+    return fitted_preprocess.Image(
+        inputs=[fitted_preprocess.StoredSpec([*size, channels], "uint8")],
+        labels=[chosen["label"].stored],
+        **chosen,
     )
 
 
@@ -79,7 +81,7 @@ def images() -> list[dict[str, Any]]:
             "values": values.reshape(-1).tolist(),
         }
 
-    ways: tuple[fit.Resize, ...] = ("nearest", "bilinear", "bicubic", "area")
+    ways: tuple[fitted_preprocess.Resize, ...] = ("nearest", "bilinear", "bicubic", "area")
     cases = [case(h, w, resize=way) for way in ways for h, w in ((4, 4), (2, 3), (7, 9), (1, 1), (13, 5))]
     cases += [
         case(h, w, fit=how, resize=way, size=(5, 3))
@@ -93,10 +95,12 @@ def images() -> list[dict[str, Any]]:
     return [*cases, case(6, 2, channels=1, fit="contain", resize="area"), case(40, 30, resize="bicubic")]
 
 
-def table(columns: list[fit.Column], labels: dict[str, fit.Label], **changes: Any) -> fit.FittedTable:
+def table(
+    columns: list[fitted_preprocess.Column], labels: dict[str, fitted_preprocess.Label], **changes: Any
+) -> fitted_preprocess.FittedTable:
     """A fitted preprocessing of tables."""
     chosen: dict[str, Any] = {"delimiter": ",", "decimal": ".", "missing": [""], **changes}
-    return fit.FittedTable(
+    return fitted_preprocess.FittedTable(
         inputs=input_specs(columns),
         labels=[label.stored for label in labels.values()],
         columns=columns,
@@ -106,12 +110,12 @@ def table(columns: list[fit.Column], labels: dict[str, fit.Label], **changes: An
     )
 
 
-AGE = fit.NumberColumn("Age", 0, "fill", 28.0, 29.7, 14.5, True)
-FARE = fit.NumberColumn("Fare", 0, "error", 0.0, 0.0, 512.3292, False)
-SEX = fit.CategoryColumn("Sex", 0, ["female", "male"], "one-hot", "own", "own")
-PORT = fit.CategoryColumn("Port", 1, ["C", "Q", "S"], "index", "own", "own")
-DECK = fit.CategoryColumn("Deck", 0, ["A", "B"], "one-hot", "none", "none")
-LIVED: dict[str, fit.Label] = {"Lived": fit.ClassLabel(["0", "1"], "number")}
+AGE = fitted_preprocess.NumberColumn("Age", 0, "fill", 28.0, 29.7, 14.5, True)
+FARE = fitted_preprocess.NumberColumn("Fare", 0, "error", 0.0, 0.0, 512.3292, False)
+SEX = fitted_preprocess.CategoryColumn("Sex", 0, ["female", "male"], "one-hot", "own", "own")
+PORT = fitted_preprocess.CategoryColumn("Port", 1, ["C", "Q", "S"], "index", "own", "own")
+DECK = fitted_preprocess.CategoryColumn("Deck", 0, ["A", "B"], "one-hot", "none", "none")
+LIVED: dict[str, fitted_preprocess.Label] = {"Lived": fitted_preprocess.ClassLabel(["0", "1"], "number")}
 
 CSV = (
     "\ufeffName, Age ,Fare,Sex,Port,Lived\r\n"
@@ -126,13 +130,13 @@ CSV = (
 def tables() -> list[dict[str, Any]]:
     """CSV texts, and what becomes of them."""
     german = table(
-        [fit.NumberColumn("Preis", 0, "error", 0.0, 1.0, 3.0, False)],
-        {"Ja": PETS, "Zahl": fit.NumberLabel()},
+        [fitted_preprocess.NumberColumn("Preis", 0, "error", 0.0, 1.0, 3.0, False)],
+        {"Ja": PETS, "Zahl": fitted_preprocess.NumberLabel()},
         delimiter=";",
         decimal=",",
         missing=["", "k. A."],
     )
-    deck = table([DECK, FARE], {"Lived": fit.ClassLabel(["0", "1"], "one-hot")})
+    deck = table([DECK, FARE], {"Lived": fitted_preprocess.ClassLabel(["0", "1"], "one-hot")})
     both = table([AGE, FARE, SEX, PORT], LIVED)
     good = [
         (both, CSV),
@@ -163,13 +167,13 @@ def tables() -> list[dict[str, Any]]:
     ]
 
 
-def read(one: fit.FittedTable, csv: str) -> tuple[list[Any], list[Any]]:
+def read(one: fitted_preprocess.FittedTable, csv: str) -> tuple[list[Any], list[Any]]:
     """The arrays of a CSV text."""
     lines = io.StringIO(csv, newline="")
     return table_arrays(one, csv_rows(lines, one.delimiter, needed_columns(one)))
 
 
-def told(one: fit.FittedTable, csv: str, row: int | None, column: str | None) -> dict[str, Any]:
+def told(one: fitted_preprocess.FittedTable, csv: str, row: int | None, column: str | None) -> dict[str, Any]:
     """Row and column that an error has to name."""
     try:
         read(one, csv)
@@ -188,7 +192,7 @@ def arrays(x: list[Any], y: list[Any]) -> dict[str, Any]:
     }
 
 
-def text(**changes: Any) -> fit.FittedText:
+def text(**changes: Any) -> fitted_preprocess.FittedText:
     """A fitted preprocessing of text, with `changes`."""
     chosen: dict[str, Any] = {
         "normalize": "none",
@@ -206,8 +210,8 @@ def text(**changes: Any) -> fit.FittedText:
         "label": None,
         **changes,
     }
-    empty = fit.FittedText(inputs=[], labels=[], **chosen)
-    inputs = [fit.StoredSpec([empty.length], "uint8" if empty.ids <= 256 else "int32")]
+    empty = fitted_preprocess.FittedText(inputs=[], labels=[], **chosen)
+    inputs = [fitted_preprocess.StoredSpec([empty.length], "uint8" if empty.ids <= 256 else "int32")]
     return msgspec.structs.replace(
         empty, inputs=inputs, labels=[empty.label.stored] if empty.label else inputs
     )
@@ -261,14 +265,14 @@ def texts() -> list[dict[str, Any]]:
     ]
 
 
-def made(one: fit.FittedText, words: str) -> dict[str, Any]:
+def made(one: fitted_preprocess.FittedText, words: str) -> dict[str, Any]:
     """The arrays of one text; its class is "dog" where there are classes."""
     if one.label is None:
         return arrays(*window_arrays(one, words))
     return arrays(*class_arrays(one, [(words, "dog")]))
 
 
-def refused(one: fit.FittedText, words: str) -> bool:
+def refused(one: fitted_preprocess.FittedText, words: str) -> bool:
     """True: there is an error."""
     try:
         made(one, words)

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from backend.crypto.keys import agreement_key, identity_key, sign
+from backend.crypto.client_keys import agreement_key, identity_key, sign
 from backend.crypto.sealed_link import Sealer, Signalled, link_keys, signal_statement
 from backend.wire import signals
 from tests.contract.vectors import write

@@ -23,7 +23,7 @@ from backend.protocols.secagg.member_events import (
     VouchersChecked,
     Welcomed,
 )
-from backend.wire.masked import Server
+from backend.wire.masked_messages import Server
 from backend.wire.messages import (
     Accepted,
 )

@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from backend.wire import messages
-from backend.wire import units as say
+from backend.wire import messages, unit_messages
 from backend.wire.codec import encode
 from backend.wire.fields import WireFrame
 from tests.contract.vectors import write
@@ -34,28 +33,32 @@ PLAN: dict[str, Any] = {
     "heartbeat": 30.0,
 }
 
-TO_SERVER: dict[str, say.UnitsToServer] = {
-    "enlist from a browser": say.Enlist(
+TO_SERVER: dict[str, unit_messages.UnitsToServer] = {
+    "enlist from a browser": unit_messages.Enlist(
         token=TOKEN, kind="browser", backend="webgl", agent="minga-web/0.1.0", shards=[]
     ),
-    "enlist from a peer that has shards": say.Enlist(
+    "enlist from a peer that has shards": unit_messages.Enlist(
         token=TOKEN, kind="peer", backend="tensorflow", agent="minga-peer/0.1.0", shards=[OTHER, HASH]
     ),
     "ready": messages.Ready(backend="wasm", step_ms=163.25, examples=0),
-    "want": say.Want(slots=2),
-    "want nothing": say.Want(slots=0),
-    "beat": say.Beat(lease=7, steps=12),
-    "result": say.Result(lease=7, examples=512, steps=16, loss=0.625, sums=[(96.5, 128.25)], size=20520),
-    "result of a model without metrics": say.Result(
+    "want": unit_messages.Want(slots=2),
+    "want nothing": unit_messages.Want(slots=0),
+    "beat": unit_messages.Beat(lease=7, steps=12),
+    "result": unit_messages.Result(
+        lease=7, examples=512, steps=16, loss=0.625, sums=[(96.5, 128.25)], size=20520
+    ),
+    "result of a model without metrics": unit_messages.Result(
         lease=2**53 - 1, examples=1, steps=1, loss=-1.5, sums=[], size=4
     ),
     "chunk": messages.Chunk(round=7, offset=262144, data=memoryview(bytes(range(256)))),
-    "release": say.Release(lease=7, cause="preempted"),
+    "release": unit_messages.Release(lease=7, cause="preempted"),
     "leave": messages.Leave(),
 }
-TO_CLIENT: dict[str, say.ServerToUnits] = {
-    "enlisted": say.Enlisted(task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144),
-    "unit": say.Unit(
+TO_CLIENT: dict[str, unit_messages.ServerToUnits] = {
+    "enlisted": unit_messages.Enlisted(
+        task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144
+    ),
+    "unit": unit_messages.Unit(
         lease=7,
         unit=12,
         first=0,
@@ -69,7 +72,7 @@ TO_CLIENT: dict[str, say.ServerToUnits] = {
         elasticity=0.0,
         **PLAN,
     ),
-    "half a shard from the client's own weights": say.Unit(
+    "half a shard from the client's own weights": unit_messages.Unit(
         lease=2**33,
         unit=13,
         first=512,
@@ -83,19 +86,21 @@ TO_CLIENT: dict[str, say.ServerToUnits] = {
         elasticity=0.125,
         **PLAN,
     ),
-    "renewed": say.Renewed(lease=7, seconds=90.5),
-    "drop": say.Drop(lease=7, reason="Another result of this unit was enough."),
+    "renewed": unit_messages.Renewed(lease=7, seconds=90.5),
+    "drop": unit_messages.Drop(lease=7, reason="Another result of this unit was enough."),
     "credit": messages.Credit(round=7, until=20520),
-    "taken": say.Taken(lease=7, waits=True),
-    "counted": say.Counted(lease=7, examples=512, blended=False),
-    "rejected": say.Rejected(lease=7, code="not-finite", reason="A value of the update is no number."),
-    "idle": say.Idle(cause="quota"),
-    "standing": say.Standing(credited=5120, units=10, checked=4, trusted=False, quota=90),
-    "board before a measurement": say.Board(
+    "taken": unit_messages.Taken(lease=7, waits=True),
+    "counted": unit_messages.Counted(lease=7, examples=512, blended=False),
+    "rejected": unit_messages.Rejected(
+        lease=7, code="not-finite", reason="A value of the update is no number."
+    ),
+    "idle": unit_messages.Idle(cause="quota"),
+    "standing": unit_messages.Standing(credited=5120, units=10, checked=4, trusted=False, quota=90),
+    "board before a measurement": unit_messages.Board(
         phase="waiting",
         epoch=1,
         epochs=40,
-        tally=say.Tally(units=50, done=0, leased=0, compared=0),
+        tally=unit_messages.Tally(units=50, done=0, leased=0, compared=0),
         base=0,
         backlog=0,
         browsers=0,
@@ -104,11 +109,11 @@ TO_CLIENT: dict[str, say.ServerToUnits] = {
         loss=None,
         metrics={},
     ),
-    "board": say.Board(
+    "board": unit_messages.Board(
         phase="training",
         epoch=3,
         epochs=40,
-        tally=say.Tally(units=50, done=12, leased=8, compared=2),
+        tally=unit_messages.Tally(units=50, done=12, leased=8, compared=2),
         base=112,
         backlog=1,
         browsers=5,
@@ -168,7 +173,7 @@ def frames() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _good(name: str, message: say.UnitsToServer | say.ServerToUnits) -> dict[str, Any]:
+def _good(name: str, message: unit_messages.UnitsToServer | unit_messages.ServerToUnits) -> dict[str, Any]:
     frame = encode(message)
     return {"name": name, "hex": frame.hex(), "value": plain(msgspec.msgpack.decode(frame))}
 

@@ -13,7 +13,7 @@ from backend.protocols.secagg.member_events import (
     SharesOpened,
     SharesSealed,
 )
-from backend.wire.masked import Masking, Member, Server
+from backend.wire.masked_messages import Masking, Member, Server
 from backend.wire.messages import (
     Abandoned,
     Dealt,

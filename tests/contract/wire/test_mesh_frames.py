@@ -21,7 +21,7 @@ from backend.wire.mesh_codec import (
     decode_to_server,
     encode_mesh,
 )
-from backend.wire.peering import Mean
+from backend.wire.peer_messages import Mean
 from tests.contract.vectors.make_frames import plain
 from tests.contract.vectors.make_mesh_frames import PLACE
 

@@ -18,7 +18,7 @@ from backend.numerics.aggregation.server_optimizers import fedavg, no_state
 from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.numerics.masking.encoding import Encoding, error
 from backend.numerics.masking.sparse import chosen_values
-from tests.e2e.pages import witness as in_page
+from tests.e2e.pages import witness as page_witness
 from tests.e2e.pages.conftest import listen
 from tests.support.peer import witness
 from tests.support.peer.peer_process import joined
@@ -86,7 +86,7 @@ async def test_two_browsers_and_three_peers_learn_digits_from_sums_alone(
             for home in homes:
                 stack.enter_context(joined(home, transcript.url, witness=home))
             for page, least in zip(pages, ("", "4"), strict=True):
-                await in_page.watch(page)
+                await page_witness.watch(page)
                 await start(page, transcript.url, least)
             seen = pages[0].locator("[data-seen-line]")
             await expect(seen).to_contain_text("Masked among 5")
@@ -104,7 +104,7 @@ async def test_two_browsers_and_three_peers_learn_digits_from_sums_alone(
     versions.sort(key=version_number)
     before, after = (weights_of(server, one["weights"]) for one in versions[:2])
     assert_nothing_shows(transcript, after - before)
-    trained = [one for page in pages for one in await in_page.witnessed(page)]
+    trained = [one for page in pages for one in await page_witness.witnessed(page)]
     trained += [one for home in homes for one in witness.witnessed(home)]
     compared = 0
     for base, made in pairwise(versions):

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from backend.server.units.validation.tolerances import BLAME, ToleranceTable
-from backend.server.units.validation.tolerances import table as written
+from backend.server.units.validation.tolerances import table as tolerance_table
 from benchmarks.tolerance import BACKENDS, FEW, LEAST, MARGIN, MOST, NATIVE, Gap, table
 
 SIDES = sorted((*BACKENDS, NATIVE))
@@ -53,6 +53,6 @@ def test_long_plans_have_a_measure_of_their_own() -> None:
 
 
 def test_every_two_backends_were_measured() -> None:
-    pairs = {pair.backends for pair in written().pairs}
+    pairs = {pair.backends for pair in tolerance_table().pairs}
     assert pairs == set(itertools.combinations_with_replacement(SIDES, 2))
-    assert json.loads(msgspec.json.encode(written()))["other"]["backends"] == ["*", "*"]
+    assert json.loads(msgspec.json.encode(tolerance_table()))["other"]["backends"] == ["*", "*"]

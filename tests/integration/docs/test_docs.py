@@ -29,7 +29,7 @@ from backend.formats.task_file.reading.hints import FLOWER
 from backend.formats.task_file.server_optimizer import FedAdam
 from backend.server.estimates.devices import PLACES, DeviceRates, Range
 from backend.server.observers.hooks import RoundEndHook
-from backend.server.observers.observer import RoundEnded, VersionEvaluated
+from backend.server.observers.task_events import RoundEnded, VersionEvaluated
 from backend.stores.contracts import EvaluationRecord
 from tests.support.small_datasets import image_folder
 from tests.support.store_contracts.records import FIRST, ROUND

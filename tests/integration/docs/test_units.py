@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.docs.test_docs import HOW_TO as OWN_MODEL
+from tests.integration.docs.test_docs import HOW_TO as OWN_MODEL_HOW_TO
 from tests.integration.docs.test_docs import (
     MINGA,
     ROOT,
@@ -40,7 +40,7 @@ def test_ones_own_model_is_trained_by_work_units_as_the_how_to_says(tmp_path: Pa
     task = tmp_path / "wine"
     task.mkdir()
     (task / "task.toml").write_text(blocks(HOW_TO, "toml")[0], "utf-8")
-    (task / "build.py").write_text(blocks(OWN_MODEL, "python")[0], "utf-8")
+    (task / "build.py").write_text(blocks(OWN_MODEL_HOW_TO, "python")[0], "utf-8")
     build, check, serve, join, again, alone, log, cost = (shlex.split(c)[1:] for c in commands(HOW_TO))
     minga(build, tmp_path)
     minga(check, tmp_path)

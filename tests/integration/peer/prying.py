@@ -9,14 +9,14 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.crypto.context import Terms, base_hash, context_hash, roster_hash
 from backend.crypto.derive import own_key
 from backend.crypto.keystream import add_keystream
+from backend.crypto.round_context import Terms, base_hash, context_hash, roster_hash
 from backend.crypto.shamir import recover
 from backend.numerics.masking.bit_packing import unpack_update
 from backend.protocols.secagg.degrees import degree
 from backend.wire.client_id import client_id
-from backend.wire.masked import Keys, Member, Reveal
+from backend.wire.masked_messages import Keys, Member, Reveal
 from backend.wire.messages import Hello
 from tests.support.peer.transcript import Transcript
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.numerics.masking.bit_packing import masked_words
 from backend.numerics.masking.encoding import Encoding, error
 from backend.peer.session.trust_store import TrustStore

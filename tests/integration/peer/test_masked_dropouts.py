@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.masking.encoding import Encoding, error
-from backend.wire.masked import Reveal
+from backend.wire.masked_messages import Reveal
 from tests.integration.peer.masked_task import (
     CLIP,
     LEAST,

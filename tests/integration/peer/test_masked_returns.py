@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.masking.encoding import Encoding, error
-from backend.wire.masked import Keys, Shares
+from backend.wire.masked_messages import Keys, Shares
 from backend.wire.messages import ClientFrame, Offer
 from tests.integration.peer.masked_task import (
     CLIENTS,

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from backend.crypto.context import Terms
+from backend.crypto.round_context import Terms
 from backend.numerics.masking.encoding import Encoding, error
 from tests.integration.peer.masked_task import (
     CLIENTS,

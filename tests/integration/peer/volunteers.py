@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.peer.rounds import session as sessions
+from backend.peer.rounds import session
 from backend.peer.rounds.masking_host import MaskedModel
 from backend.peer.session import server_connection
 from backend.peer.session.progress import JsonLines
@@ -90,7 +90,7 @@ def volunteer(
     met: Path = Path("/nonexistent"),
     listed: frozenset[str] | None = None,
     min_masked: int = 0,
-) -> sessions.Session:
+) -> session.Session:
     """A session of the task `tiny` at `url`, to be run."""
     hello = Hello(
         token=token,
@@ -103,7 +103,7 @@ def volunteer(
     jobs = cast("TrainingJobs", KnownJobs(token, parameters, norm, examples))
     known = TrustStore(met, listed)
     key = identity or secrets.token_bytes(32)
-    return sessions.Session(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)
+    return session.Session(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)
 
 
 def dying(moment: str) -> None:

@@ -14,8 +14,10 @@ from urllib.request import Request, urlopen
 from websockets.asyncio.client import ClientConnection, connect
 
 from backend.crypto.certificates import weights_statement
-from backend.crypto.keys import identity_key, sign
-from backend.wire.mesh import (
+from backend.crypto.client_keys import identity_key, sign
+from backend.wire.mesh_codec import decode_to_peer, encode_mesh
+from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.mesh_messages import (
     Averaged,
     Enter,
     Entered,
@@ -25,8 +27,6 @@ from backend.wire.mesh import (
     ServerToPeer,
     Trained,
 )
-from backend.wire.mesh_codec import decode_to_peer, encode_mesh
-from backend.wire.mesh_fields import MESH_PROTOCOL
 from backend.wire.messages import Ready, Train
 from tests.support.waiting import PATIENCE
 

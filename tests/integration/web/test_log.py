@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from backend.wire.messages import Accepted, Refused
-from backend.wire.units import Board, Counted, Unit
+from backend.wire.unit_messages import Board, Counted, Unit
 from tests.integration.web.test_units import ALONE, done
 from tests.support.tiny import SHARDS, SIZE, write_task, write_units
 from tests.support.web.client import Client

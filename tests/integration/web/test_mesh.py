@@ -12,9 +12,9 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from backend.crypto.keys import identity_key
-from backend.wire.mesh import Members, Relay, RelayTo, Signal, SignalTo, Unreachable
+from backend.crypto.client_keys import identity_key
 from backend.wire.mesh_codec import encode_mesh
+from backend.wire.mesh_messages import Members, Relay, RelayTo, Signal, SignalTo, Unreachable
 from backend.wire.messages import Closing, Leave
 from tests.integration.web.conftest import Serve
 from tests.integration.web.mesh_client import MeshPeer

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from backend.wire.mesh import Certificate, Deposit, Group, Links, Measure, Signed
+from backend.wire.mesh_messages import Certificate, Deposit, Group, Links, Measure, Signed
 from backend.wire.messages import Abandoned, Ready, Train, Version
 from tests.integration.web.conftest import Serve
 from tests.integration.web.mesh_client import MeshPeer, address_of

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from backend.server.observers import observer as happened
+from backend.server.observers import task_events
 from backend.web.api.metrics import Metrics
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_units import ALONE, done
@@ -31,13 +31,13 @@ def figures(server: Server) -> dict[str, float]:
 def test_what_becomes_of_work_units_is_counted_by_task() -> None:
     figures = Metrics()
     for event in (
-        happened.UnitLeased("a", lease=1, unit=1, epoch=1, shard=0),
-        happened.UnitLeased("b", lease=2, unit=2, epoch=1, shard=1),
-        happened.UnitReleased("b", 2, "preempted"),
-        happened.UnitReturned("a", 1, late=True),
-        happened.UnitRejected("c", 3, "disagrees", "It differs from the others'."),
-        happened.UnitCounted("a", 1, examples=40, blended=True),
-        happened.ResultAssimilated(epoch=1, unit=1, staleness=3, seconds=0.02),
+        task_events.UnitLeased("a", lease=1, unit=1, epoch=1, shard=0),
+        task_events.UnitLeased("b", lease=2, unit=2, epoch=1, shard=1),
+        task_events.UnitReleased("b", 2, "preempted"),
+        task_events.UnitReturned("a", 1, late=True),
+        task_events.UnitRejected("c", 3, "disagrees", "It differs from the others'."),
+        task_events.UnitCounted("a", 1, examples=40, blended=True),
+        task_events.ResultAssimilated(epoch=1, unit=1, staleness=3, seconds=0.02),
     ):
         figures.notice("digits", event)
     lines = generate_latest(figures.registry).decode().splitlines()

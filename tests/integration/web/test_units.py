@@ -14,7 +14,7 @@ import pytest
 
 from backend.wire.client_id import client_id
 from backend.wire.messages import Leave, Ready
-from backend.wire.units import (
+from backend.wire.unit_messages import (
     Beat,
     Board,
     Counted,

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from redis import Redis
 
-from backend.wire.units import Board, Counted, Unit
+from backend.wire.unit_messages import Board, Counted, Unit
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_unit_metrics import figures
 from tests.integration.web.test_units import ALONE, ONES, done, fetched

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.vectors import Vector
-from backend.wire.units import Unit
+from backend.wire.unit_messages import Unit
 from tests.integration.web.test_units import ALONE
 from tests.integration.web.test_units_killed import served, train, until_kept
 from tests.support.databases import serving_postgres, serving_redis

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.wire.units import Board, Counted, Drop, Unit
+from backend.wire.unit_messages import Board, Counted, Drop, Unit
 from tests.integration.web.test_units import ALONE, ONES, done, fetched
 from tests.support.tiny import SHARDS, SIZE, write_units
 from tests.support.waiting import PATIENCE

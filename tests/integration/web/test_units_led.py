@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from backend.wire.units import Board, Counted, Drop, Idle, Unit
+from backend.wire.unit_messages import Board, Counted, Drop, Idle, Unit
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_units import ALONE, ONES, done
 from tests.support.tiny import SHARDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.wire.units import Drop, Unit
+from backend.wire.unit_messages import Drop, Unit
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_units import ALONE, ONES
 from tests.support.tiny import SIZE

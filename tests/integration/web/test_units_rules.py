@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.wire.units import Board, Counted, Drop, Idle, Unit, Want
+from backend.wire.unit_messages import Board, Counted, Drop, Idle, Unit, Want
 from tests.integration.web.conftest import Serve
 from tests.integration.web.test_units import ALONE, done, fetched
 from tests.integration.web.test_units_target import DIGITS, idle_on

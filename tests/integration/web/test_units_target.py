@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from backend.wire.units import Board, Unit
+from backend.wire.unit_messages import Board, Unit
 from tests.support.waiting import LONG
 from tests.support.web.server_process import Server, running
 from tests.support.web.unit_client import UnitClient

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
-from backend.protocols.rounds.effects import Abandon, Finished
 from backend.protocols.rounds.phases import RoundPhase
-from backend.wire.mesh import Failed, Group
+from backend.protocols.rounds.round_effects import Abandon, Finished
+from backend.wire.mesh_messages import Failed, Group
 from tests.support.protocols.convener import AVERAGES, ZERO, client, report, said
 from tests.support.protocols.rounds import PLAN
 
@@ -100,31 +100,31 @@ class Play:
         else:
             self.look(self.machine.not_recorded("Full.", self.now))
 
-    def look(self, effects: list[do.Effect]) -> None:
+    def look(self, effects: list[coordinator_effects.Effect]) -> None:
         """What must hold of everything that the convener asks for."""
         for effect in effects:
             match effect:
-                case do.MeshRoundOpened():
+                case coordinator_effects.MeshRoundOpened():
                     assert not self.held
                     assert set(effect.cohort) <= self.here
                     assert len(effect.cohort) >= max(2, self.machine.plan.min_available_clients)
                     self.groups = {}
-                case do.SendMeshTrain() | do.AskDeposit():
+                case coordinator_effects.SendMeshTrain() | coordinator_effects.AskDeposit():
                     assert effect.client in self.here
-                case do.SendGroup():
+                case coordinator_effects.SendGroup():
                     group = effect.group
                     assert effect.client in group.members
                     assert len(set(group.members)) == len(group.members) <= AVERAGES.group_size
                     assert self.groups.get(effect.client, group) == group
                     self.groups[effect.client] = group
-                case do.RecordWeights():
+                case coordinator_effects.RecordWeights():
                     self.check(effect.outcome)
                 case Abandon():
                     self.ended.append(effect.round)
                 case Finished():
                     assert self.machine.phase is RoundPhase.FINISHED
 
-    def check(self, outcome: do.MeshOutcome) -> None:
+    def check(self, outcome: coordinator_effects.MeshOutcome) -> None:
         """A result is what a majority of a group's survivors reported."""
         if not outcome.averaged:
             assert outcome.weights == "9" * 64, "Without the server peers made nothing else."

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from backend.errors import NotFiniteError, OrderError, UpdateRefusedError
 from backend.formats.manifest import MetricSpec
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
@@ -69,37 +69,37 @@ class Host(RuleBasedStateMachine):
         self.finished = 0
         self.held = False
 
-    def note(self, effects: list[do.Effect]) -> None:
+    def note(self, effects: list[round_effects.Effect]) -> None:
         for effect in effects:
             match effect:
-                case do.AnnounceRound():
+                case round_effects.AnnounceRound():
                     self.opened(effect)
-                case do.SendRoundTrain():
+                case round_effects.SendRoundTrain():
                     assert effect.client in self.cohort
                     assert 0 <= effect.seconds <= self.plan.deadline + 1e-9
-                case do.SendEvaluate():
+                case round_effects.SendEvaluate():
                     assert 0 <= effect.seconds <= self.plan.deadline + 1e-9
                     assert bool(effect.shards) == bool(self.plan.holdout_examples)
-                case do.GrantUpload():
+                case round_effects.GrantUpload():
                     self.granted.add((effect.client, effect.offer.round))
-                case do.Accept():
+                case round_effects.Accept():
                     assert effect.client in self.cohort
                     assert (effect.client, effect.offer.round) in self.granted
                     self.accepted.setdefault(effect.offer.round, []).append(effect.client)
                     assert len(self.accepted[effect.offer.round]) <= self.wanted
-                case do.Aggregate():
+                case round_effects.Aggregate():
                     assert len(self.accepted[effect.round]) >= self.plan.quorum
                     self.ended.append(effect.round)
-                case do.Abandon() if effect.round not in self.ended:
+                case round_effects.Abandon() if effect.round not in self.ended:
                     self.ended.append(effect.round)
-                case do.RecordEvaluation():
+                case round_effects.RecordEvaluation():
                     assert 0 < effect.clients <= effect.examples
                     self.measured.append(effect.version)
-                case do.Finished():
+                case round_effects.Finished():
                     assert effect.reason
                     self.finished += 1
 
-    def opened(self, opened: do.AnnounceRound) -> None:
+    def opened(self, opened: round_effects.AnnounceRound) -> None:
         assert not self.held
         self.opened_at, self.cohort, self.wanted = self.now, opened.cohort, opened.wanted
         assert {self.kind(client) for client in opened.cohort} == {opened.aggregation}
@@ -259,9 +259,9 @@ class Host(RuleBasedStateMachine):
             assert (self.machine.round, self.machine.phase) == (number, phase)
             return
         self.note(effects)
-        assert effects[-1] == do.Restore(number + 1)
+        assert effects[-1] == round_effects.Restore(number + 1)
         assert self.machine.phase is RoundPhase.AGGREGATING
-        assert [one.round for one in effects if isinstance(one, do.Abandon)] == (
+        assert [one.round for one in effects if isinstance(one, round_effects.Abandon)] == (
             [number] if phase is RoundPhase.TRAINING else []
         )
 

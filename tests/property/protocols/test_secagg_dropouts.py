@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.wire.masked import Server
+from backend.wire.masked_messages import Server
 from tests.support.protocols.secagg.leaving import LEAST, PHASES, Losses, hear_and_speak, play, predicted
 from tests.support.protocols.secagg.world import World, masking
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from backend.protocols.secagg.stages import ServerStage
-from backend.wire.masked import Server
+from backend.wire.masked_messages import Server
 from tests.support.protocols.secagg.schedules import Player, Schedule
 
 CLIENTS = st.integers(0, 7)

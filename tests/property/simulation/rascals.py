@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from backend.peer.rounds.masking_host import MaskedModel
-from backend.protocols.client import participant_events as to
+from backend.protocols.client import participant_events
 from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate, WorkModel
 from backend.simulation.clients import SimulatedClient
-from backend.wire.masked import Masking
+from backend.wire.masked_messages import Masking
 from backend.wire.messages import (
     Abandoned,
     Accepted,
@@ -91,15 +91,19 @@ class Rascal(SimulatedClient):
 
     how: Mischief = "mute"
 
-    def handle(self, event: to.Event) -> None:
+    def handle(self, event: participant_events.Event) -> None:
         """Follows the machine, and now and then does not."""
         offer = self.machine.offer
-        if self.how == "mute" and isinstance(event, to.RoundTrained):
+        if self.how == "mute" and isinstance(event, participant_events.RoundTrained):
             return
-        if isinstance(event, to.ParticipantFrame) and isinstance(event.frame, Credit) and self.how == "stall":
+        if (
+            isinstance(event, participant_events.ParticipantFrame)
+            and isinstance(event.frame, Credit)
+            and self.how == "stall"
+        ):
             return
         super().handle(event)
-        if isinstance(event, to.ParticipantFrame):
+        if isinstance(event, participant_events.ParticipantFrame):
             self._misbehave(event.frame, offer)
 
     def _misbehave(self, frame: object, offer: Offer | None) -> None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.server.observers.observer import Event, UpdateAccepted
+from backend.server.observers.task_events import TaskEvent, UpdateAccepted
 from backend.stores.contracts import Records, RoundResult
 from backend.wire.messages import Chunk, ClientFrame, Evaluation, Offer
 
@@ -45,7 +45,7 @@ class Witness:
             case Evaluation():
                 self.measured[frame.version].append(frame)
 
-    def notice(self, _task: str, event: Event) -> None:
+    def notice(self, _task: str, event: TaskEvent) -> None:
         """Something happened at the host."""
         if isinstance(event, UpdateAccepted):
             self.accepted[self.life, event.round].append(event.client)

@@ -14,10 +14,10 @@ from playwright.async_api import Browser
 
 from backend.peer.mesh.exchange import Exchange
 from backend.protocols.mesh.grouping import part_bounds
-from backend.wire.mesh import Group
-from backend.wire.mesh_fields import Exchange as Kind
+from backend.wire.mesh_fields import Exchange as ExchangeKind
 from backend.wire.mesh_fields import Precision, Way
-from backend.wire.peering import OfGroup, PeerFrame
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import OfGroup, PeerFrame
 from tests.support.browser.linked_pages import PagePeer, Switch, page_peer
 from tests.support.browser.linked_peer import PythonPeer
 from tests.support.peer.tcp_member import BUNDLE, TASK, drawn
@@ -101,7 +101,11 @@ async def linked_members(
 
 
 def order_of(
-    members: Sequence[Member], values: int, number: int, exchange: Kind, precision: Precision = "float16"
+    members: Sequence[Member],
+    values: int,
+    number: int,
+    exchange: ExchangeKind,
+    precision: Precision = "float16",
 ) -> Group:
     """An order for all of them."""
     return Group(

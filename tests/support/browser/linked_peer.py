@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.session.trust_store import TrustStore
-from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import Fetch, PeerFrame, Weights
+from backend.wire.mesh_messages import Neighbour
+from backend.wire.peer_messages import Fetch, PeerFrame, Weights
 from tests.support.browser.linked_pages import TASK, Switch
 from tests.support.peer.linked_peers import until
 from tests.support.waiting import PATIENCE

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.session.trust_store import TrustStore
-from backend.wire.mesh import Neighbour
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import PeerFrame
+from backend.wire.mesh_messages import Neighbour
+from backend.wire.peer_messages import PeerFrame
 from tests.contract.vectors.make_masked import made
 from tests.support.waiting import PATIENCE
 

@@ -24,12 +24,12 @@ from backend.errors import GroupError
 from backend.numerics import philox
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange
-from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
-from backend.wire.mesh import Group, Trained
 from backend.wire.mesh_codec import decode_peer, decode_to_peer, encode_mesh
+from backend.wire.mesh_messages import Group, Trained
 from backend.wire.messages import Train
-from backend.wire.peering import GroupFrame, OnwardFrame, PeerFrame
+from backend.wire.peer_messages import GroupFrame, OnwardFrame, PeerFrame
 
 ROOM = 16 * 1024
 HOST = "127.0.0.1"
@@ -52,7 +52,7 @@ class TcpLines:
         self.others = 0
         self.linked = asyncio.Event()
         # What is said of rounds without the server.
-        self.said: asyncio.Queue[onward.Event] = asyncio.Queue()
+        self.said: asyncio.Queue[serverless_events.Event] = asyncio.Queue()
         self._writers: dict[str, asyncio.StreamWriter] = {}
         self._early: list[tuple[str, PeerFrame]] = []
 
@@ -92,7 +92,7 @@ class TcpLines:
         writer.write(len(self.own).to_bytes(4, "little") + self.own.encode())
         client = (await _frame(reader)).decode()
         self._writers[client] = writer
-        self.said.put_nowait(onward.PeerLinked(client))
+        self.said.put_nowait(serverless_events.PeerLinked(client))
         if len(self._writers) == self.others:
             self.linked.set()
         if self.exchange is not None:
@@ -107,7 +107,7 @@ class TcpLines:
 
     def _heard(self, client: str, frame: PeerFrame) -> None:
         if isinstance(frame, OnwardFrame):
-            self.said.put_nowait(onward.PeerHeard(client, frame))
+            self.said.put_nowait(serverless_events.PeerHeard(client, frame))
         elif self.exchange is None:
             self._early.append((client, frame))
         elif isinstance(frame, GroupFrame):
@@ -136,23 +136,23 @@ async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
     """The group that comes of this peer's leading, once others call."""
     machine = ServerlessRounds(lines.own, steward=True)
     for raw in events:
-        event: onward.Event = msgspec.convert(raw, onward.Event, builtin_types=())
+        event: serverless_events.Event = msgspec.convert(raw, serverless_events.Event, builtin_types=())
         lines.said.put_nowait(event)
     loop = asyncio.get_running_loop()
     while True:
-        happened: onward.Event = onward.ServerlessTimePassed()
+        happened: serverless_events.Event = serverless_events.ServerlessTimePassed()
         with suppress(TimeoutError):
             async with asyncio.timeout_at(machine.timer()):
                 happened = await lines.said.get()
         for effect in machine.happened(happened, loop.time()):
             match effect:
-                case onward.Say(clients, frame):
+                case serverless_events.Say(clients, frame):
                     for client in clients:
                         lines.send(client, frame)
-                case onward.Agree(Train(round=number, weights=base)):
+                case serverless_events.Agree(Train(round=number, weights=base)):
                     report = Trained(number, base, examples=weight, steps=1, loss=0.5, sums=[])
-                    lines.said.put_nowait(onward.LocalTrained(report))
-                case onward.Agree(Group() as order):
+                    lines.said.put_nowait(serverless_events.LocalTrained(report))
+                case serverless_events.Agree(Group() as order):
                     return order
 
 

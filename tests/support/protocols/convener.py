@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.rounds.phases import RoundPhase
-from backend.wire.mesh import Averaged, Group, Trained
+from backend.wire.mesh_messages import Averaged, Group, Trained
 from tests.support.protocols.rounds import PLAN
 
 AVERAGES = Averages(
@@ -25,7 +25,7 @@ AVERAGES = Averages(
     values=1000,
 )
 ZERO, ONE, TWO = "0" * 64, "1" * 64, "2" * 64
-Kind = TypeVar("Kind", bound=do.Effect)
+Kind = TypeVar("Kind", bound=coordinator_effects.Effect)
 
 
 def client(number: int) -> str:
@@ -36,7 +36,7 @@ def client(number: int) -> str:
 ANN, BOB, CAT = client(0), client(1), client(2)
 
 
-def only(kind: type[Kind], effects: list[do.Effect]) -> list[Kind]:
+def only(kind: type[Kind], effects: list[coordinator_effects.Effect]) -> list[Kind]:
     return [effect for effect in effects if isinstance(effect, kind)]
 
 
@@ -84,10 +84,10 @@ def averaging(
 def train_all(machine: MeshCoordinator, now: float) -> list[Group]:
     """All members train; the groups that are made."""
     assert machine.open is not None
-    effects: list[do.Effect] = []
+    effects: list[coordinator_effects.Effect] = []
     for name in list(machine.open.members):
         effects += machine.peer_trained(name, said(machine, name), now)
-    orders = only(do.SendGroup, effects)
+    orders = only(coordinator_effects.SendGroup, effects)
     return list({one.group.group: one.group for one in orders}.values())
 
 
@@ -105,32 +105,36 @@ def report(group: Group, weights: str = ONE, survivors: list[int] | None = None)
     )
 
 
-def taken_up(machine: MeshCoordinator, now: float, weights: str = ONE) -> list[do.Effect]:
+def taken_up(machine: MeshCoordinator, now: float, weights: str = ONE) -> list[coordinator_effects.Effect]:
     """What peers made without the server is brought and recorded; what follows that."""
     taken, asked = machine.time_passed(now)
-    assert isinstance(taken, do.TakeUp)
-    assert isinstance(asked, do.AskDeposit)
+    assert isinstance(taken, coordinator_effects.TakeUp)
+    assert isinstance(asked, coordinator_effects.AskDeposit)
     assert (asked.weights, asked.round) == (weights, taken.round)
     assert asked.client in taken.holders
     assert (
-        machine.deposited(weights) == [do.RecordWeights(machine.depositing.outcome)]
+        machine.deposited(weights) == [coordinator_effects.RecordWeights(machine.depositing.outcome)]
         if machine.depositing
         else []
     )
     return machine.recorded(machine.version + 1, now)
 
 
-def average_all(machine: MeshCoordinator, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
+def average_all(
+    machine: MeshCoordinator, group: Group, now: float, weights: str = ONE
+) -> list[coordinator_effects.Effect]:
     """All members of a group report."""
-    effects: list[do.Effect] = []
+    effects: list[coordinator_effects.Effect] = []
     for name in group.members:
         effects += machine.peer_averaged(name, report(group, weights), now)
     return effects
 
 
-def recorded(machine: MeshCoordinator, group: Group, now: float, weights: str = ONE) -> list[do.Effect]:
+def recorded(
+    machine: MeshCoordinator, group: Group, now: float, weights: str = ONE
+) -> list[coordinator_effects.Effect]:
     """A round ends well: its group reports, and one brings the weights."""
     average_all(machine, group, now, weights)
     [record] = machine.deposited(weights)
-    assert isinstance(record, do.RecordWeights)
+    assert isinstance(record, coordinator_effects.RecordWeights)
     return machine.recorded(machine.version + 1, now)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from backend.errors import NotFiniteError
 from backend.formats.manifest import MetricSpec
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
@@ -29,7 +29,7 @@ PLAN = RoundPlan(
 ANSWER = Evaluation(round=1, version=1, examples=5, loss=0.5, sums=[(4.0, 5.0)])
 OFFER = Offer(round=1, version=0, examples=20, steps=5, loss=0.5, sums=[(5.0, 10.0)], size=40)
 BAD = NotFiniteError("NaN.")
-Kind = TypeVar("Kind", bound=do.Effect)
+Kind = TypeVar("Kind", bound=round_effects.Effect)
 
 
 def inside(machine: Round) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def inside(machine: Round) -> dict[str, Any]:
     return {**vars(machine), "attendance": vars(machine.attendance)}
 
 
-def only(kind: type[Kind], effects: list[do.Effect]) -> list[Kind]:
+def only(kind: type[Kind], effects: list[round_effects.Effect]) -> list[Kind]:
     return [effect for effect in effects if isinstance(effect, kind)]
 
 
@@ -56,7 +56,7 @@ def opened(*clients: str, plan: RoundPlan = PLAN) -> Round:
     return machine
 
 
-def deliver(machine: Round, client: str, now: float, offer: Offer = OFFER) -> list[do.Effect]:
+def deliver(machine: Round, client: str, now: float, offer: Offer = OFFER) -> list[round_effects.Effect]:
     machine.update_offered(client, offer, now)
     machine.update_arrived(client, offer.round, now)
     return machine.update_checked(client, offer.round, now)

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from backend.protocols.units.effects import (
+from backend.protocols.units.records import PartialWork
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import (
     Assimilate,
     CreditClient,
     DistrustClient,
@@ -22,9 +25,6 @@ from backend.protocols.units.effects import (
     SplitUnit,
     WorkUnit,
 )
-from backend.protocols.units.records import PartialWork
-from backend.protocols.units.rules import Rules, Verdict
-from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_snapshot import Snapshot
 
 EXAMPLES, BATCH = 64, 8

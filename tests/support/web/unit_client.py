@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 from backend.numerics.vectors import Vector
 from backend.wire.codec import encode
 from backend.wire.messages import Chunk, Credit, Ready
-from backend.wire.units import (
+from backend.wire.unit_messages import (
     UNITS_PROTOCOL,
     Enlist,
     Enlisted,

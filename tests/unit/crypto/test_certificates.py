@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from backend.crypto.certificates import certified, weights_statement
-from backend.crypto.keys import identity_key, sign
-from backend.wire.mesh import Certificate, Signed
+from backend.crypto.client_keys import identity_key, sign
+from backend.wire.mesh_messages import Certificate, Signed
 
 BUNDLE, WEIGHTS = "b" * 64, "a" * 64
 PEERS = {f"{number:016x}": bytes([number]) * 32 for number in range(1, 5)}

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from backend.crypto.keys import agreement_key
+from backend.crypto.client_keys import agreement_key
 from backend.crypto.keystream import add_keystreams, keystream
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import BadKeyError

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.crypto.keys import agreement_key, verify
+from backend.crypto.client_keys import agreement_key, verify
 from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer, Signalled, link_keys, signal_statement
 from backend.errors import BadKeyError, LinkError
 from tests.contract.vectors.make_masked import made

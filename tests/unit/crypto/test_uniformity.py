@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.crypto.keys import agreement_key
+from backend.crypto.client_keys import agreement_key
 from backend.crypto.keystream import Words, add_keystreams, keystream
 from backend.crypto.masking import mask_keys
 from backend.numerics.masking.bit_packing import pack

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.crypto import keys, shamir
-from backend.crypto.context import ring
+from backend.crypto import client_keys, shamir
 from backend.crypto.keystream import Words, add_keystreams
 from backend.crypto.masking import mask_keys
+from backend.crypto.round_context import ring
 from backend.crypto.unmasking import Job, masks_left, parts, unmask
 from backend.errors import ShareMismatchError
 from backend.protocols.secagg.degrees import Degree, neighbours
-from backend.wire.masked import Member
+from backend.wire.masked_messages import Member
 from tests.contract.vectors.make_masked import made
 
 CONTEXT = made("a context")
@@ -73,7 +73,7 @@ def play(
 def _member(n: int) -> Member:
     return Member(
         client=f"client {n}",
-        mask_key=keys.agreement_key(made(f"mask {n}")),
+        mask_key=client_keys.agreement_key(made(f"mask {n}")),
         share_key=bytes(32),
         seed_hash=hashlib.sha256(made(f"seed {n}")).digest(),
         identity=bytes(32),

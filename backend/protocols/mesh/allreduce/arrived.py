@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 
-from backend.crypto.keys import usable
-from backend.protocols.mesh.allreduce.events import MeanCame, PieceCame, Prepared, Reduced
+from backend.crypto.client_keys import usable
+from backend.protocols.mesh.allreduce.group_events import MeanCame, PieceCame, Prepared, Reduced
 from backend.protocols.mesh.allreduce.plan import Places
-from backend.wire.mesh import Group
-from backend.wire.peering import Begin
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Begin
 
 
 class Arrived:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from backend.protocols.mesh.allreduce.events import FailGroup, FinishGroup
+from backend.protocols.mesh.allreduce.group_events import FailGroup, FinishGroup
 from backend.protocols.mesh.allreduce.plan import fraction
 from backend.protocols.mesh.allreduce.standing import GroupState
-from backend.wire.peering import Decide, GiveUp
+from backend.wire.peer_messages import Decide, GiveUp
 
 
 class Ending:

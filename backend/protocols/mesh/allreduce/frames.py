@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backend.protocols.mesh.allreduce.plan import Ballot, GroupPlan, MemberAnswer
 from backend.wire.mesh_fields import Fault
-from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
+from backend.wire.peer_messages import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 
 
 @dataclass(frozen=True)

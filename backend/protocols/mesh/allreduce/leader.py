@@ -12,7 +12,7 @@ from backend.protocols.mesh.allreduce.plan import GroupPlan, MemberAnswer, gifts
 from backend.protocols.mesh.allreduce.standing import GroupState
 from backend.protocols.mesh.allreduce.views import Views
 from backend.wire.mesh_fields import Fault
-from backend.wire.peering import Holds
+from backend.wire.peer_messages import Holds
 
 
 class Leader:

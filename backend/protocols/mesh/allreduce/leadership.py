@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backend.protocols.mesh.allreduce.plan import Ballot, Gift, MemberAnswer, Troubles
 from backend.wire.mesh_fields import Fault
-from backend.wire.peering import Change
+from backend.wire.peer_messages import Change
 
 
 @dataclass

@@ -11,7 +11,7 @@ was not told yet over its present link. So nothing is lost when a link comes bac
 from __future__ import annotations
 
 from backend.protocols.mesh.allreduce.ending import Ending
-from backend.protocols.mesh.allreduce.events import (
+from backend.protocols.mesh.allreduce.group_events import (
     Control,
     Effect,
     Event,
@@ -29,8 +29,8 @@ from backend.protocols.mesh.allreduce.leader import Leader
 from backend.protocols.mesh.allreduce.reports import Reports
 from backend.protocols.mesh.allreduce.standing import GroupState
 from backend.protocols.mesh.allreduce.views import Views
-from backend.wire.mesh import Group
-from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 
 # Of two members each could take its own values from the sum.
 LEAST_MASKED = 3

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from backend.protocols.mesh.allreduce.arrived import Arrived
-from backend.protocols.mesh.allreduce.events import Control, Effect, SendToMembers, Without
 from backend.protocols.mesh.allreduce.frames import GroupFrames
+from backend.protocols.mesh.allreduce.group_events import Control, Effect, SendToMembers, Without
 from backend.protocols.mesh.allreduce.leadership import Leadership
 from backend.protocols.mesh.allreduce.links import LinkBook, Said
 from backend.protocols.mesh.allreduce.plan import Ballot, GroupPlan, MemberAnswer
 from backend.protocols.mesh.allreduce.step import GroupStep
-from backend.wire.mesh import Group
-from backend.wire.peering import Change, Config, Holds
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Change, Config, Holds
 
 
 class GroupState:

@@ -5,11 +5,11 @@ machine in allreduce.py, which owns it and says by which plan.
 from __future__ import annotations
 
 from backend.protocols.mesh.allreduce.arrived import Arrived
-from backend.protocols.mesh.allreduce.events import AddPiece, Effect, Reduce, SendMean, SendPiece
+from backend.protocols.mesh.allreduce.group_events import AddPiece, Effect, Reduce, SendMean, SendPiece
 from backend.protocols.mesh.allreduce.links import LinkBook
 from backend.protocols.mesh.allreduce.plan import NEVER, Ballot, GroupPlan, MemberAnswer, Places
-from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Fault
+from backend.wire.mesh_messages import Group
 
 
 class GroupStep:

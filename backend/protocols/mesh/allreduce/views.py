@@ -6,7 +6,7 @@ from backend.protocols.mesh.allreduce.ending import Ending
 from backend.protocols.mesh.allreduce.leadership import Leadership
 from backend.protocols.mesh.allreduce.plan import Ballot, GroupPlan
 from backend.protocols.mesh.allreduce.standing import GroupState
-from backend.wire.peering import Ask, Change, Config
+from backend.wire.peer_messages import Ask, Change, Config
 
 # Each place may lead so often; then it is clear that no majority can talk.
 LAPS = 3

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from backend.protocols.mesh.grouping import part_bounds
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS, least_of, most_of
-from backend.wire.mesh import Certificate, Group, Trained
-from backend.wire.peering import SetOut, Unattended
+from backend.wire.mesh_messages import Certificate, Group, Trained
+from backend.wire.peer_messages import SetOut, Unattended
 
 _SALTS = 1 << 32
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend.protocols.mesh.serverless.plan import MOST_AHEAD, next_evaluation, next_plan
-from backend.wire.mesh import Group, ServerToPeer
+from backend.wire.mesh_messages import Group, ServerToPeer
 from backend.wire.messages import Evaluate, State, Train
 
 # Of a round's time, for who measures before it trains.

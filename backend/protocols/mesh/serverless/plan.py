@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from backend.wire.mesh import Certificate, Group
+from backend.wire.mesh_messages import Certificate, Group
 from backend.wire.messages import Evaluate, Train
 
 # Groups of stewards are numbered from here on, so that no server numbers one so.

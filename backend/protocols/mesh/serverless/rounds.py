@@ -18,7 +18,9 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from backend.protocols.mesh.serverless.elected_leader import Callers, ElectedLeader, set_out
-from backend.protocols.mesh.serverless.events import (
+from backend.protocols.mesh.serverless.last_round import Last
+from backend.protocols.mesh.serverless.plan import MOST_AHEAD, objection
+from backend.protocols.mesh.serverless.serverless_events import (
     Agree,
     Deserted,
     Effect,
@@ -37,13 +39,10 @@ from backend.protocols.mesh.serverless.events import (
     ServerlessTimePassed,
     ServerSaid,
 )
-from backend.protocols.mesh.serverless.last_round import Last
-from backend.protocols.mesh.serverless.plan import MOST_AHEAD, objection
 from backend.protocols.mesh.serverless.survivors import KnownSurvivors
-from backend.wire.mesh import Certificate, Group
-from backend.wire.mesh import Trained as TrainedFrame
+from backend.wire.mesh_messages import Certificate, Group, Trained
 from backend.wire.messages import Evaluation
-from backend.wire.peering import Attended, OnwardFrame, SetOut, Unattended
+from backend.wire.peer_messages import Attended, OnwardFrame, SetOut, Unattended
 
 
 class ServerlessStage(StrEnum):
@@ -160,7 +159,7 @@ class ServerlessRounds:
                 return self._attended(client, now)
             case SetOut():
                 return self._follow(client, frame, now)
-            case TrainedFrame():
+            case Trained():
                 return self._trained_by(client, frame, now)
             case Group():
                 return self._ordered(client, frame)
@@ -256,7 +255,7 @@ class ServerlessRounds:
 
     # From trained to averaged.
 
-    def _trained(self, report: TrainedFrame, now: float) -> list[Effect]:
+    def _trained(self, report: Trained, now: float) -> list[Effect]:
         self._idle = True
         if (
             self.stage is not ServerlessStage.TRAINING
@@ -269,7 +268,7 @@ class ServerlessRounds:
             return [Say([self._leader], report)]
         return self._trained_by(self.own, report, now)
 
-    def _trained_by(self, client: str, report: TrainedFrame, now: float) -> list[Effect]:
+    def _trained_by(self, client: str, report: Trained, now: float) -> list[Effect]:
         if self._leading is None:
             return []
         self._leading.trained_by(client, report)

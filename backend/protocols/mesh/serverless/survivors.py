@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from backend.wire.mesh import Certificate
+from backend.wire.mesh_messages import Certificate
 
 
 class KnownSurvivors:

@@ -7,8 +7,7 @@ import math
 from backend.server.hosting.client_link import Presence
 from backend.server.units.state import UnitMember, UnitsState
 from backend.stores.contracts import EvaluationRecord
-from backend.wire import messages
-from backend.wire import units as say
+from backend.wire import messages, unit_messages
 from backend.wire.codec import encode
 
 BOARD_SECONDS = 0.25
@@ -21,7 +20,7 @@ class Announcer:
 
     def __init__(self, hosted: UnitsState) -> None:
         self._at = hosted
-        self._told: say.Board | None = None
+        self._told: unit_messages.Board | None = None
         self._due: float | None = None
         self._rested = -math.inf
         self._measured: tuple[int, EvaluationRecord] | None = None
@@ -57,16 +56,18 @@ class Announcer:
         """Tells a newcomer."""
         self._at.audience.tell(client, self._told or self.board())
 
-    def board(self) -> say.Board:
+    def board(self) -> unit_messages.Board:
         """How it stands."""
         at, tally = self._at, self._at.machine.progress.tally()
         kinds = [one.client.kind for one in at.members.values()]
         base, found = self._measured or (0, None)
-        return say.Board(
+        return unit_messages.Board(
             phase=phase_of(at),
             epoch=at.epoch.number,
             epochs=at.units.epochs,
-            tally=say.Tally(units=tally.units, done=tally.done, leased=tally.leased, compared=tally.compared),
+            tally=unit_messages.Tally(
+                units=tally.units, done=tally.done, leased=tally.leased, compared=tally.compared
+            ),
             base=at.base,
             backlog=len(at.blending),
             browsers=kinds.count("browser"),
@@ -77,7 +78,7 @@ class Announcer:
         )
 
 
-def phase_of(at: UnitsState) -> say.UnitPhase:
+def phase_of(at: UnitsState) -> unit_messages.UnitPhase:
     """What happens now, in one word."""
     if at.finished:
         return "finished"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from backend.protocols.units.effects import Effect
+from backend.protocols.units.scheduler_effects import Effect
 from backend.server.units.board.announcements import Announcer
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.measurement import EvaluationRequest, EvaluationResult, UnitEvaluators

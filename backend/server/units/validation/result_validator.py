@@ -14,8 +14,8 @@ import numpy as np
 
 from backend.numerics.aggregation.result_agreement import Agreement, agreement, likeness, majority
 from backend.numerics.vectors import Vector, to_bytes
-from backend.protocols.units.effects import LeaseId, UnitId
 from backend.protocols.units.rules import Verdict
+from backend.protocols.units.scheduler_effects import LeaseId, UnitId
 from backend.server.units.validation.tolerances import tolerance_of
 
 # A length is odd that is so many times the usual one, or so much less; the newest of so many are usual.

@@ -10,7 +10,7 @@ import pytest
 
 from backend.protocols.mesh import link_selection
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import Fetch, Weights
+from backend.wire.peer_messages import Fetch, Weights
 from tests.contract.vectors.make_masked import made
 from tests.support.peer.linked_peers import Carrier, Member, company, introduce, make_member, until
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from backend.protocols.mesh import link_selection
-from backend.wire.mesh import IceServer
 from backend.wire.mesh_fields import Way
-from backend.wire.peering import Fetch, Weights
+from backend.wire.mesh_messages import IceServer
+from backend.wire.peer_messages import Fetch, Weights
 from backend.wire.signals import Candidate, Description
 from tests.contract.vectors.make_masked import made
 from tests.support.peer.linked_peers import Carrier, Member, company, introduce, make_member, until

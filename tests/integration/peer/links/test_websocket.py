@@ -19,7 +19,7 @@ from backend.peer.links.links import LinkManager
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.websocket import PROTOCOL
 from backend.wire.mesh_codec import encode_mesh
-from backend.wire.peering import Fetch, Passed, Weights
+from backend.wire.peer_messages import Fetch, Passed, Weights
 from backend.wire.signals import SealKey
 from tests.contract.vectors.make_masked import made
 from tests.support.forwarder import Forwarder, forwarding

@@ -18,10 +18,10 @@ from backend.numerics.precision import decode, encode
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
 from backend.protocols.mesh.grouping import part_bounds
-from backend.wire.mesh import Group
-from backend.wire.mesh_fields import Exchange as Scheme
+from backend.wire.mesh_fields import Exchange as ExchangeKind
 from backend.wire.mesh_fields import Precision, Reducer, Way
-from backend.wire.peering import OfGroup, PeerFrame
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import OfGroup, PeerFrame
 from tests.support.peer.linked_peers import Carrier, Member, introduce, make_member, until
 
 SECONDS = 60.0
@@ -32,7 +32,7 @@ TASK, BUNDLE = "digits", "ab" * 32
 def order_of(
     members: Sequence[str],
     values: int,
-    exchange: Scheme = "butterfly",
+    exchange: ExchangeKind = "butterfly",
     precision: Precision = "float16",
     reducer: Reducer = "mean",
     patience: float = 6.0,

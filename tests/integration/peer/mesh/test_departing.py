@@ -10,7 +10,7 @@ import numpy as np
 
 from backend.peer.mesh.sender import Sender, piece_of
 from backend.wire.mesh_codec import encode_mesh
-from backend.wire.peering import PeerFrame
+from backend.wire.peer_messages import PeerFrame
 from tests.integration.peer.mesh.groups import order_of
 from tests.support.peer.linked_peers import until
 

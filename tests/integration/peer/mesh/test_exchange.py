@@ -12,8 +12,8 @@ import pytest
 from backend.errors import GroupError
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import GroupOutcome
-from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange, Precision, Reducer
+from backend.wire.mesh_messages import Group
 from tests.integration.peer.mesh.groups import averagers, mean_of, order_of, outcomes, vectors_of
 
 VALUES = 300_001

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from backend.errors import PeerError
 from backend.peer.mesh.weight_transfer import Fetching, Sources
 from backend.peer.mesh.weights import KeptWeights
-from backend.wire.peering import Fetch, Weights
+from backend.wire.peer_messages import Fetch, Weights
 from tests.support.peer.linked_peers import Member, company, until
 
 SIZE = 1_000_000

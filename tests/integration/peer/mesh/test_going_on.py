@@ -15,10 +15,10 @@ from backend.errors import PeerError
 from backend.formats.manifest import MetricSpec
 from backend.peer.mesh.serverless_runner import ServerlessRunner
 from backend.peer.session.progress import JsonLines
-from backend.protocols.mesh.serverless import events as onward
+from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.messages import Evaluation
-from tests.contract.vectors import make_onward as stories
+from tests.contract.vectors import make_onward
 from tests.contract.vectors.make_mesh_member import TWO
 from tests.support.peer.linked_peers import company
 
@@ -26,7 +26,7 @@ FOUND = Evaluation(round=1, version=1, examples=40, loss=0.75, sums=[(31.5, 40.0
 ACCURACY = MetricSpec(name="accuracy", kind="ratio", rows=1)
 STORY = next(
     story
-    for story in msgspec.json.decode(stories.FILE.read_bytes(), type=list[stories.Conversation])
+    for story in msgspec.json.decode(make_onward.FILE.read_bytes(), type=list[make_onward.Conversation])
     if story.name == "another measures"
 )
 
@@ -40,7 +40,7 @@ class Peer:
 
     def __init__(self, folder: Path, metrics: Callable[[], Sequence[MetricSpec]]) -> None:
         self.lines = io.StringIO()
-        self.machine = ServerlessRounds(STORY.own, STORY.steward, stories.SALT)
+        self.machine = ServerlessRounds(STORY.own, STORY.steward, make_onward.SALT)
         self._folder, self._metrics = folder, metrics
 
     async def __aenter__(self) -> Peer:
@@ -55,7 +55,7 @@ class Peer:
         self.going_on.close()
         await self._company.__aexit__(None, None, None)
 
-    def lived_through(self, kinds: tuple[type[onward.Event], ...]) -> None:
+    def lived_through(self, kinds: tuple[type[serverless_events.Event], ...]) -> None:
         """Takes in what the story has of these kinds."""
         for step in STORY.steps:
             if isinstance(step.event, kinds):
@@ -85,16 +85,22 @@ async def test_a_survivor_that_measured_is_news_where_that_can_be(
     tmp_path: Path, found: Evaluation, events: list[str]
 ) -> None:
     async with Peer(tmp_path, lambda: [ACCURACY]) as peer:
-        peer.lived_through((onward.LocalGroupAveraged, onward.LocalGroupCertified))
+        peer.lived_through((serverless_events.LocalGroupAveraged, serverless_events.LocalGroupCertified))
         peer.going_on.heard(TWO, found)
         assert peer.told() == events
 
 
 async def test_who_has_left_does_nothing_when_its_links_end(tmp_path: Path) -> None:
     async with Peer(tmp_path, nothing_loaded) as peer:
-        peer.lived_through((onward.PeerLinked, onward.LocalGroupAveraged, onward.LocalGroupCertified))
+        peer.lived_through(
+            (
+                serverless_events.PeerLinked,
+                serverless_events.LocalGroupAveraged,
+                serverless_events.LocalGroupCertified,
+            )
+        )
         linked = list(peer.machine.survivors.linked)
         assert linked
         peer.going_on.close()
-        peer.going_on.happened(onward.PeerLost(linked[0]))
+        peer.going_on.happened(serverless_events.PeerLost(linked[0]))
         assert peer.machine.survivors.linked == linked

@@ -18,10 +18,10 @@ from backend.numerics.masking.masked_parts import Words, piece_words
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
 from backend.peer.mesh.masked_part_buffers import MaskedHolding
-from backend.protocols.mesh.allreduce.events import SendPiece
-from backend.wire.mesh import Group
+from backend.protocols.mesh.allreduce.group_events import SendPiece
 from backend.wire.mesh_fields import Subject
-from backend.wire.peering import Begin, PeerFrame, Piece
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Begin, PeerFrame, Piece
 from tests.integration.peer.mesh.groups import Averager, averagers, mean_of, order_of, outcomes, vectors_of
 
 VALUES = 300_001

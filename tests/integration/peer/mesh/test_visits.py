@@ -6,10 +6,10 @@ import hashlib
 from pathlib import Path
 
 from backend.crypto.certificates import certified
-from backend.crypto.keys import identity_key
+from backend.crypto.client_keys import identity_key
 from backend.peer.mesh.certificate_collector import Attesting
 from backend.peer.mesh.weights import EarlierVisit, VisitFile
-from backend.wire.mesh import Certificate
+from backend.wire.mesh_messages import Certificate
 
 BUNDLE, ADDRESS, CONTENT = "b" * 64, "ws://127.0.0.1:8000/api/tasks/digits/socket", bytes(range(64))
 KEYS = {f"{number:016x}": bytes([number]) * 32 for number in range(1, 6)}

@@ -24,7 +24,7 @@ from backend.peer.training.trainer import Trainer, TrainingPlan
 from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
 from backend.wire.messages import Shard
-from backend.wire.units import Unit
+from backend.wire.unit_messages import Unit
 from tests.integration.peer.conftest import BlobServer
 
 pytestmark = pytest.mark.tensorflow

@@ -28,7 +28,7 @@ from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
 from backend.wire.codec import encode
 from backend.wire.messages import CHUNK_BYTES, Closing
-from backend.wire.units import UNITS_PROTOCOL, Enlist, Enlisted, Release, Result, UnitsToServer, Want
+from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist, Enlisted, Release, Result, UnitsToServer, Want
 from backend.wire.units_codec import decode_units
 from tests.integration.peer.conftest import BlobServer
 from tests.integration.peer.units.test_labour import Site

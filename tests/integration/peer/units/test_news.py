@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from backend.peer.session.progress import Value
 from backend.peer.units.server_messages import UnitNews
-from backend.wire import units as say
+from backend.wire import unit_messages
 
 
 class Told:
@@ -15,11 +15,11 @@ class Told:
         self.events.append((event, sentence, values))
 
 
-BOARD = say.Board(
+BOARD = unit_messages.Board(
     phase="training",
     epoch=1,
     epochs=5,
-    tally=say.Tally(units=8, done=0, leased=2, compared=0),
+    tally=unit_messages.Tally(units=8, done=0, leased=2, compared=0),
     base=0,
     backlog=0,
     browsers=1,
@@ -50,7 +50,7 @@ def test_an_epoch_and_a_measurement_are_told_once() -> None:
 def test_trust_is_told_when_it_changes() -> None:
     told = Told()
     news = UnitNews(told)
-    stranger = say.Standing(credited=0, units=0, checked=0, trusted=False, quota=100)
+    stranger = unit_messages.Standing(credited=0, units=0, checked=0, trusted=False, quota=100)
     for standing in (stranger, stranger, replace(stranger, trusted=True, checked=10), stranger):
         news.heard(standing)
     assert [sentence.partition(":")[0] for _, sentence, _ in told.events] == [
@@ -62,5 +62,5 @@ def test_trust_is_told_when_it_changes() -> None:
 def test_every_reason_to_wait_has_its_sentence() -> None:
     told = Told()
     for cause in ("nothing", "quota", "reliable", "bound", "over", "paused"):
-        UnitNews(told).heard(say.Idle(cause=cause))
+        UnitNews(told).heard(unit_messages.Idle(cause=cause))
     assert len({sentence for _, sentence, _ in told.events}) == 6

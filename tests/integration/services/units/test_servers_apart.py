@@ -27,7 +27,7 @@ from backend.numerics.aggregation.asynchronous import (
 )
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
-from backend.server.units.parameters import server_pool as pool
+from backend.server.units.parameters import server_pool
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.contract import ParametersGoneError, TakenOverError
@@ -151,7 +151,7 @@ async def test_a_redis_that_was_restarted_empty_gets_back_what_stood_there() -> 
 
 
 async def test_results_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PAUSES", (0.1,) * round(10 * PATIENCE))
+    monkeypatch.setattr(server_pool, "PAUSES", (0.1,) * round(10 * PATIENCE))
     with serving_postgres() as own:
         async with serving(own.address) as servers:
             await servers.assimilate(ONE, 0, "a")
@@ -166,7 +166,7 @@ async def test_results_wait_for_a_database_that_comes_back(monkeypatch: pytest.M
 async def test_a_database_that_stays_away_is_an_error_and_the_result_can_be_brought_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(server_pool, "PAUSES", (0.01, 0.01))
     with serving_redis() as own:
         async with serving(own.address) as servers:
             own.stop()

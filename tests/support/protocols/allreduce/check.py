@@ -8,7 +8,7 @@ import numpy as np
 
 from backend.numerics.masking.masked_parts import mean_into
 from backend.numerics.precision import Bytes, decode
-from backend.protocols.mesh.allreduce.events import FinishGroup
+from backend.protocols.mesh.allreduce.group_events import FinishGroup
 from tests.support.protocols.allreduce.schedules import Played
 from tests.support.protocols.allreduce.world import World, digest_of
 

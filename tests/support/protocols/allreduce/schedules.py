@@ -8,8 +8,8 @@ from itertools import product
 from random import Random
 from typing import get_args
 
-from backend.wire.mesh import Group
 from backend.wire.mesh_fields import Exchange, Plain, Precision
+from backend.wire.mesh_messages import Group
 from tests.support.protocols.allreduce.world import World
 
 PATIENCE = 5.0

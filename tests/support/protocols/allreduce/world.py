@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from backend.crypto.keys import agreement_key
+from backend.crypto.client_keys import agreement_key
 from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import MingaError
 from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
 from backend.numerics.masking.masked_parts import add_words, checked_mean, piece_words, told
 from backend.numerics.precision import Bytes, decode, encode
-from backend.protocols.mesh.allreduce import events as group
+from backend.protocols.mesh.allreduce import group_events
 from backend.protocols.mesh.allreduce.member import AllReduce
-from backend.wire.mesh import Group
 from backend.wire.mesh_codec import decode_peer, encode_mesh
-from backend.wire.peering import Begin
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Begin
 
 # For whom a masked piece is; nobody where it is not masked.
 Set = tuple[int, ...]
@@ -80,7 +80,7 @@ class Member:
     heard_at: dict[int, float] = field(default_factory=dict)
     silent: set[int] = field(default_factory=set)
     ended_at: float = 0.0
-    result: group.FinishGroup | None = None
+    result: group_events.FinishGroup | None = None
     failure: str | None = None
 
 
@@ -91,7 +91,7 @@ class World:
         self.order, self.random, self.now = order, random, 0.0
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
-        self.log: list[tuple[float, int, group.Event, list[group.Effect]]] = []
+        self.log: list[tuple[float, int, group_events.Event, list[group_events.Effect]]] = []
         generator = np.random.default_rng(random.getrandbits(32))
         self.members = [
             Member(AllReduce(order, place, 0.0), generator.normal(size=values).astype(np.float32), weight)
@@ -129,7 +129,7 @@ class World:
             self.at(self.now + delay, partial(self.prepare, place))
             return
         if self.masked:
-            self.tell(place, group.Prepared(member.weight, [], agreement_key(member.private)))
+            self.tell(place, group_events.Prepared(member.weight, [], agreement_key(member.private)))
             return
         member.own = [
             encode(member.vector[start:end], self.order.precision)
@@ -137,7 +137,7 @@ class World:
         ]
         ring = self.order.exchange == "ring"
         commitments = [] if ring else [hashlib.sha256(piece.tobytes()).digest() for piece in member.own]
-        self.tell(place, group.Prepared(member.weight, commitments))
+        self.tell(place, group_events.Prepared(member.weight, commitments))
 
     def connect(self, one: int, other: int) -> None:
         """Their link comes up."""
@@ -149,15 +149,15 @@ class World:
             for place, far in ((one, other), (other, one)):
                 self.members[place].heard_at[far] = self.now
                 self.members[place].silent.discard(far)
-                self.tell(place, group.MemberLinked(far))
+                self.tell(place, group_events.MemberLinked(far))
 
     def cut(self, one: int, other: int) -> None:
         """Their link goes down, and both see that."""
         link = self.links[frozenset((one, other))]
         if link.life:
             link.life = 0
-            self.tell(one, group.MemberLost(other))
-            self.tell(other, group.MemberLost(one))
+            self.tell(one, group_events.MemberLost(other))
+            self.tell(other, group_events.MemberLost(one))
 
     def freeze(self, one: int, other: int, until: float) -> None:
         """Nothing comes through until then, and nobody is told."""
@@ -177,7 +177,7 @@ class World:
 
     # Processes.
 
-    def tell(self, place: int, event: group.Event) -> None:
+    def tell(self, place: int, event: group_events.Event) -> None:
         """An event for a member's machine, now or when its process goes on."""
         member = self.members[place]
         if not member.alive:
@@ -197,7 +197,7 @@ class World:
         member = self.members[place]
         timer = member.machine.timer()
         if member.alive and (timer is None or self.now >= member.paused_until):
-            self.tell(place, group.GroupTimePassed())
+            self.tell(place, group_events.GroupTimePassed())
         elif member.alive:
             self.at(member.paused_until, lambda: self._ring(place))
 
@@ -214,7 +214,7 @@ class World:
                 self._carry(place, other, False, 0.01, lambda: None)
                 if self.now - member.heard_at[other] > self.order.patience and other not in member.silent:
                     member.silent.add(other)
-                    self.tell(place, group.Silent(other))
+                    self.tell(place, group_events.Silent(other))
         self.at(self.now + self.order.patience / 4, lambda: self._beat(place))
 
     def _carry(self, place: int, far: int, bulk: bool, delay: float, then: Callable[[], None]) -> None:
@@ -237,20 +237,20 @@ class World:
             member.heard_at[place] = self.now
             if place in member.silent:
                 member.silent.discard(place)
-                self.tell(far, group.MemberLinked(place))
+                self.tell(far, group_events.MemberLinked(place))
             then()
 
         self.at(time, arrive)
 
     # Effects.
 
-    def _perform(self, place: int, effect: group.Effect) -> None:
+    def _perform(self, place: int, effect: group_events.Effect) -> None:
         member = self.members[place]
         match effect:
-            case group.SendToMembers(places, frame):
+            case group_events.SendToMembers(places, frame):
                 for far in places:
                     self._carry(place, far, False, self._delay(), self._hears(far, place, encode_mesh(frame)))
-            case group.SendPiece(part, far, contributors, weights):
+            case group_events.SendPiece(part, far, contributors, weights):
                 lie = member.lies.get(part)
                 if lie is not None:
                     data = np.frombuffer(lie, np.uint8)
@@ -259,23 +259,23 @@ class World:
                 else:
                     data = member.own[part]
                 self._piece(place, far, part, contributors, data)
-            case group.AddPiece(part, source, contributors, weight, far):
+            case group_events.AddPiece(part, source, contributors, weight, far):
                 data = self._summed(member, part, source, np.float32(weight))
                 self._piece(place, far, part, [*contributors, place], data)
-            case group.Reduce(part, contributors, weights, source):
+            case group_events.Reduce(part, contributors, weights, source):
                 self.at(
                     self.now + self._delay(),
                     lambda: self._reduce(place, part, contributors, weights, source),
                 )
-            case group.SendMean(part, digest, places):
+            case group_events.SendMean(part, digest, places):
                 contributors, data = member.means[part, digest]
                 for far in places:
                     self._mean(place, far, part, contributors, data)
-            case group.FinishGroup():
+            case group_events.FinishGroup():
                 member.result, member.ended_at = effect, self.now
-            case group.FailGroup(reason):
+            case group_events.FailGroup(reason):
                 member.failure, member.ended_at = reason, self.now
-            case group.Without():
+            case group_events.Without():
                 pass
 
     def _delay(self) -> float:
@@ -291,7 +291,7 @@ class World:
         def then() -> None:
             if isinstance(heard, Begin):
                 self.members[far].keys.setdefault(place, heard.key)
-            self.tell(far, group.MemberHeard(place, heard))
+            self.tell(far, group_events.MemberHeard(place, heard))
 
         return then
 
@@ -302,12 +302,12 @@ class World:
             if contributors and not self.masked:
                 member.sums[part] = data
             elif self.masked and len(data) != 4 * self._values(part):
-                self.tell(far, group.Unfit(place, "Its piece has the wrong length."))
+                self.tell(far, group_events.Unfit(place, "Its piece has the wrong length."))
                 return
             else:
                 member.pieces[part, place, tuple(contributors)] = data
             digest = hashlib.sha256(data.tobytes()).digest()
-            self.tell(far, group.PieceCame(place, part, contributors, digest))
+            self.tell(far, group_events.PieceCame(place, part, contributors, digest))
 
         self._carry(place, far, True, self._bulk_delay(place, far), then)
 
@@ -315,7 +315,7 @@ class World:
         def then() -> None:
             digest = digest_of(contributors, data)
             self.members[far].means[part, digest] = contributors, data
-            self.tell(far, group.MeanCame(place, part, contributors, digest))
+            self.tell(far, group_events.MeanCame(place, part, contributors, digest))
 
         self._carry(place, far, True, self._bulk_delay(place, far), then)
 
@@ -360,7 +360,7 @@ class World:
             try:
                 data = self._masked_mean(place, part, contributors, weights)
             except MingaError as error:
-                self.tell(place, group.Unfit(place, str(error)))
+                self.tell(place, group_events.Unfit(place, str(error)))
                 return
         elif source is not None:
             share = shares(weights)[contributors.index(place)]
@@ -373,10 +373,10 @@ class World:
                 try:
                     decode(piece, span.stop - span.start, self.order.precision)
                 except MingaError as error:
-                    self.tell(place, group.Unfit(one, str(error)))
+                    self.tell(place, group_events.Unfit(one, str(error)))
                     return
             values = span.stop - span.start
             data = reduce_part(pieces, weights, values, self.order.precision, self.order.reducer)
         digest = digest_of(contributors, data)
         member.means[part, digest] = contributors, data
-        self.tell(place, group.Reduced(part, contributors, digest))
+        self.tell(place, group_events.Reduced(part, contributors, digest))

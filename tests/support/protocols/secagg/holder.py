@@ -9,9 +9,11 @@ from random import Random
 
 import numpy as np
 
-from backend.crypto import keys as crypto
-from backend.crypto import shamir
-from backend.crypto.context import (
+from backend.crypto import client_keys, shamir
+from backend.crypto.derive import sealing_key
+from backend.crypto.keystream import Words, add_keystreams
+from backend.crypto.masking import mask_keys
+from backend.crypto.round_context import (
     Terms,
     base_hash,
     context_hash,
@@ -20,14 +22,11 @@ from backend.crypto.context import (
     roster_hash,
     survivors_statement,
 )
-from backend.crypto.derive import sealing_key
-from backend.crypto.keystream import Words, add_keystreams
-from backend.crypto.masking import mask_keys
 from backend.crypto.sealing import seal, unseal
 from backend.errors import UnsealError
-from backend.protocols.secagg import member_events as ev
+from backend.protocols.secagg import member_events
 from backend.protocols.secagg.member import MaskedMember
-from backend.wire.masked import Keys, Masking, Member
+from backend.wire.masked_messages import Keys, Masking, Member
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 
 BUNDLE, WEIGHTS = "b" * 64, "a" * 64
@@ -82,7 +81,7 @@ class Holder:
         self.known: dict[str, bytes] = {}
         self.secrets: Secrets | None = None
         self.masked: Words | None = None
-        self.outcomes: list[ev.Event] = []
+        self.outcomes: list[member_events.Event] = []
         self.said: list[ClientFrame] = []
         self.refusals: list[str] = []
         # Of whom it gave a share of the seed, and of whom one of the mask key, by round.
@@ -93,30 +92,30 @@ class Holder:
 
     def planned(self, told: Train) -> None:
         """The server sent a plan."""
-        self.handle(ev.Planned(self.client, BUNDLE, self.minimum, told))
+        self.handle(member_events.Planned(self.client, BUNDLE, self.minimum, told))
 
     def hears(self, frame: ServerFrame) -> None:
         """The server said something."""
-        self.handle(ev.MaskedFrame(frame))
+        self.handle(member_events.MaskedFrame(frame))
 
     def work(self) -> None:
         """Reports the outcome of what was asked first and is not reported yet."""
         self.handle(self.outcomes.pop(0))
 
-    def handle(self, event: ev.Event) -> None:
+    def handle(self, event: member_events.Event) -> None:
         """Brings one event before the machine and does what it asks."""
         for effect in self.machine.handle(event):
             self._perform(effect)
 
-    def _perform(self, effect: ev.Effect) -> None:
+    def _perform(self, effect: member_events.Effect) -> None:
         match effect:
-            case ev.SendMasked(frame):
+            case member_events.SendMasked(frame):
                 self.said.append(frame)
-            case ev.MakeKeys():
-                self.outcomes.append(ev.KeysMade(self._make_keys(effect.plan)))
-            case ev.LeaveRound(reason=reason):
+            case member_events.MakeKeys():
+                self.outcomes.append(member_events.KeysMade(self._make_keys(effect.plan)))
+            case member_events.LeaveRound(reason=reason):
                 self.refusals.append(reason)
-            case ev.ForgetRound():
+            case member_events.ForgetRound():
                 self.secrets, self.masked = None, None
             case _:
                 assert self.secrets is not None
@@ -124,33 +123,33 @@ class Holder:
                 if outcome is not None:
                     self.outcomes.append(outcome)
 
-    def _work(self, effect: ev.Effect, kept: Secrets) -> ev.Event | None:
+    def _work(self, effect: member_events.Effect, kept: Secrets) -> member_events.Event | None:
         match effect:
-            case ev.CheckRoster():
+            case member_events.CheckRoster():
                 return self._check(effect, kept)
-            case ev.Seal():
+            case member_events.Seal():
                 return self._seal(effect, kept)
-            case ev.Open():
+            case member_events.Open():
                 return self._open(effect, kept)
-            case ev.Mask(place=place, pairs=pairs):
+            case member_events.Mask(place=place, pairs=pairs):
                 neighbours = {one: kept.members[one].mask_key for one in pairs}
                 self.mixed[effect.round] = {kept.members[one].client for one in pairs}
                 self.masked = self.update.copy()
                 secrets = (kept.context, place, kept.seed, kept.mask_private)
                 add_keystreams(self.masked, mask_keys(*secrets, neighbours))
-            case ev.SignSurvivors(round=number, alive=alive):
-                signature = crypto.sign(self.identity, survivors_statement(kept.context, alive))
-                return ev.SurvivorsSigned(number, signature)
-            case ev.CheckVouchers():
+            case member_events.SignSurvivors(round=number, alive=alive):
+                signature = client_keys.sign(self.identity, survivors_statement(kept.context, alive))
+                return member_events.SurvivorsSigned(number, signature)
+            case member_events.CheckVouchers():
                 statement = survivors_statement(kept.context, effect.alive)
                 signed = zip(effect.vouchers, effect.signatures, strict=True)
                 wrong = [
                     one
                     for one, signature in signed
-                    if not crypto.verify(kept.members[one].identity, signature, statement)
+                    if not client_keys.verify(kept.members[one].identity, signature, statement)
                 ]
-                return ev.VouchersChecked(effect.round, wrong)
-            case ev.MakeReveal():
+                return member_events.VouchersChecked(effect.round, wrong)
+            case member_events.MakeReveal():
                 return self._reveal(effect, kept)
         return None
 
@@ -160,30 +159,34 @@ class Holder:
         assert all(shamir.valid(secret) for secret in drawn)
         seed, mask_private, share_private = drawn
         self.secrets = Secrets(base, seed, mask_private, share_private)
-        mask_key, share_key = crypto.agreement_key(mask_private), crypto.agreement_key(share_private)
+        mask_key, share_key = (
+            client_keys.agreement_key(mask_private),
+            client_keys.agreement_key(share_private),
+        )
         seed_hash = sha256(seed).digest()
         statement = keys_statement(base, self.client, mask_key, share_key, seed_hash)
         return Keys(
             round=told.round, mask_key=mask_key, share_key=share_key, seed_hash=seed_hash,
-            identity=crypto.identity_key(self.identity), signature=crypto.sign(self.identity, statement),
+            identity=client_keys.identity_key(self.identity), signature=client_keys.sign(self.identity,
+            statement),
         )  # fmt: skip
 
-    def _check(self, asked: ev.CheckRoster, kept: Secrets) -> ev.RosterChecked:
+    def _check(self, asked: member_events.CheckRoster, kept: Secrets) -> member_events.RosterChecked:
         kept.members = asked.members
         roster = roster_hash(kept.base, asked.members)
         kept.context = context_hash(kept.base, roster, len(asked.members), asked.degree, asked.threshold)
         wrong, changed = [], []
         for place, one in enumerate(asked.members):
             statement = keys_statement(kept.base, one.client, one.mask_key, one.share_key, one.seed_hash)
-            signed = not asked.verify or crypto.verify(one.identity, one.signature, statement)
-            if not signed or not crypto.usable(one.mask_key) or not crypto.usable(one.share_key):
+            signed = not asked.verify or client_keys.verify(one.identity, one.signature, statement)
+            if not signed or not client_keys.usable(one.mask_key) or not client_keys.usable(one.share_key):
                 wrong.append(place)
             if asked.verify and self.known.setdefault(one.client, one.identity) != one.identity:
                 changed.append(place)
         order = ring(kept.context, [one.client for one in asked.members])
-        return ev.RosterChecked(asked.round, order, wrong, changed)
+        return member_events.RosterChecked(asked.round, order, wrong, changed)
 
-    def _seal(self, asked: ev.Seal, kept: Secrets) -> ev.SharesSealed:
+    def _seal(self, asked: member_events.Seal, kept: Secrets) -> member_events.SharesSealed:
         place, holders = asked.place, [*asked.neighbours, asked.place]
         count = shamir.randomness_bytes(asked.threshold)
         seeds, mask_keys = (
@@ -195,15 +198,15 @@ class Holder:
         )
         kept.held[place] = (seeds[place], mask_keys[place])
         publics = (kept.members[other].share_key for other in asked.neighbours)
-        agreed = crypto.agree_all(kept.share_private, publics)
+        agreed = client_keys.agree_all(kept.share_private, publics)
         kept.agreed = dict(zip(asked.neighbours, agreed, strict=True))
         sealed = []
         for other in asked.neighbours:
             key = sealing_key(kept.agreed[other], kept.context, place, other)
             sealed.append(seal(key, kept.context, place, other, seeds[other], mask_keys[other]))
-        return ev.SharesSealed(asked.round, sealed)
+        return member_events.SharesSealed(asked.round, sealed)
 
-    def _open(self, asked: ev.Open, kept: Secrets) -> ev.SharesOpened:
+    def _open(self, asked: member_events.Open, kept: Secrets) -> member_events.SharesOpened:
         unopened = []
         for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
             key = sealing_key(kept.agreed[sender], kept.context, sender, asked.place)
@@ -212,9 +215,9 @@ class Holder:
             except UnsealError:
                 kept.held[sender] = None
                 unopened.append(sender)
-        return ev.SharesOpened(asked.round, unopened)
+        return member_events.SharesOpened(asked.round, unopened)
 
-    def _reveal(self, asked: ev.MakeReveal, kept: Secrets) -> ev.RevealMade:
+    def _reveal(self, asked: member_events.MakeReveal, kept: Secrets) -> member_events.RevealMade:
         assert asked.round not in self.gave
         seeds, mask_keys = (
             {kept.members[owner].client for owner in owners if kept.held[owner]}
@@ -225,7 +228,7 @@ class Holder:
         for owner in sorted([*asked.seeds, *asked.mask_keys]):
             both = kept.held.pop(owner)
             shares.append(NO_SHARE if both is None else both[0 if owner in asked.seeds else 1])
-        return ev.RevealMade(asked.round, shares)
+        return member_events.RevealMade(asked.round, shares)
 
 
 def updates(count: int, values: int, random: Random) -> list[Words]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from backend.protocols.secagg.member import MemberStage
 from backend.protocols.secagg.stages import ServerStage
-from backend.wire.masked import Dealt, Reveal, Roster, Server, Survivors, Unmask
+from backend.wire.masked_messages import Dealt, Reveal, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
 from tests.support.protocols.secagg.world import World, masking
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from backend.protocols.secagg.stages import ServerStage
-from backend.wire.masked import Decline, Keys, Reveal, Server, Vouch
+from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Vouch
 from backend.wire.messages import ClientFrame
 from tests.support.protocols.secagg.world import Update, World, masking
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.stages import ServerStage
-from backend.wire.masked import Server
+from backend.wire.masked_messages import Server
 from tests.support.protocols.secagg.world import SECONDS, World, masking
 
 FIVE = ["0000", "0001", "0002", "0003", "0004"]

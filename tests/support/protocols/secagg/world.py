@@ -12,11 +12,10 @@ import numpy as np
 from backend.crypto.keystream import Words
 from backend.crypto.unmasking import Job, unmask
 from backend.errors import ShareMismatchError, UpdateRefusedError
-from backend.protocols.secagg import member_events as ev
-from backend.protocols.secagg import server_effects as do
+from backend.protocols.secagg import member_events, server_effects
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.stages import ServerStage
-from backend.wire.masked import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
+from backend.wire.masked_messages import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 from tests.support.protocols.secagg.holder import Holder, plan, terms_of, updates
 
@@ -140,7 +139,7 @@ class World:
         holder = self.holders[client]
         if client in self.cohort and client not in self.taken and client not in self.excluded:
             holder.planned(self.told(client))
-        holder.handle(ev.Welcomed())
+        holder.handle(member_events.Welcomed())
         self.flush(client)
 
     # The server.
@@ -182,24 +181,24 @@ class World:
         else:
             holder.hears(frame)
 
-    def perform(self, effects: list[do.Effect]) -> None:
+    def perform(self, effects: list[server_effects.Effect]) -> None:
         """Does what the server's machine asks."""
         for effect in effects:
             match effect:
-                case do.Tell(client, frame):
+                case server_effects.Tell(client, frame):
                     self.put(client, frame)
-                case do.TellAll(clients, frame):
+                case server_effects.TellAll(clients, frame):
                     for client in clients:
                         self.put(client, frame)
-                case do.Exclude(client, error):
+                case server_effects.Exclude(client, error):
                     assert client not in self.excluded
                     self.excluded[client] = error
-                case do.IgnoreReveal(client, error):
+                case server_effects.IgnoreReveal(client, error):
                     self.distrusted[client] = error
-                case do.Recover():
+                case server_effects.Recover():
                     self.recoveries += 1
                     self._recover(effect)
-                case do.FailMaskedRound(reason=reason):
+                case server_effects.FailMaskedRound(reason=reason):
                     assert self.failed is None
                     self.failed = reason
 
@@ -208,7 +207,7 @@ class World:
         if self.lines[client].open:
             self.lines[client].down.append(frame)
 
-    def _recover(self, found: do.Recover) -> None:
+    def _recover(self, found: server_effects.Recover) -> None:
         words = np.zeros(self.values, np.uint32)
         for place in found.alive:
             words += self.taken[found.members[place].client]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from backend.crypto.random_words import words_of
+from backend.crypto.random_words import keyed_words
 from backend.numerics.privacy import deviation
 from backend.numerics.privacy.gaussian import add_gaussian, gaussian
 from backend.peer.training.noise import fresh_words
@@ -30,7 +30,7 @@ def test_ten_million_draws_have_a_standard_deviation_within_one_percent_of_the_c
 
 
 def test_its_shape_is_that_of_the_normal_distribution_far_into_the_tails() -> None:
-    values = gaussian(words_of(bytes(32))(2 * MILLIONS))
+    values = gaussian(keyed_words(bytes(32))(2 * MILLIONS))
     assert abs(np.mean(values**3)) < 6 * math.sqrt(15 / MILLIONS)
     assert abs(np.mean(values**4) - 3.0) < 6 * math.sqrt(96 / MILLIONS)
     for bound in (1.0, 2.0, 3.0, 4.0, 5.0):
@@ -47,12 +47,16 @@ def test_its_shape_is_that_of_the_normal_distribution_far_into_the_tails() -> No
 
 def test_odd_lengths_and_blocks_change_nothing() -> None:
     long, short = np.zeros(200_001), np.zeros(70_000)
-    add_gaussian(long, 1.0, words_of(bytes(32)))
-    add_gaussian(short, 1.0, words_of(bytes(32)))
+    add_gaussian(long, 1.0, keyed_words(bytes(32)))
+    add_gaussian(short, 1.0, keyed_words(bytes(32)))
     np.testing.assert_array_equal(long[:70_000], short)
 
 
 def test_streams_of_one_key_differ_and_can_be_had_again() -> None:
-    first, again, other = words_of(bytes(32), 5)(8), words_of(bytes(32), 5)(8), words_of(bytes(32), 6)(8)
+    first, again, other = (
+        keyed_words(bytes(32), 5)(8),
+        keyed_words(bytes(32), 5)(8),
+        keyed_words(bytes(32), 6)(8),
+    )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from numpy.typing import NDArray
 
-from backend.numerics.privacy.gaussian import gaussian, words_of
+from backend.numerics.privacy.gaussian import gaussian, uniform_words
 
 GOLDEN = Path(__file__).parents[3] / "contract" / "vectors" / "gaussian.json"
 
@@ -25,7 +25,7 @@ def keystream(words: int) -> NDArray[np.uint32]:
 
 
 def test_over_ten_million_draws_the_moments_are_those_of_a_standard_normal() -> None:
-    drawn = gaussian(keystream(words_of(10**7)))
+    drawn = gaussian(keystream(uniform_words(10**7)))
     # Five standard errors of each moment.
     assert abs(drawn.mean()) < 5 / 10**3.5
     assert abs(drawn.std() - 1.0) < 5 / (2 * 10**7) ** 0.5
@@ -34,7 +34,7 @@ def test_over_ten_million_draws_the_moments_are_those_of_a_standard_normal() -> 
 
 
 def test_the_distribution_is_normal_by_kolmogorov_and_smirnov() -> None:
-    drawn = np.sort(gaussian(keystream(words_of(200_000))))
+    drawn = np.sort(gaussian(keystream(uniform_words(200_000))))
     wanted = np.array([0.5 * (1.0 + math.erf(value / 2**0.5)) for value in drawn])
     distance = abs(wanted - (np.arange(len(drawn)) + 0.5) / len(drawn)).max()
     # Exceeded by one true sample in a thousand.
@@ -50,7 +50,7 @@ def test_the_most_extreme_words_make_numbers(word: int) -> None:
 
 @pytest.mark.parametrize(("values", "words"), [(0, 0), (1, 4), (2, 4), (7, 16)])
 def test_values_come_in_pairs_of_four_words(values: int, words: int) -> None:
-    assert words_of(values) == words
+    assert uniform_words(values) == words
     assert gaussian(np.ones(words, np.uint32)).size >= values
 
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import ive
 from scipy.stats import chi2
 
-from backend.crypto.random_words import words_of
+from backend.crypto.random_words import keyed_words
 from backend.numerics.privacy.skellam import MOST_VARIANCE, Skellam
 from backend.peer.training.noise import fresh_words
 
@@ -59,7 +59,7 @@ def test_ten_million_draws_have_a_standard_deviation_within_one_percent_of_the_c
 
 def test_draws_pass_a_chi_square_test() -> None:
     sampler = Skellam(30.0)
-    drawn = sampler.draw(words_of(bytes(32))(2 * MILLIONS))
+    drawn = sampler.draw(keyed_words(bytes(32))(2 * MILLIONS))
     shown = np.arange(-25, 26)
     counts = np.array([np.count_nonzero(drawn == k) for k in shown])
     expected = MILLIONS * ive(np.abs(shown), 30.0)

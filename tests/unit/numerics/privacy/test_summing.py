@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.crypto.random_words import words_of
+from backend.crypto.random_words import keyed_words
 from backend.numerics.privacy import Words
 from backend.numerics.privacy.clipping import AdaptiveClip, clip_factor, norm_of
 from backend.numerics.privacy.gaussian import add_gaussian
@@ -95,7 +95,7 @@ def test_running_sums_carry_the_noise_of_their_cover_alone() -> None:
     key, size = bytes(range(32)), 1000
 
     def node_words(node: Node) -> Words:
-        return words_of(key, (node[0] << 40) + node[1])
+        return keyed_words(key, (node[0] << 40) + node[1])
 
     running = np.zeros(size)
     for number in range(1, 14):

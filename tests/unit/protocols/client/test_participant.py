@@ -25,18 +25,20 @@ from backend.protocols.client.participant_events import (
     UndoChange,
 )
 from backend.wire.messages import Chunk, Evaluation, Offer, Ready
-from tests.contract.vectors import make_participant as stories
+from tests.contract.vectors import make_participant
 
-CONVERSATIONS = msgspec.json.decode(stories.FILE.read_bytes(), type=list[stories.Conversation])
+CONVERSATIONS = msgspec.json.decode(
+    make_participant.FILE.read_bytes(), type=list[make_participant.Conversation]
+)
 EVENTS: list[Event] = [step.event for story in CONVERSATIONS for step in story.steps]
 
 
-def event(raw: stories.Json) -> Event:
+def event(raw: make_participant.Json) -> Event:
     converted: Event = msgspec.convert(raw, Event)
     return converted
 
 
-def after(*events: stories.Json) -> ParticipantMachine:
+def after(*events: make_participant.Json) -> ParticipantMachine:
     machine = ParticipantMachine()
     for raw in events:
         machine.handle(event(raw))
@@ -44,7 +46,7 @@ def after(*events: stories.Json) -> ParticipantMachine:
 
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
-def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
+def test_a_conversation_goes_as_written(story: make_participant.Conversation) -> None:
     machine = ParticipantMachine()
     for step in story.steps:
         assert machine.handle(step.event) == step.effects
@@ -64,15 +66,18 @@ def test_every_phase_and_effect_occurs_in_the_golden_file() -> None:
 
 NOTHING_LEGAL_BUT = {
     "stopped": ([], ["start"]),
-    "connecting": ([stories.START], ["connected", "disconnected", "stop"]),
-    "greeted": ([stories.START, stories.CONNECTED], ["welcome", "closing", "disconnected", "stop"]),
-    "offline": ([*stories.READY, stories.lost(0.5)], ["connected", "disconnected", "stop"]),
+    "connecting": ([make_participant.START], ["connected", "disconnected", "stop"]),
+    "greeted": (
+        [make_participant.START, make_participant.CONNECTED],
+        ["welcome", "closing", "disconnected", "stop"],
+    ),
+    "offline": ([*make_participant.READY, make_participant.lost(0.5)], ["connected", "disconnected", "stop"]),
     "loading": (
-        stories.READY[:3],
+        make_participant.READY[:3],
         ["loaded", "state", "closing", "disconnected", "stop", "accepted", "refused"],
     ),
     "waiting": (
-        stories.READY,
+        make_participant.READY,
         ["train", "evaluate", "state", "closing", "disconnected", "stop", "accepted", "refused"],
     ),
 }
@@ -92,17 +97,17 @@ def test_an_illegal_event_changes_nothing(phase: str) -> None:
 
 
 def test_pauses_double_from_half_a_second_to_half_a_minute_and_start_anew_after_welcome() -> None:
-    machine = after(stories.START)
-    pauses = [pause for _ in range(9) for pause in delays(machine.handle(event(stories.lost(0.5))))]
+    machine = after(make_participant.START)
+    pauses = [pause for _ in range(9) for pause in delays(machine.handle(event(make_participant.lost(0.5))))]
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
-    machine.handle(event(stories.CONNECTED))
-    machine.handle(event(stories.welcome()))
-    assert delays(machine.handle(event(stories.lost(0.0)))) == [0.25]
+    machine.handle(event(make_participant.CONNECTED))
+    machine.handle(event(make_participant.welcome()))
+    assert delays(machine.handle(event(make_participant.lost(0.0)))) == [0.25]
 
 
 def test_a_thousand_failed_attempts_still_wait_half_a_minute() -> None:
-    machine = after(stories.START, *[stories.lost(0.5)] * 1000)
-    assert delays(machine.handle(event(stories.lost(0.5)))) == [30.0]
+    machine = after(make_participant.START, *[make_participant.lost(0.5)] * 1000)
+    assert delays(machine.handle(event(make_participant.lost(0.5)))) == [30.0]
 
 
 def delays(effects: list[Effect]) -> list[float]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
-from backend.protocols.rounds.effects import Abandon, Finished, RecordEvaluation, SendEvaluate
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
+from backend.protocols.rounds.round_effects import Abandon, Finished, RecordEvaluation, SendEvaluate
 from backend.protocols.rounds.stop_rules import StopRules, Watched
 from backend.wire.messages import Evaluation
 from tests.support.protocols.convener import (
@@ -36,9 +36,9 @@ def test_a_round_opens_when_enough_peers_are_ready_and_all_of_them_are_in_it() -
     machine.peer_entered(CAT)
     machine.client_ready(CAT, 0.5)
     effects = machine.time_passed(1.0)
-    [opened] = only(do.MeshRoundOpened, effects)
+    [opened] = only(coordinator_effects.MeshRoundOpened, effects)
     assert opened.cohort == (ANN, BOB, CAT)
-    orders = only(do.SendMeshTrain, effects)
+    orders = only(coordinator_effects.SendMeshTrain, effects)
     assert [one.client for one in orders] == [ANN, BOB, CAT]
     assert {one.weights for one in orders} == {ZERO}
     assert len({one.seed for one in orders}) == 3
@@ -72,7 +72,7 @@ def test_too_few_are_left_while_others_gather() -> None:
 def test_who_says_what_cannot_be_is_in_no_group(lie: dict[str, Any]) -> None:
     machine = training(3)
     [refused] = machine.peer_trained(ANN, said(machine, ANN, **lie), 1.5)
-    assert isinstance(refused, do.RefuseReport)
+    assert isinstance(refused, coordinator_effects.RefuseReport)
     [group] = train_all_but(machine, ANN)
     assert sorted(group.members) == [BOB, CAT]
     assert machine.status(ANN) == "refused"
@@ -91,7 +91,7 @@ def test_who_has_not_trained_at_the_deadline_is_in_no_group_and_has_to_say_that_
     for name in (ANN, BOB):
         machine.peer_trained(name, said(machine, name), 2.0)
     assert machine.timer() == 61.0
-    orders = only(do.SendGroup, machine.time_passed(61.0))
+    orders = only(coordinator_effects.SendGroup, machine.time_passed(61.0))
     assert {one.client for one in orders} == {ANN, BOB}
     assert machine.status(CAT) == "loading"
     machine.client_ready(CAT, 62.0)
@@ -108,7 +108,7 @@ def test_a_round_in_which_too_few_trained_is_given_up_and_its_shards_are_dealt_a
     assert machine.phase is RoundPhase.WAITING
     machine.client_ready(BOB, 62.0)
     machine.client_ready(CAT, 62.0)
-    orders = only(do.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
     assert {one.client: one.shards for one in orders} == dealt
 
 
@@ -117,7 +117,7 @@ def test_a_peer_that_lost_its_connection_is_told_again_what_it_owes() -> None:
     assert machine.client_left(ANN, 2.0, lost=True) == []
     machine.peer_entered(ANN)
     [again] = machine.client_ready(ANN, 3.0)
-    assert isinstance(again, do.SendMeshTrain)
+    assert isinstance(again, coordinator_effects.SendMeshTrain)
     assert (again.client, again.round, again.seconds) == (ANN, 1, 58.0)
 
 
@@ -127,7 +127,7 @@ def test_nobody_waits_long_for_a_peer_that_does_not_come_back() -> None:
         machine.peer_trained(name, said(machine, name), 2.0)
     machine.client_left(CAT, 3.0, lost=True)
     assert machine.timer() == 3.0 + RETURN_SECONDS
-    assert {one.client for one in only(do.SendGroup, machine.time_passed(8.0))} == {ANN, BOB}
+    assert {one.client for one in only(coordinator_effects.SendGroup, machine.time_passed(8.0))} == {ANN, BOB}
 
 
 def test_a_peer_that_is_away_when_groups_are_made_is_in_none() -> None:
@@ -140,16 +140,16 @@ def test_a_peer_that_is_away_when_groups_are_made_is_in_none() -> None:
 
 def train_all_but(machine: MeshCoordinator, name: str) -> list[Any]:
     assert machine.open is not None
-    effects: list[do.Effect] = []
+    effects: list[coordinator_effects.Effect] = []
     for one in (one for one in list(machine.open.members) if one != name):
         effects += machine.peer_trained(one, said(machine, one), 2.0)
-    return list({one.group.group: one.group for one in only(do.SendGroup, effects)}.values())
+    return list({one.group.group: one.group for one in only(coordinator_effects.SendGroup, effects)}.values())
 
 
 def test_who_says_again_that_it_trained_is_told_its_group_again() -> None:
     machine, [group] = averaging(2)
     assert machine.open is not None
-    assert machine.peer_trained(ANN, said(machine, ANN), 3.0) == [do.SendGroup(ANN, group)]
+    assert machine.peer_trained(ANN, said(machine, ANN), 3.0) == [coordinator_effects.SendGroup(ANN, group)]
 
 
 def test_a_newcomer_takes_the_recorded_weights() -> None:
@@ -157,7 +157,7 @@ def test_a_newcomer_takes_the_recorded_weights() -> None:
     late = client(9)
     machine.peer_entered(late)
     machine.client_ready(late, 2.5)
-    orders = only(do.SendMeshTrain, recorded(machine, group, 3.0))
+    orders = only(coordinator_effects.SendMeshTrain, recorded(machine, group, 3.0))
     assert {one.client: one.weights for one in orders}[late] == ONE
 
 
@@ -189,7 +189,7 @@ def test_a_paused_mesh_opens_no_round_and_gives_up_a_group_only_when_it_is_cut_s
     assert recorded(machine, group, 3.0) == []
     assert (machine.phase, machine.timer()) == (RoundPhase.PAUSED, None)
     machine.resume_requested(4.0)
-    orders = only(do.SendMeshTrain, machine.time_passed(5.0))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(5.0))
     assert {one.weights for one in orders} == {ONE}
     machine.pause_requested()
     assert machine.cut_short("The owner paused.", 6.0) == [Abandon(2, "The owner paused.")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.mesh.deposits import DEPOSIT_SECONDS
 from backend.protocols.mesh.holdings import MOST_AHEAD
-from backend.protocols.rounds.effects import Abandon
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
-from backend.wire.mesh import Averaged
+from backend.protocols.rounds.round_effects import Abandon
+from backend.wire.mesh_messages import Averaged
 from tests.support.protocols.convener import (
     ANN,
     AVERAGES,
@@ -41,11 +41,11 @@ OLD = Averaged(
 
 def test_one_survivor_is_asked_for_the_weights_and_another_when_it_brings_none() -> None:
     machine, [group] = averaging(3)
-    [asked] = only(do.AskDeposit, average_all(machine, group, 3.0))
+    [asked] = only(coordinator_effects.AskDeposit, average_all(machine, group, 3.0))
     assert (asked.client, asked.round, asked.weights) == (group.members[0], 1, ONE)
     assert machine.timer() == 3.0 + DEPOSIT_SECONDS
     [again] = machine.time_passed(18.0)
-    assert isinstance(again, do.AskDeposit)
+    assert isinstance(again, coordinator_effects.AskDeposit)
     assert again.client == group.members[1]
 
 
@@ -54,10 +54,10 @@ def test_what_is_brought_is_recorded_once_and_the_next_round_trains_from_it() ->
     average_all(machine, group, 3.0)
     assert machine.deposited(TWO) == []
     [record] = machine.deposited(ONE)
-    assert isinstance(record, do.RecordWeights)
+    assert isinstance(record, coordinator_effects.RecordWeights)
     assert sorted(record.outcome.trained) == sorted(record.outcome.averaged) == [ANN, BOB, CAT]
     assert (machine.deposited(ONE), machine.timer()) == ([], None)
-    orders = only(do.SendMeshTrain, machine.recorded(1, 4.0))
+    orders = only(coordinator_effects.SendMeshTrain, machine.recorded(1, 4.0))
     assert {one.weights for one in orders} == {ONE}
     assert {one.round for one in orders} == {2}
 
@@ -67,7 +67,7 @@ def test_a_version_that_cannot_be_recorded_costs_the_record_only() -> None:
     average_all(machine, group, 3.0)
     machine.deposited(ONE)
     assert machine.not_recorded("The disk is gone.", 4.0) == [Abandon(1, "The disk is gone.")]
-    orders = only(do.SendMeshTrain, machine.time_passed(4.0 + RETRY_SECONDS))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(4.0 + RETRY_SECONDS))
     assert ({one.weights for one in orders}, machine.version) == ({ONE}, 0)
 
 
@@ -76,7 +76,7 @@ def test_weights_that_nobody_brings_are_gone_on_from_while_somebody_has_them() -
     average_all(machine, group, 3.0)
     [abandoned] = machine.time_passed(63.0)
     assert isinstance(abandoned, Abandon)
-    orders = only(do.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(63.0 + RETRY_SECONDS))
     assert {one.weights for one in orders} == {ONE}
 
 
@@ -101,7 +101,7 @@ def test_weights_that_nobody_has_any_more_are_given_up_for_those_of_the_record()
     for number in (7, 8):
         machine.peer_entered(client(number))
         machine.client_ready(client(number), 64.0)
-    orders = only(do.SendMeshTrain, machine.time_passed(70.0))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(70.0))
     assert {one.weights for one in orders} == {ZERO}
     assert {one.round for one in orders} == {2}
 
@@ -112,7 +112,7 @@ def test_results_of_rounds_that_the_server_saw_no_end_of_are_gone_on_from() -> N
     machine.peer_entered(BOB, 0.0, (5, ONE))
     for name in (ANN, BOB):
         machine.client_ready(name, 0.0)
-    orders = only(do.SendMeshTrain, taken_up(machine, 1.0))
+    orders = only(coordinator_effects.SendMeshTrain, taken_up(machine, 1.0))
     assert {(one.weights, one.round, one.version) for one in orders} == {(ONE, 6, 2)}
 
 
@@ -123,7 +123,7 @@ def test_what_one_peer_alone_shows_and_rounds_that_cannot_have_been_are_not_beli
     machine.peer_entered(CAT, 0.0, (4 + MOST_AHEAD, TWO))
     for name in (ANN, BOB, CAT):
         machine.client_ready(name, 0.0)
-    orders = only(do.SendMeshTrain, machine.time_passed(1.0))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(1.0))
     assert {(one.weights, one.round) for one in orders} == {(ZERO, 5)}
 
 
@@ -136,7 +136,7 @@ def test_a_round_from_older_weights_ends_when_peers_bring_newer_ones() -> None:
     assert machine.peer_reported(ANN, OLD, 2.0) == []
     [abandoned] = machine.peer_reported(BOB, OLD, 2.0)
     assert isinstance(abandoned, Abandon)
-    orders = only(do.SendMeshTrain, taken_up(machine, 2.0 + RETRY_SECONDS))
+    orders = only(coordinator_effects.SendMeshTrain, taken_up(machine, 2.0 + RETRY_SECONDS))
     # Round 1 is recorded as given up, so that what they made stands under the next number.
     assert {(one.weights, one.round) for one in orders} == {(ONE, 3)}
     assert machine.holdings.recorded == (2, ONE)

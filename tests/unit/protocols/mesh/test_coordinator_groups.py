@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
-from backend.protocols.rounds.effects import Abandon
 from backend.protocols.rounds.phases import RETRY_SECONDS, IllegalEventError
-from backend.wire.mesh import Failed, Measure
+from backend.protocols.rounds.round_effects import Abandon
+from backend.wire.mesh_messages import Failed, Measure
 from tests.support.protocols.convener import (
     ANN,
     AVERAGES,
@@ -36,7 +36,7 @@ def test_survivors_are_awaited_and_nobody_else_once_one_of_them_says_who_they_ar
     first, second, _ = group.members
     assert machine.peer_averaged(first, report(group, survivors=[0, 1]), 3.0) == []
     effects = machine.peer_averaged(second, report(group, survivors=[0, 1]), 3.0)
-    assert len(only(do.AskDeposit, effects)) == 1
+    assert len(only(coordinator_effects.AskDeposit, effects)) == 1
 
 
 def test_a_group_of_which_most_survivors_report_nothing_has_no_result() -> None:
@@ -51,12 +51,12 @@ def test_a_group_of_which_most_survivors_report_nothing_has_no_result() -> None:
 
 def test_members_that_report_different_weights_make_no_version() -> None:
     machine, [group] = averaging(3)
-    effects: list[do.Effect] = []
+    effects: list[coordinator_effects.Effect] = []
     for name, weights in zip(group.members, (ONE, TWO, "3" * 64), strict=True):
         effects += machine.peer_averaged(name, report(group, weights), 3.0)
     [abandoned] = effects
     assert isinstance(abandoned, Abandon)
-    orders = only(do.SendMeshTrain, machine.time_passed(3.0 + RETRY_SECONDS))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(3.0 + RETRY_SECONDS))
     assert {one.weights for one in orders} == {ZERO}
 
 
@@ -67,7 +67,9 @@ def test_one_that_reports_other_weights_than_the_majority_goes_on_from_theirs() 
     machine.peer_averaged(second, report(group), 3.0)
     machine.peer_averaged(third, report(group, TWO), 3.0)
     machine.deposited(ONE)
-    orders = {one.client: one.weights for one in only(do.SendMeshTrain, machine.recorded(1, 4.0))}
+    orders = {
+        one.client: one.weights for one in only(coordinator_effects.SendMeshTrain, machine.recorded(1, 4.0))
+    }
     assert orders == dict.fromkeys(group.members, ONE)
 
 
@@ -77,7 +79,7 @@ def test_a_group_without_a_result_is_told_with_its_reason_and_all_keep_their_wei
     assert machine.peer_failed(ANN, failed, 3.0) == []
     [abandoned] = machine.peer_failed(BOB, failed, 3.0)
     assert abandoned == Abandon(1, "No group averaged. Two of three are gone.")
-    orders = only(do.SendMeshTrain, machine.time_passed(3.0 + RETRY_SECONDS))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(3.0 + RETRY_SECONDS))
     assert {(one.weights, one.round) for one in orders} == {(ZERO, 2)}
 
 
@@ -100,7 +102,7 @@ def test_a_report_that_cannot_be_is_refused(lie: dict[str, Any]) -> None:
     told = report(group)
     changed = type(told)(**({one: getattr(told, one) for one in told.__struct_fields__} | lie))
     [refused] = machine.peer_averaged(group.members[0], changed, 3.0)
-    assert isinstance(refused, do.RefuseReport)
+    assert isinstance(refused, coordinator_effects.RefuseReport)
     assert machine.status(group.members[0]) == "refused"
 
 
@@ -125,10 +127,12 @@ def test_several_groups_keep_weights_of_their_own_and_the_largest_is_recorded() 
     machine, groups = averaging(5, group_size=3)
     large, small = sorted(groups, key=lambda one: -len(one.members))
     average_all(machine, small, 3.0, TWO)
-    [asked] = only(do.AskDeposit, average_all(machine, large, 3.0, ONE))
+    [asked] = only(coordinator_effects.AskDeposit, average_all(machine, large, 3.0, ONE))
     assert (asked.client in large.members, asked.weights) == (True, ONE)
     machine.deposited(ONE)
-    orders = {one.client: one.weights for one in only(do.SendMeshTrain, machine.recorded(1, 4.0))}
+    orders = {
+        one.client: one.weights for one in only(coordinator_effects.SendMeshTrain, machine.recorded(1, 4.0))
+    }
     assert orders == dict.fromkeys(large.members, ONE) | dict.fromkeys(small.members, TWO)
     second = train_all(machine, 5.0)
     for group in second:
@@ -164,7 +168,9 @@ def test_links_decide_how_large_each_ones_part_is() -> None:
 def test_nobody_may_weigh_more_than_the_most_that_one_of_its_group_said() -> None:
     machine = training(2)
     machine.peer_trained(ANN, said(machine, ANN, examples=7), 2.0)
-    [order, _] = only(do.SendGroup, machine.peer_trained(BOB, said(machine, BOB, examples=11), 2.0))
+    [order, _] = only(
+        coordinator_effects.SendGroup, machine.peer_trained(BOB, said(machine, BOB, examples=11), 2.0)
+    )
     assert order.group.most_weight == 11.0
 
 
@@ -179,4 +185,4 @@ def test_a_peer_that_stops_in_the_middle_of_its_group_is_not_awaited() -> None:
     machine.client_left(third, 2.5, lost=False)
     machine.peer_averaged(first, report(group, survivors=[0, 1]), 3.0)
     effects = machine.peer_averaged(second, report(group, survivors=[0, 1]), 3.0)
-    assert len(only(do.AskDeposit, effects)) == 1
+    assert len(only(coordinator_effects.AskDeposit, effects)) == 1

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from backend.protocols.mesh import coordinator_effects as do
+from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
-from backend.protocols.rounds.effects import Abandon, Finished, SendEvaluate
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
-from backend.wire.mesh import Averaged
+from backend.protocols.rounds.round_effects import Abandon, Finished, SendEvaluate
+from backend.wire.mesh_messages import Averaged
 from tests.support.protocols.convener import (
     AVERAGES,
     ONE,
@@ -42,10 +42,10 @@ def back(shown: dict[str, tuple[int, str]], rounds: int = 50, evaluate: float = 
 def test_the_newest_result_is_recorded_with_its_round_before_the_next_one_opens() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE), CAT: (9, ONE)})
     effects = taken_up(machine, 1.0)
-    [opened] = only(do.MeshRoundOpened, effects)
+    [opened] = only(coordinator_effects.MeshRoundOpened, effects)
     assert (opened.round, opened.version) == (10, 3)
     assert machine.holdings.recorded == (9, ONE)
-    assert {one.weights for one in only(do.SendMeshTrain, effects)} == {ONE}
+    assert {one.weights for one in only(coordinator_effects.SendMeshTrain, effects)} == {ONE}
 
 
 def test_it_is_measured_as_every_version_is() -> None:
@@ -77,29 +77,29 @@ def test_while_a_result_is_brought_nobody_trains() -> None:
 def test_when_nobody_brings_it_the_mesh_goes_on_from_it_all_the_same() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE)})
     machine.time_passed(1.0)
-    effects: list[do.Effect] = []
+    effects: list[coordinator_effects.Effect] = []
     while not only(Abandon, effects):
         timer = machine.timer()
         assert timer is not None
         effects = machine.time_passed(timer)
     timer = machine.timer()
     assert timer is not None
-    orders = only(do.SendMeshTrain, machine.time_passed(timer))
+    orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(timer))
     assert {(one.weights, one.round, one.version) for one in orders} == {(ONE, 10, 2)}
 
 
 def test_who_has_not_heard_of_the_last_round_takes_part_in_the_next() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE), CAT: (8, TWO), DAN: (8, TWO)})
     # Two of four have reached round 9: that is not more than half.
-    [taken] = only(do.TakeUp, machine.time_passed(1.0))
+    [taken] = only(coordinator_effects.TakeUp, machine.time_passed(1.0))
     assert (taken.round, taken.holders) == (8, (CAT, DAN))
     machine = back({ANN: (9, ONE), BOB: (9, ONE), CAT: (8, TWO), DAN: (9, ONE)})
-    assert {one.weights for one in only(do.SendMeshTrain, taken_up(machine, 1.0))} == {ONE}
+    assert {one.weights for one in only(coordinator_effects.SendMeshTrain, taken_up(machine, 1.0))} == {ONE}
 
 
 def test_two_that_show_the_most_of_all_do_not_lead_three_away() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE), CAT: (9, ONE), DAN: (1000, TWO), EVE: (1000, TWO)})
-    [taken] = only(do.TakeUp, machine.time_passed(1.0))
+    [taken] = only(coordinator_effects.TakeUp, machine.time_passed(1.0))
     assert (taken.round, taken.holders) == (9, (ANN, BOB, CAT))
 
 
@@ -130,7 +130,9 @@ def test_a_server_that_lost_its_peers_believes_what_they_made_meanwhile() -> Non
         machine.peer_entered(name, 60.0, (9, TWO))
         machine.client_ready(name, 60.0)
     effects = taken_up(machine, 61.0 + RETRY_SECONDS, TWO)
-    assert {(one.weights, one.round) for one in only(do.SendMeshTrain, effects)} == {(TWO, 10)}
+    assert {(one.weights, one.round) for one in only(coordinator_effects.SendMeshTrain, effects)} == {
+        (TWO, 10)
+    }
 
 
 def test_a_server_that_kept_a_round_of_its_own_does_not() -> None:

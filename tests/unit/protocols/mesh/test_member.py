@@ -12,18 +12,20 @@ from hypothesis import strategies as st
 from backend.protocols.client.participant_events import AbortTraining, Connect, StartTraining
 from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.member_events import AbortAveraging, Average, Effect, Event, SendToServer
-from backend.wire import mesh as say
+from backend.wire import mesh_messages
 from backend.wire.messages import Leave, Ready
-from tests.contract.vectors import make_mesh_member as stories
+from tests.contract.vectors import make_mesh_member
 from tests.contract.vectors.make_participant import CONNECTED, lost
 
-CONVERSATIONS = msgspec.json.decode(stories.FILE.read_bytes(), type=list[stories.Conversation])
+CONVERSATIONS = msgspec.json.decode(
+    make_mesh_member.FILE.read_bytes(), type=list[make_mesh_member.Conversation]
+)
 EVENTS: list[Event] = [step.event for story in CONVERSATIONS for step in story.steps]
 # What does nothing anywhere before `ready` was said, and what never does anything by itself.
 NEWS = {"evaluated", "version", "abandoned"}
 
 
-def after(*events: stories.Json) -> MeshMember:
+def after(*events: make_mesh_member.Json) -> MeshMember:
     machine = MeshMember()
     for raw in events:
         machine.handle(msgspec.convert(raw, Event, builtin_types=()))
@@ -31,7 +33,7 @@ def after(*events: stories.Json) -> MeshMember:
 
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
-def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
+def test_a_conversation_goes_as_written(story: make_mesh_member.Conversation) -> None:
     machine = MeshMember()
     for step in story.steps:
         assert machine.handle(step.event) == step.effects
@@ -49,14 +51,14 @@ def test_every_phase_and_effect_occurs_in_the_golden_file() -> None:
 ALWAYS = {"closing", "disconnected", "stop"}
 NOTHING_LEGAL_BUT = {
     "stopped": ([], {"start"}),
-    "connecting": ([stories.START], {"connected", "disconnected", "stop"}),
-    "greeted": ([stories.START, CONNECTED], {"entered", *ALWAYS}),
-    "offline": ([*stories.READY, lost(0.5)], {"connected", "disconnected", "stop", "agreed"}),
-    "loading": (stories.READY[:3], {"loaded", "deposit", "state", *ALWAYS}),
-    "waiting": (stories.READY, {"train", "evaluate", "deposit", "state", *ALWAYS}),
-    "training": (stories.TRAINING, {"train", "trained", "deposit", "state", *NEWS, *ALWAYS}),
-    "trained": (stories.TRAINED, {"train", "group", "deposit", "state", *NEWS, *ALWAYS}),
-    "averaging": (stories.AVERAGING, {"train", "averaged", "failed", "deposit", "state", *ALWAYS}),
+    "connecting": ([make_mesh_member.START], {"connected", "disconnected", "stop"}),
+    "greeted": ([make_mesh_member.START, CONNECTED], {"entered", *ALWAYS}),
+    "offline": ([*make_mesh_member.READY, lost(0.5)], {"connected", "disconnected", "stop", "agreed"}),
+    "loading": (make_mesh_member.READY[:3], {"loaded", "deposit", "state", *ALWAYS}),
+    "waiting": (make_mesh_member.READY, {"train", "evaluate", "deposit", "state", *ALWAYS}),
+    "training": (make_mesh_member.TRAINING, {"train", "trained", "deposit", "state", *NEWS, *ALWAYS}),
+    "trained": (make_mesh_member.TRAINED, {"train", "group", "deposit", "state", *NEWS, *ALWAYS}),
+    "averaging": (make_mesh_member.AVERAGING, {"train", "averaged", "failed", "deposit", "state", *ALWAYS}),
 }
 
 
@@ -74,7 +76,7 @@ def test_an_illegal_event_changes_nothing(phase: str) -> None:
 
 
 def test_a_thousand_failed_attempts_still_wait_half_a_minute() -> None:
-    machine = after(stories.START, *[lost(0.5)] * 1000)
+    machine = after(make_mesh_member.START, *[lost(0.5)] * 1000)
     [again] = machine.handle(msgspec.convert(lost(0.5), Event))
     assert again == Connect(30.0)
 
@@ -113,8 +115,10 @@ def test_a_server_hears_reports_and_readiness_before_all_else_and_neither_within
         if not machine.contact.is_open:
             heard = []
         for effect in machine.handle(one):
-            if isinstance(effect, SendToServer) and not isinstance(effect.frame, say.Enter | Leave):
-                assert "ready" in heard or isinstance(effect.frame, Ready | say.Averaged | say.Failed)
+            if isinstance(effect, SendToServer) and not isinstance(effect.frame, mesh_messages.Enter | Leave):
+                assert "ready" in heard or isinstance(
+                    effect.frame, Ready | mesh_messages.Averaged | mesh_messages.Failed
+                )
                 heard.append(effect.frame.__struct_config__.tag)  # type: ignore[arg-type] # a word
                 assert machine.in_hand.group is None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import TRANSITIONS, IllegalEventError, RoundPhase
 from backend.wire.messages import Offer
@@ -27,8 +27,8 @@ def test_a_round_opens_once_enough_clients_are_ready_and_the_gathering_is_over()
     assert (machine.phase, machine.timer()) == (RoundPhase.GATHERING, 6.0)
     assert machine.time_passed(5.9) == []
     effects = machine.time_passed(6.0)
-    assert effects[0] == do.AnnounceRound(1, 0, ("a", "b"), 2, 2, 60.0, "open", 20)
-    plans = only(do.SendRoundTrain, effects)
+    assert effects[0] == round_effects.AnnounceRound(1, 0, ("a", "b"), 2, 2, 60.0, "open", 20)
+    plans = only(round_effects.SendRoundTrain, effects)
     assert [plan.client for plan in plans] == ["a", "b"]
     assert {plan.seconds for plan in plans} == {60.0}
     assert len({plan.shards for plan in plans}) == len({plan.seed for plan in plans}) == 2
@@ -39,13 +39,13 @@ def test_who_becomes_ready_while_gathering_is_in_the_cohort() -> None:
     machine = waiting("a", "b")
     machine.client_joined("c")
     machine.client_ready("c", 0.5)
-    assert only(do.AnnounceRound, machine.time_passed(1.0))[0].cohort == ("a", "b", "c")
+    assert only(round_effects.AnnounceRound, machine.time_passed(1.0))[0].cohort == ("a", "b", "c")
 
 
 def test_without_gathering_a_round_opens_at_once() -> None:
     machine = waiting("a", plan=replace(PLAN, gather=0.0))
     machine.client_joined("b")
-    assert only(do.AnnounceRound, machine.client_ready("b", 0.0))
+    assert only(round_effects.AnnounceRound, machine.client_ready("b", 0.0))
 
 
 def test_the_gathering_ends_when_too_many_leave() -> None:
@@ -59,12 +59,12 @@ def test_a_late_joiner_is_in_the_next_round() -> None:
     machine.client_joined("late")
     assert machine.client_ready("late", 2.0) == []
     (refusal,) = machine.update_offered("late", OFFER, 2.0)
-    assert isinstance(refusal, do.RefuseUpdate)
+    assert isinstance(refusal, round_effects.RefuseUpdate)
     assert refusal.error.code == "not-selected"
     deliver(machine, "a", 3.0)
     deliver(machine, "b", 3.0)
     effects = machine.aggregated(1, 4.0)
-    assert only(do.AnnounceRound, effects)[0].cohort == ("a", "b", "late")
+    assert only(round_effects.AnnounceRound, effects)[0].cohort == ("a", "b", "late")
 
 
 # Updates.
@@ -72,17 +72,17 @@ def test_a_late_joiner_is_in_the_next_round() -> None:
 
 def test_an_update_is_granted_checked_and_accepted() -> None:
     machine = opened("a", "b")
-    assert machine.update_offered("a", OFFER, 2.0) == [do.GrantUpload("a", OFFER)]
+    assert machine.update_offered("a", OFFER, 2.0) == [round_effects.GrantUpload("a", OFFER)]
     assert machine.status("a") == "training"
-    assert machine.update_arrived("a", 1, 2.0) == [do.Check("a", OFFER)]
-    assert machine.update_checked("a", 1, 3.0) == [do.Accept("a", OFFER)]
+    assert machine.update_arrived("a", 1, 2.0) == [round_effects.Check("a", OFFER)]
+    assert machine.update_checked("a", 1, 3.0) == [round_effects.Accept("a", OFFER)]
     assert (machine.status("a"), machine.reports()[1]) == ("reported", 1)
 
 
 def test_the_round_ends_when_the_last_member_reported() -> None:
     machine = opened("a", "b")
     deliver(machine, "a", 3.0)
-    assert deliver(machine, "b", 4.0) == [do.Accept("b", OFFER), do.Aggregate(1, 0)]
+    assert deliver(machine, "b", 4.0) == [round_effects.Accept("b", OFFER), round_effects.Aggregate(1, 0)]
     assert (machine.phase, machine.timer()) == (RoundPhase.AGGREGATING, None)
 
 
@@ -108,22 +108,22 @@ def test_an_offer_that_does_not_fit_is_refused_alone(changes: dict[str, Any], co
     effects = machine.update_offered(
         "a", Offer(**({f: getattr(OFFER, f) for f in OFFER.__struct_fields__} | changes)), 2.0
     )
-    assert [effect.error.code for effect in only(do.RefuseUpdate, effects)] == [code]
-    assert not only(do.GrantUpload, effects)
+    assert [effect.error.code for effect in only(round_effects.RefuseUpdate, effects)] == [code]
+    assert not only(round_effects.GrantUpload, effects)
     if changes.get("round", 1) != 1:
         assert machine.status("a") == "training"
     machine.client_left("a", 2.5, lost=False)
-    assert do.Aggregate(1, 0) in deliver(machine, "b", 3.0)
+    assert round_effects.Aggregate(1, 0) in deliver(machine, "b", 3.0)
 
 
 def test_a_second_offer_is_refused_and_the_first_counts() -> None:
     machine = opened("a", "b")
     machine.update_offered("a", OFFER, 2.0)
-    (refusal,) = only(do.RefuseUpdate, machine.update_offered("a", OFFER, 2.0))
+    (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("a", OFFER, 2.0))
     assert refusal.error.code == "duplicate"
     machine.update_arrived("a", 1, 2.0)
-    assert machine.update_checked("a", 1, 3.0) == [do.Accept("a", OFFER)]
-    (refusal,) = only(do.RefuseUpdate, machine.update_offered("a", OFFER, 4.0))
+    assert machine.update_checked("a", 1, 3.0) == [round_effects.Accept("a", OFFER)]
+    (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("a", OFFER, 4.0))
     assert refusal.error.code == "duplicate"
     assert machine.reports()[1] == 1
 
@@ -131,9 +131,9 @@ def test_a_second_offer_is_refused_and_the_first_counts() -> None:
 def test_a_refused_member_cannot_offer_again() -> None:
     machine = opened("a", "b")
     machine.update_offered("a", OFFER, 2.0)
-    assert machine.update_failed("a", 1, BAD, 2.0) == [do.RefuseUpdate("a", 1, BAD)]
+    assert machine.update_failed("a", 1, BAD, 2.0) == [round_effects.RefuseUpdate("a", 1, BAD)]
     assert machine.status("a") == "refused"
-    (refusal,) = only(do.RefuseUpdate, machine.update_offered("a", OFFER, 3.0))
+    (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("a", OFFER, 3.0))
     assert refusal.error.code == "duplicate"
 
 
@@ -143,8 +143,8 @@ def test_an_update_checked_after_its_round_does_not_count() -> None:
     machine.update_offered("a", OFFER, 2.0)
     machine.update_arrived("a", 1, 2.0)
     effects = machine.time_passed(61.0)
-    assert [effect.error.code for effect in only(do.RefuseUpdate, effects)] == ["stale-round"]
-    assert only(do.Aggregate, effects)
+    assert [effect.error.code for effect in only(round_effects.RefuseUpdate, effects)] == ["stale-round"]
+    assert only(round_effects.Aggregate, effects)
     assert machine.update_checked("a", 1, 61.1) == []
     assert machine.update_failed("a", 1, BAD, 61.1) == []
     assert machine.update_arrived("a", 1, 2.0) == []
@@ -210,7 +210,7 @@ def test_after_a_version_the_task_waits_while_too_few_are_ready() -> None:
 
 def test_an_update_that_is_checked_twice_counts_once() -> None:
     machine = opened("a", "b")
-    assert deliver(machine, "a", 2.0) == [do.Accept("a", OFFER)]
+    assert deliver(machine, "a", 2.0) == [round_effects.Accept("a", OFFER)]
     assert machine.update_checked("a", 1, 2.0) == []
     assert machine.update_failed("a", 1, BAD, 2.0) == []
     assert machine.reports()[1] == 1

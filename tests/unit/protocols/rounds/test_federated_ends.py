@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from backend.errors import OrderError
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, IllegalEventError, RoundPhase
 from backend.protocols.rounds.stop_rules import StopRules
@@ -20,14 +20,14 @@ def test_at_the_deadline_a_quorum_makes_a_version() -> None:
     machine = opened("a", "b")
     deliver(machine, "a", 3.0)
     assert machine.time_passed(60.9) == []
-    assert machine.time_passed(61.0) == [do.Aggregate(1, 0)]
+    assert machine.time_passed(61.0) == [round_effects.Aggregate(1, 0)]
 
 
 def test_at_the_deadline_a_missed_quorum_abandons_the_round() -> None:
     machine = opened("a", "b", plan=replace(PLAN, quorum=2))
     deliver(machine, "a", 3.0)
     (abandon,) = machine.time_passed(61.0)
-    assert abandon == do.Abandon(1, "1 of at least 2 updates arrived in time.")
+    assert abandon == round_effects.Abandon(1, "1 of at least 2 updates arrived in time.")
     assert machine.version == 0
 
 
@@ -35,8 +35,8 @@ def test_who_is_silent_until_the_deadline_is_not_selected_before_a_sign_of_life(
     machine = opened("a", "b", plan=replace(PLAN, min_available_clients=1))
     deliver(machine, "a", 3.0)
     machine.time_passed(61.0)
-    assert only(do.AnnounceRound, machine.aggregated(1, 62.0))[0].cohort == ("a",)
-    (refusal,) = only(do.RefuseUpdate, machine.update_offered("b", OFFER, 63.0))
+    assert only(round_effects.AnnounceRound, machine.aggregated(1, 62.0))[0].cohort == ("a",)
+    (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("b", OFFER, 63.0))
     assert refusal.error.code == "stale-round"
     deliver(
         machine,
@@ -44,7 +44,7 @@ def test_who_is_silent_until_the_deadline_is_not_selected_before_a_sign_of_life(
         64.0,
         Offer(round=2, version=1, examples=5, steps=1, loss=0.1, sums=[(5.0, 10.0)], size=40),
     )
-    assert only(do.AnnounceRound, machine.aggregated(2, 65.0))[0].cohort == ("a", "b")
+    assert only(round_effects.AnnounceRound, machine.aggregated(2, 65.0))[0].cohort == ("a", "b")
 
 
 def test_after_an_abandoned_round_the_next_one_waits_a_little() -> None:
@@ -52,19 +52,19 @@ def test_after_an_abandoned_round_the_next_one_waits_a_little() -> None:
     for client in "ab":
         machine.update_offered(client, OFFER, 2.0)
         effects = machine.update_failed(client, 1, BAD, 2.0)
-    assert only(do.Abandon, effects)
+    assert only(round_effects.Abandon, effects)
     assert (machine.phase, machine.timer()) == (RoundPhase.GATHERING, 2.0 + RETRY_SECONDS)
-    assert only(do.AnnounceRound, machine.time_passed(2.0 + RETRY_SECONDS))[0].round == 2
+    assert only(round_effects.AnnounceRound, machine.time_passed(2.0 + RETRY_SECONDS))[0].round == 2
 
 
 def test_the_round_after_an_abandoned_one_gets_all_the_time_there_is() -> None:
     machine = opened("a", "b", plan=replace(PLAN, adaptive_deadline=True))
     for client in "ab":
         deliver(machine, client, 3.0)
-    (hurried,) = only(do.AnnounceRound, machine.aggregated(1, 3.0))
+    (hurried,) = only(round_effects.AnnounceRound, machine.aggregated(1, 3.0))
     assert hurried.seconds < 60.0
     machine.training_failed(2, "Nobody was unmasked.", 4.0)
-    (patient,) = only(do.AnnounceRound, machine.time_passed(4.0 + RETRY_SECONDS))
+    (patient,) = only(round_effects.AnnounceRound, machine.time_passed(4.0 + RETRY_SECONDS))
     assert (patient.round, patient.seconds) == (3, 60.0)
 
 
@@ -72,18 +72,20 @@ def test_the_task_is_finished_after_its_last_version() -> None:
     machine = opened("a", "b", plan=replace(PLAN, rounds=1))
     deliver(machine, "a", 2.0)
     deliver(machine, "b", 2.0)
-    assert machine.aggregated(1, 3.0) == [do.Finished(1, "All rounds are done.")]
+    assert machine.aggregated(1, 3.0) == [round_effects.Finished(1, "All rounds are done.")]
     assert (machine.phase, machine.timer()) == (RoundPhase.FINISHED, None)
     assert machine.client_ready("a", 4.0) == []
     (refusal,) = machine.update_offered("a", OFFER, 5.0)
-    assert isinstance(refusal, do.RefuseUpdate)
+    assert isinstance(refusal, round_effects.RefuseUpdate)
 
 
 def test_a_version_that_cannot_be_made_abandons_the_round() -> None:
     machine = opened("a", "b")
     deliver(machine, "a", 2.0)
     deliver(machine, "b", 2.0)
-    assert machine.aggregation_failed("The disk is full.", 3.0) == [do.Abandon(1, "The disk is full.")]
+    assert machine.aggregation_failed("The disk is full.", 3.0) == [
+        round_effects.Abandon(1, "The disk is full.")
+    ]
     assert (machine.version, machine.phase) == (0, RoundPhase.GATHERING)
 
 
@@ -92,11 +94,11 @@ def test_who_is_too_slow_to_measure_is_selected_for_the_next_round() -> None:
     machine = opened("a", "b", plan=replace(PLAN, fraction_evaluate=1.0))
     for client in ("a", "b"):
         deliver(machine, client, 20.0)
-    questions = only(do.SendEvaluate, machine.aggregated(1, 21.0))
+    questions = only(round_effects.SendEvaluate, machine.aggregated(1, 21.0))
     assert {one.client for one in questions} == {"a", "b"}
     until = machine.timer()
     assert until is not None
-    opened_again = only(do.AnnounceRound, machine.time_passed(until))
+    opened_again = only(round_effects.AnnounceRound, machine.time_passed(until))
     assert [one.cohort for one in opened_again] == [("a", "b")]
 
 
@@ -106,7 +108,7 @@ def test_clients_measure_every_so_many_versions_and_the_last() -> None:
     for version in range(1, 6):
         for client in ("a", "b"):
             deliver(machine, client, 2.0, structs.replace(OFFER, round=version, version=version - 1))
-        questions = only(do.SendEvaluate, machine.aggregated(version, 3.0))
+        questions = only(round_effects.SendEvaluate, machine.aggregated(version, 3.0))
         measured += [version] if questions else []
         for one in questions:
             machine.evaluation_arrived(one.client, structs.replace(ANSWER, version=version), 3.0)
@@ -128,7 +130,9 @@ def test_rounds_go_on_where_an_earlier_run_stopped() -> None:
     for client in "ab":
         machine.client_joined(client)
         machine.client_ready(client, 0.0)
-    assert machine.time_passed(1.0)[0] == do.AnnounceRound(8, 1, ("a", "b"), 2, 2, 60.0, "open", 20)
+    assert machine.time_passed(1.0)[0] == round_effects.AnnounceRound(
+        8, 1, ("a", "b"), 2, 2, 60.0, "open", 20
+    )
     assert Round(PLAN, number=9, version=3).phase is RoundPhase.FINISHED
 
 
@@ -147,7 +151,7 @@ def test_a_pause_lets_the_open_round_end_and_opens_no_other_before_it_is_over() 
     assert machine.client_ready("c", 4.0) == []
     machine.resume_requested(5.0)
     assert (machine.phase, machine.timer()) == (RoundPhase.GATHERING, 6.0)
-    assert only(do.AnnounceRound, machine.time_passed(6.0))[0].cohort == ("a", "b", "c")
+    assert only(round_effects.AnnounceRound, machine.time_passed(6.0))[0].cohort == ("a", "b", "c")
 
 
 def test_a_round_that_is_cut_short_is_abandoned_with_the_owners_reason() -> None:
@@ -155,8 +159,8 @@ def test_a_round_that_is_cut_short_is_abandoned_with_the_owners_reason() -> None
     machine.update_offered("a", OFFER, 2.0)
     machine.pause_requested()
     late, abandoned = machine.cut_short("The owner paused the training.", 3.0)
-    assert isinstance(late, do.RefuseUpdate)
-    assert abandoned == do.Abandon(1, "The owner paused the training.")
+    assert isinstance(late, round_effects.RefuseUpdate)
+    assert abandoned == round_effects.Abandon(1, "The owner paused the training.")
     assert machine.phase is RoundPhase.PAUSED
 
 
@@ -165,15 +169,15 @@ def test_what_was_sent_is_made_a_version_of_however_short_a_round_is_cut() -> No
     deliver(machine, "a", 2.0)
     deliver(machine, "b", 2.0)
     assert machine.stop_requested("Enough.") == machine.cut_short("Enough.", 2.0) == []
-    assert machine.aggregated(1, 3.0) == [do.Finished(1, "Enough.")]
+    assert machine.aggregated(1, 3.0) == [round_effects.Finished(1, "Enough.")]
 
 
 def test_a_task_that_its_owner_ended_may_be_resumed_but_not_one_that_its_rules_ended() -> None:
     machine = waiting("a", "b")
     machine.pause_requested()
-    assert machine.stop_requested("Enough.") == [do.Finished(0, "Enough.")]
+    assert machine.stop_requested("Enough.") == [round_effects.Finished(0, "Enough.")]
     machine.resume_requested(2.0)
-    assert only(do.AnnounceRound, machine.time_passed(3.0))
+    assert only(round_effects.AnnounceRound, machine.time_passed(3.0))
     done = Round(PLAN, version=3)
     assert done.resume_requested(2.0) == []
     assert done.phase is RoundPhase.FINISHED
@@ -185,7 +189,7 @@ def test_a_task_that_its_owner_ended_may_be_resumed_but_not_one_that_its_rules_e
 def test_the_round_does_not_wait_for_one_who_left() -> None:
     machine = opened("a", "b")
     deliver(machine, "a", 3.0)
-    assert machine.client_left("b", 4.0, lost=False) == [do.Aggregate(1, 0)]
+    assert machine.client_left("b", 4.0, lost=False) == [round_effects.Aggregate(1, 0)]
 
 
 def test_the_round_waits_a_little_for_one_whose_connection_was_lost() -> None:
@@ -193,7 +197,7 @@ def test_the_round_waits_a_little_for_one_whose_connection_was_lost() -> None:
     deliver(machine, "a", 3.0)
     assert machine.client_left("b", 4.0, lost=True) == []
     assert machine.timer() == 4.0 + RETURN_SECONDS
-    assert machine.time_passed(4.0 + RETURN_SECONDS) == [do.Aggregate(1, 0)]
+    assert machine.time_passed(4.0 + RETURN_SECONDS) == [round_effects.Aggregate(1, 0)]
 
 
 def test_a_task_says_how_long_it_waits_for_one_whose_connection_was_lost() -> None:
@@ -205,14 +209,14 @@ def test_a_task_says_how_long_it_waits_for_one_whose_connection_was_lost() -> No
 
 def test_one_who_comes_back_hears_the_same_plan_and_delivers() -> None:
     machine = waiting("a", "b")
-    before = only(do.SendRoundTrain, machine.time_passed(1.0))[1]
+    before = only(round_effects.SendRoundTrain, machine.time_passed(1.0))[1]
     deliver(machine, "a", 3.0)
     machine.update_offered("b", OFFER, 3.5)
     machine.client_left("b", 4.0, lost=True)
     machine.client_joined("b")
     assert machine.timer() == 61.0
     assert machine.client_ready("b", 6.0) == [replace(before, seconds=55.0)]
-    assert deliver(machine, "b", 7.0) == [do.Accept("b", OFFER), do.Aggregate(1, 0)]
+    assert deliver(machine, "b", 7.0) == [round_effects.Accept("b", OFFER), round_effects.Aggregate(1, 0)]
 
 
 def test_an_update_that_arrived_counts_though_its_client_is_gone() -> None:
@@ -221,7 +225,10 @@ def test_an_update_that_arrived_counts_though_its_client_is_gone() -> None:
     machine.update_offered("b", OFFER, 3.0)
     machine.update_arrived("b", 1, 2.0)
     assert machine.client_left("b", 3.1, lost=True) == []
-    assert machine.update_checked("b", 1, 3.2) == [do.Accept("b", OFFER), do.Aggregate(1, 0)]
+    assert machine.update_checked("b", 1, 3.2) == [
+        round_effects.Accept("b", OFFER),
+        round_effects.Aggregate(1, 0),
+    ]
 
 
 def test_when_everybody_is_gone_the_round_ends_soon() -> None:
@@ -229,7 +236,7 @@ def test_when_everybody_is_gone_the_round_ends_soon() -> None:
     machine.client_left("a", 2.0, lost=True)
     machine.client_left("b", 3.0, lost=True)
     assert machine.timer() == 3.0 + RETURN_SECONDS
-    assert only(do.Abandon, machine.time_passed(8.0))
+    assert only(round_effects.Abandon, machine.time_passed(8.0))
     assert machine.phase is RoundPhase.WAITING
 
 
@@ -238,7 +245,7 @@ def test_one_who_left_for_good_and_comes_back_waits_for_the_next_round() -> None
     machine.client_left("b", 2.0, lost=False)
     machine.client_joined("b")
     assert machine.client_ready("b", 3.0) == []
-    (refusal,) = only(do.RefuseUpdate, machine.update_offered("b", OFFER, 4.0))
+    (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("b", OFFER, 4.0))
     assert refusal.error.code == "not-selected"
 
 
@@ -246,17 +253,17 @@ def test_an_earlier_version_becomes_the_next_one_in_a_round_without_members() ->
     machine = opened("a", "b")
     machine.update_offered("a", OFFER, 2.0)
     late, abandoned, restore = machine.restore_requested("Back to version 0.", 3.0)
-    assert isinstance(late, do.RefuseUpdate)
-    assert (abandoned, restore) == (do.Abandon(1, "Back to version 0."), do.Restore(2))
+    assert isinstance(late, round_effects.RefuseUpdate)
+    assert (abandoned, restore) == (round_effects.Abandon(1, "Back to version 0."), round_effects.Restore(2))
     assert (machine.phase, machine.timer()) == (RoundPhase.AGGREGATING, None)
     assert machine.client_ready("b", 3.5) == []
-    assert only(do.AnnounceRound, machine.aggregated(1, 4.0))[0].round == 3
+    assert only(round_effects.AnnounceRound, machine.aggregated(1, 4.0))[0].round == 3
 
 
 def test_a_paused_task_that_went_back_is_still_paused() -> None:
     machine = waiting("a", "b")
     machine.pause_requested()
-    assert machine.restore_requested("Back.", 1.0) == [do.Restore(1)]
+    assert machine.restore_requested("Back.", 1.0) == [round_effects.Restore(1)]
     assert machine.aggregated(1, 2.0) == []
     assert machine.phase is RoundPhase.PAUSED
 
@@ -265,7 +272,7 @@ def test_a_version_that_could_not_be_recorded_again_leaves_the_task_where_it_was
     machine = waiting("a", "b")
     machine.restore_requested("Back.", 0.5)
     (opened_again, *_) = machine.restoring_failed(1.0)
-    assert isinstance(opened_again, do.AnnounceRound)
+    assert isinstance(opened_again, round_effects.AnnounceRound)
     assert (opened_again.round, opened_again.version) == (2, 0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from backend.errors import UpdateRefusedError
-from backend.protocols.rounds import effects as do
+from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import RoundPhase
 from backend.wire.messages import Aggregation, Offer
@@ -22,8 +22,8 @@ SILENT = Offer(round=1, version=0, examples=0, steps=0, loss=0.0, sums=[], size=
 LATE = UpdateRefusedError("Your keys did not come in time.")
 
 
-def round_of(plan: Any, **clients: Aggregation) -> tuple[Round, list[do.Effect]]:
-    machine, effects = Round(plan), list[do.Effect]()
+def round_of(plan: Any, **clients: Aggregation) -> tuple[Round, list[round_effects.Effect]]:
+    machine, effects = Round(plan), list[round_effects.Effect]()
     for client, aggregation in clients.items():
         machine.client_joined(client, aggregation)
         effects += machine.client_ready(client, 0.0)
@@ -38,7 +38,7 @@ def masked() -> Round:
 
 def test_a_masked_round_says_so_and_how_much_its_members_may_count() -> None:
     _, effects = round_of(MASKED, a="masked", b="masked", c="masked")
-    (opened,) = only(do.AnnounceRound, effects)
+    (opened,) = only(round_effects.AnnounceRound, effects)
     assert (opened.aggregation, opened.most_examples) == ("masked", 20)
 
 
@@ -46,20 +46,22 @@ def test_so_many_updates_are_awaited_that_their_sum_can_be_unmasked() -> None:
     """Of ten clients in the complete graph seven recover a secret."""
     clients: dict[str, Aggregation] = dict.fromkeys("abcdefghij", "masked")
     plan = replace(MASKED, fraction_train=0.1, min_train_clients=3, over_selection=10.0)
-    (opened,) = only(do.AnnounceRound, round_of(replace(plan, min_available_clients=10), **clients)[1])
+    (opened,) = only(
+        round_effects.AnnounceRound, round_of(replace(plan, min_available_clients=10), **clients)[1]
+    )
     assert (len(opened.cohort), opened.wanted) == (10, 7)
 
 
 def test_a_masked_round_has_no_more_clients_than_it_may() -> None:
     clients: dict[str, Aggregation] = dict.fromkeys("abcdefghij", "masked")
     plan = replace(MASKED, most_masked=4, min_available_clients=10)
-    (opened,) = only(do.AnnounceRound, round_of(plan, **clients)[1])
+    (opened,) = only(round_effects.AnnounceRound, round_of(plan, **clients)[1])
     assert (len(opened.cohort), opened.wanted) == (4, 4)
 
 
 def test_a_masked_offer_says_nothing_of_its_update() -> None:
     machine = masked()
-    assert machine.update_offered("a", SILENT, 1.0) == [do.GrantUpload("a", SILENT)]
+    assert machine.update_offered("a", SILENT, 1.0) == [round_effects.GrantUpload("a", SILENT)]
 
 
 @pytest.mark.parametrize(
@@ -76,14 +78,17 @@ def test_a_masked_offer_says_nothing_of_its_update() -> None:
 def test_an_offer_that_tells_more_or_has_another_length_is_refused(said: dict[str, Any], code: str) -> None:
     offer = {field: getattr(SILENT, field) for field in SILENT.__struct_fields__} | said
     effects = masked().update_offered("a", Offer(**offer), 1.0)
-    assert [effect.error.code for effect in only(do.RefuseUpdate, effects)] == [code]
+    assert [effect.error.code for effect in only(round_effects.RefuseUpdate, effects)] == [code]
 
 
 def test_masked_updates_make_a_version_as_others_do() -> None:
     machine = masked()
     for client in "ab":
-        assert deliver(machine, client, 2.0, SILENT) == [do.Accept(client, SILENT)]
-    assert deliver(machine, "c", 3.0, SILENT) == [do.Accept("c", SILENT), do.Aggregate(1, 0)]
+        assert deliver(machine, client, 2.0, SILENT) == [round_effects.Accept(client, SILENT)]
+    assert deliver(machine, "c", 3.0, SILENT) == [
+        round_effects.Accept("c", SILENT),
+        round_effects.Aggregate(1, 0),
+    ]
 
 
 def test_the_next_deadline_is_made_of_the_work_that_was_asked_for() -> None:
@@ -92,16 +97,16 @@ def test_the_next_deadline_is_made_of_the_work_that_was_asked_for() -> None:
     machine, _ = round_of(plan, a="masked", b="masked", c="masked")
     for client in "abc":
         deliver(machine, client, 2.0, SILENT)
-    (opened,) = only(do.AnnounceRound, machine.aggregated(1, 3.0))
+    (opened,) = only(round_effects.AnnounceRound, machine.aggregated(1, 3.0))
     assert opened.seconds == pytest.approx(4.0)
 
 
 def test_an_excluded_member_is_told_and_not_waited_for() -> None:
     machine = masked()
-    assert machine.member_excluded("a", 1, LATE, 1.0) == [do.RefuseUpdate("a", 1, LATE)]
+    assert machine.member_excluded("a", 1, LATE, 1.0) == [round_effects.RefuseUpdate("a", 1, LATE)]
     assert machine.status("a") == "refused"
     deliver(machine, "b", 2.0, SILENT)
-    assert do.Aggregate(1, 0) in deliver(machine, "c", 2.0, SILENT)
+    assert round_effects.Aggregate(1, 0) in deliver(machine, "c", 2.0, SILENT)
 
 
 @pytest.mark.parametrize("client", ["a", "stranger"])
@@ -116,8 +121,10 @@ def test_a_round_that_can_never_be_unmasked_ends_at_once() -> None:
     machine = masked()
     machine.update_offered("a", SILENT, 1.0)
     effects = machine.training_failed(1, "Two of at least three clients sent keys.", 2.0)
-    assert [refusal.client for refusal in only(do.RefuseUpdate, effects)] == ["a"]
-    assert only(do.Abandon, effects) == [do.Abandon(1, "Two of at least three clients sent keys.")]
+    assert [refusal.client for refusal in only(round_effects.RefuseUpdate, effects)] == ["a"]
+    assert only(round_effects.Abandon, effects) == [
+        round_effects.Abandon(1, "Two of at least three clients sent keys.")
+    ]
     assert machine.phase is RoundPhase.GATHERING
     assert machine.training_failed(1, "Again.", 3.0) == []
 
@@ -126,7 +133,7 @@ def test_a_round_opens_once_enough_of_one_kind_are_there() -> None:
     machine, effects = round_of(BOTH, a="masked", b="masked", x="open", y="open")
     assert (machine.phase, machine.needed(), effects) == (RoundPhase.WAITING, 1, [])
     machine.client_joined("c", "masked")
-    (opened,) = only(do.AnnounceRound, machine.client_ready("c", 1.0))
+    (opened,) = only(round_effects.AnnounceRound, machine.client_ready("c", 1.0))
     assert (opened.cohort, opened.aggregation) == (("a", "b", "c"), "masked")
 
 

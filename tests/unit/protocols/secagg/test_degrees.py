@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.secagg.degrees import COMPLETE, MOST_ACTIVE, degree, neighbours, neighbours_of
-from backend.wire.masked import MOST_MEMBERS
+from backend.wire.masked_messages import MOST_MEMBERS
 
 PRIVACY, CORRECTNESS = Fraction(1, 2**40), Fraction(1, 2**20)
 SPARSE = [*range(65, 130), *range(130, 1100, 31), *range(1100, MOST_MEMBERS, 499), MOST_MEMBERS]

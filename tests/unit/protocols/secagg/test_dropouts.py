@@ -8,13 +8,12 @@ import pytest
 
 from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
 from backend.protocols.rounds.phases import RETURN_SECONDS
-from backend.protocols.secagg import member_events as ev
-from backend.protocols.secagg import server_effects as do
+from backend.protocols.secagg import member_events, server_effects
 from backend.protocols.secagg.degrees import Degree
 from backend.protocols.secagg.neighbours import Graph
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
-from backend.wire.masked import Decline, Reveal, Roster, Server
+from backend.wire.masked_messages import Decline, Reveal, Roster, Server
 from tests.support.protocols.secagg.holder import terms_of
 from tests.support.protocols.secagg.stages import (
     FIRST,
@@ -95,7 +94,7 @@ def test_who_shared_and_left_for_good_shares_no_mask() -> None:
 def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
     world = STAGES[stage]() if stage is not ServerStage.INPUT else at_input(uploaded=0)
     world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
-    world.holders[FIRST].handle(ev.HostFailed(1, "no memory"))
+    world.holders[FIRST].handle(member_events.HostFailed(1, "no memory"))
     for _ in ServerStage:
         world.settle()
     world.end_inputs()
@@ -215,6 +214,6 @@ def test_recovered_shares_stay_out_of_what_is_printed() -> None:
     frame = world.lines[FIVE[3]].up.popleft()
     assert isinstance(frame, Reveal)
     (effect,) = world.masks.reveal_arrived(FIVE[3], frame, 0.0)
-    assert isinstance(effect, do.Recover)
+    assert isinstance(effect, server_effects.Recover)
     assert repr(frame.shares[0])[2:-1] not in repr(effect)
     assert "alive=5" in repr(effect)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import msgpack
 
-from backend.crypto import keys as crypto
-from backend.crypto.context import base_hash, keys_statement
+from backend.crypto import client_keys
+from backend.crypto.round_context import base_hash, keys_statement
 from backend.errors import FrameError
 from backend.wire.codec import decode_client, decode_server, encode
 from tests.support.protocols.secagg.holder import plan, terms_of
@@ -59,8 +59,8 @@ def test_a_signature_of_keys_is_bound_to_model_and_client() -> None:
     identity = bytes([1] * 32)
     bases = [base_hash(terms_of(plan(number, masking()), VALUES)) for number in (1, 2)]
     keys = (bytes([1] * 32), bytes([2] * 32), bytes([3] * 32))
-    signature = crypto.sign(identity, keys_statement(bases[0], "0000", *keys))
-    public = crypto.identity_key(identity)
-    assert crypto.verify(public, signature, keys_statement(bases[0], "0000", *keys))
-    assert not crypto.verify(public, signature, keys_statement(bases[1], "0000", *keys))
-    assert not crypto.verify(public, signature, keys_statement(bases[0], "0001", *keys))
+    signature = client_keys.sign(identity, keys_statement(bases[0], "0000", *keys))
+    public = client_keys.identity_key(identity)
+    assert client_keys.verify(public, signature, keys_statement(bases[0], "0000", *keys))
+    assert not client_keys.verify(public, signature, keys_statement(bases[1], "0000", *keys))
+    assert not client_keys.verify(public, signature, keys_statement(bases[0], "0001", *keys))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from backend.wire.masked import Shares
+from backend.wire.masked_messages import Shares
 from tests.support.protocols.secagg.lying import ask, at_unmask
 from tests.support.protocols.secagg.world import World, masking
 

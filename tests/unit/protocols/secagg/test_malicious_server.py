@@ -10,10 +10,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from backend.crypto import keys as crypto
-from backend.crypto.context import survivors_statement
+from backend.crypto import client_keys
+from backend.crypto.round_context import survivors_statement
 from backend.protocols.secagg.member import MemberStage
-from backend.wire.masked import Dealt, Member, Roster, Server, Survivors, Unmask
+from backend.wire.masked_messages import Dealt, Member, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
 from tests.support.protocols.secagg.holder import plan
 from tests.support.protocols.secagg.lying import SERVERS, Lying, ask, at_unmask
@@ -117,7 +117,7 @@ VOUCHERS: dict[str, Callable[[Unmask, World], Unmask]] = {
     "signed by the server": lambda frame, world: replace(
         frame,
         signatures=[
-            crypto.sign(bytes([place] * 32), survivors_statement(world.masks.graph.context, frame.alive))
+            client_keys.sign(bytes([place] * 32), survivors_statement(world.masks.graph.context, frame.alive))
             for place in frame.vouchers
         ],
     ),

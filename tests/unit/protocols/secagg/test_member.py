@@ -24,15 +24,14 @@ from backend.protocols.secagg.member_events import (
     SignSurvivors,
     Welcomed,
 )
-from backend.wire.masked import Decline, Keys, Reveal, Shares, Vouch
-from tests.contract.vectors import make_secagg as stories
-from tests.contract.vectors import secagg_inputs as inputs
+from backend.wire.masked_messages import Decline, Keys, Reveal, Shares, Vouch
+from tests.contract.vectors import make_secagg, secagg_inputs
 
-GOLDEN = msgspec.json.decode(stories.FILE.read_bytes(), type=stories.File)
+GOLDEN = msgspec.json.decode(make_secagg.FILE.read_bytes(), type=make_secagg.File)
 TOLD = {story.name: story for story in GOLDEN.conversations}
 
 
-def steps(story: stories.Conversation) -> list[stories.Step]:
+def steps(story: make_secagg.Conversation) -> list[make_secagg.Step]:
     """All of a story, with what it goes on from."""
     return [*(steps(TOLD[story.after]) if story.after else ()), *story.steps]
 
@@ -41,7 +40,7 @@ EVENTS: list[Event] = [step.event for story in GOLDEN.conversations for step in 
 
 
 @pytest.mark.parametrize("story", GOLDEN.conversations, ids=lambda story: story.name)
-def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
+def test_a_conversation_goes_as_written(story: make_secagg.Conversation) -> None:
     machine = MaskedMember()
     for step in steps(story):
         assert machine.handle(step.event) == step.effects
@@ -52,7 +51,7 @@ def test_a_conversation_goes_as_written(story: stories.Conversation) -> None:
 @pytest.mark.parametrize(
     "story", [one for one in GOLDEN.conversations if one.name.startswith("refused")], ids=lambda one: one.name
 )
-def test_a_refusal_is_declined_and_ends_the_round_for_good(story: stories.Conversation) -> None:
+def test_a_refusal_is_declined_and_ends_the_round_for_good(story: make_secagg.Conversation) -> None:
     effects = [effect for step in steps(story) for effect in step.effects]
     given_up = [effect for effect in effects if isinstance(effect, LeaveRound)]
     assert given_up
@@ -71,7 +70,7 @@ def replies(machine: MaskedMember, events: list[Event]) -> Iterator[list[Effect]
 
 
 @settings(max_examples=300)
-@given(st.lists(st.sampled_from(EVENTS), max_size=60), st.sampled_from(list(stories.STORIES.values())))
+@given(st.lists(st.sampled_from(EVENTS), max_size=60), st.sampled_from(list(make_secagg.STORIES.values())))
 def test_whatever_comes_nothing_is_said_otherwise_a_second_time(
     events: list[Event], beginning: list[Event]
 ) -> None:
@@ -113,7 +112,7 @@ def test_an_event_without_effects_that_moves_nothing_changes_nothing(events: lis
 def test_no_share_of_both_kinds_is_asked_for_one_place(events: list[Event]) -> None:
     machine = MaskedMember()
     asked: dict[tuple[int, int], str] = {}
-    for effects in replies(machine, [*stories.MASKED, *events]):
+    for effects in replies(machine, [*make_secagg.MASKED, *events]):
         for effect in effects:
             if isinstance(effect, MakeReveal):
                 for place in effect.seeds:
@@ -140,11 +139,12 @@ EXPECTED = {
     MemberStage.REFUSED: set(),
 }
 ROUND_ONE: dict[str, Event] = {
-    "planned": inputs.planned(server="active"), "keys_made": stories.MADE, "roster": inputs.roster(),
-    "roster_checked": inputs.checked(), "shares_sealed": inputs.sealed(), "dealt": inputs.dealt(),
-    "shares_opened": inputs.opened(), "survivors": inputs.survivors(), "survivors_signed": stories.SIGNED,
-    "unmask": inputs.unmask(vouchers=inputs.VOUCHERS), "vouchers_checked": stories.WEIGHED,
-    "revealed": inputs.revealed(), "failed": HostFailed(1, "No memory."),
+    "planned": secagg_inputs.planned(server="active"), "keys_made": make_secagg.MADE, "roster":
+    secagg_inputs.roster(), "roster_checked": secagg_inputs.checked(), "shares_sealed":
+    secagg_inputs.sealed(), "dealt": secagg_inputs.dealt(), "shares_opened": secagg_inputs.opened(),
+    "survivors": secagg_inputs.survivors(), "survivors_signed": make_secagg.SIGNED, "unmask":
+    secagg_inputs.unmask(vouchers=secagg_inputs.VOUCHERS), "vouchers_checked": make_secagg.WEIGHED,
+    "revealed": secagg_inputs.revealed(), "failed": HostFailed(1, "No memory."),
 }  # fmt: skip
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from backend.crypto import keys as crypto
-from backend.crypto.context import base_hash
-from backend.protocols.secagg import server as secagg
-from backend.wire.masked import Member, Roster, Server
+from backend.crypto import client_keys
+from backend.crypto.round_context import base_hash
+from backend.protocols.secagg import server as secagg_server
+from backend.wire.masked_messages import Member, Roster, Server
 from backend.wire.messages import ServerFrame, Train
 from tests.support.protocols.secagg.holder import Holder, plan, terms_of
 from tests.support.protocols.secagg.lying import SERVERS, Lie, Lying, to_all
@@ -90,10 +90,10 @@ def test_a_roster_that_cannot_be(name: str, server: Server) -> None:
 
 
 KEYS_SWAPPED: dict[str, dict[str, bytes | str]] = {
-    "another mask key": {"mask_key": crypto.agreement_key(bytes([5] * 32))},
-    "another share key": {"share_key": crypto.agreement_key(bytes([5] * 32))},
+    "another mask key": {"mask_key": client_keys.agreement_key(bytes([5] * 32))},
+    "another share key": {"share_key": client_keys.agreement_key(bytes([5] * 32))},
     "another seed": {"seed_hash": bytes([5] * 32)},
-    "another identity": {"identity": crypto.identity_key(bytes([5] * 32))},
+    "another identity": {"identity": client_keys.identity_key(bytes([5] * 32))},
     "a forged signature": {"signature": bytes([5] * 64)},
     "another name": {"client": "ffff"},
 }
@@ -139,7 +139,7 @@ def test_different_models_for_different_clients_add_up_to_nothing(
             return plan(1, masking(server), weights=("a" if client < "0003" else "c") * 64)
 
     # An honest server refuses keys that are signed for another model; this one takes them all.
-    monkeypatch.setattr(secagg, "bad_keys", lambda *_: None)
+    monkeypatch.setattr(secagg_server, "bad_keys", lambda *_: None)
     world = Models(server=server)
     world.play()
     assert world.sum is None
@@ -155,7 +155,7 @@ def test_clients_of_different_models_derive_other_contexts() -> None:
 
 def test_an_identity_that_changed_since_the_round_before_is_refused() -> None:
     world = Lying(5, "active")
-    known = crypto.identity_key(bytes([9] * 32))
+    known = client_keys.identity_key(bytes([9] * 32))
     for client, holder in world.holders.items():
         holder.known = {other: known for other in world.holders if other != client}
     world.play()
@@ -165,7 +165,7 @@ def test_an_identity_that_changed_since_the_round_before_is_refused() -> None:
 
 def test_clients_that_a_server_invents_are_refused_by_whoever_has_a_list() -> None:
     world = Lying(3, "active")
-    listed = {client: crypto.identity_key(holder.identity) for client, holder in world.holders.items()}
+    listed = {client: client_keys.identity_key(holder.identity) for client, holder in world.holders.items()}
     invented = [own_member(world, name) for name in ("aaaa", "bbbb")]
     world.lie = to_all(Roster, lambda frame: replace(frame, members=[*frame.members, *invented]))
     for holder in world.holders.values():

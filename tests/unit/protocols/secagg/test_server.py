@@ -8,13 +8,13 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from backend.crypto import keys as crypto
-from backend.crypto.context import base_hash, keys_statement
+from backend.crypto import client_keys
+from backend.crypto.round_context import base_hash, keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.server_effects import FailMaskedRound
 from backend.protocols.secagg.stages import ServerStage
-from backend.wire.masked import Decline, Keys, Reveal, Server, Shares, Vouch
+from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Shares, Vouch
 from tests.support.protocols.secagg.holder import Holder, terms_of
 from tests.support.protocols.secagg.stages import (
     FIRST,
@@ -165,7 +165,9 @@ def signed_keys(world: World, client: str, **changes: bytes) -> Keys:
     sent = msgspec.structs.replace(keys_of(world.holders[client]), **changes)
     base = base_hash(terms_of(world.train, world.holders[client].update.size))
     statement = keys_statement(base, client, sent.mask_key, sent.share_key, sent.seed_hash)
-    return msgspec.structs.replace(sent, signature=crypto.sign(world.holders[client].identity, statement))
+    return msgspec.structs.replace(
+        sent, signature=client_keys.sign(world.holders[client].identity, statement)
+    )
 
 
 def test_well_signed_keys_are_refused_that_another_client_sent_or_nobody_can_use() -> None:

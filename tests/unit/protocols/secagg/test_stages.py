@@ -6,7 +6,7 @@ import pytest
 
 from backend.protocols.secagg.client_slots import ClientSlot
 from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage, StageWait, owes
-from backend.wire.masked import Reveal, Shares
+from backend.wire.masked_messages import Reveal, Shares
 
 
 def seat(**said: object) -> ClientSlot:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.protocols.units.effects import Assimilate, Effect, GrantLease, Judge, WorkUnit
 from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import Assimilate, Effect, GrantLease, Judge, WorkUnit
 
 VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
 PACE = PaceRules(usual=100.0, least=10.0, most=1000.0)

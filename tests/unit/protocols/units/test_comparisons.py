@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.units.effects import (
+from backend.protocols.units.records import PartialWork
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import (
     Abort,
     Assimilate,
     CreditClient,
@@ -15,8 +17,6 @@ from backend.protocols.units.effects import (
     RefuseResult,
     Wait,
 )
-from backend.protocols.units.records import PartialWork
-from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.trust import TrustRules
 from tests.unit.protocols.units.conversations import INVALID, UNDECIDED, VALID, begun, lease, only, proven
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.units.effects import (
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.scheduler_effects import (
     Abort,
     Assimilate,
     CreditClient,
@@ -18,7 +19,6 @@ from backend.protocols.units.effects import (
     RefuseResult,
     Wait,
 )
-from backend.protocols.units.rules import Rules
 from backend.protocols.units.trust import TrustRules
 from tests.unit.protocols.units.conversations import (
     INVALID,

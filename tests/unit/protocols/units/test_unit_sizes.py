@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.units.effects import EpochClosed, GrantLease, RefuseResult, SplitUnit, Wait, WorkUnit
 from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import (
+    EpochClosed,
+    GrantLease,
+    RefuseResult,
+    SplitUnit,
+    Wait,
+    WorkUnit,
+)
 from backend.protocols.units.unit_sizes import SizeRules, parts
 from tests.unit.protocols.units.conversations import VALID, begun, done, lease, only, proven, works
 

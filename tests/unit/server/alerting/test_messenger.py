@@ -18,7 +18,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.formats.task_file.alerts import AlertRules
-from backend.server.alerting import messenger as sending
+from backend.server.alerting import messenger as alert_messenger
 from backend.server.alerting.mail import OutgoingMail
 from backend.server.alerting.messenger import AT_ONCE, Messenger, Outside
 from backend.server.alerting.webhook import check_webhook, origin_of
@@ -102,7 +102,7 @@ async def test_a_webhook_gets_the_alert_as_json(hook: Noting, file: TaskFile) ->
 async def test_a_webhook_that_fails_is_tried_again_and_redirects_are_not_followed(
     hook: Noting, file: TaskFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(alert_messenger, "PAUSES", (0.0, 0.0))
     told = with_alerts(file, f'webhook = "{hook.origin}/x"')
     messenger = Messenger(told, Outside(frozenset({hook.origin})))
     hook.answers = [302, 500, 204]
@@ -115,7 +115,7 @@ async def test_a_webhook_that_fails_is_tried_again_and_redirects_are_not_followe
 async def test_what_cannot_be_sent_is_told(
     file: TaskFile, hook: Noting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "PAUSES", ())
+    monkeypatch.setattr(alert_messenger, "PAUSES", ())
     told = with_alerts(file, f'webhook = "{hook.origin}/x"')
     messenger = Messenger(told, Outside(frozenset({hook.origin})))
     hook.answers = [500]

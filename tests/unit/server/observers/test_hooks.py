@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from backend.formats.task_file.hooks import Hooks
 from backend.server.observers.hooks import OUTPUT_BYTES, WAITING, RoundEndHook
-from backend.server.observers.observer import Pass, RoundEnded, VersionEvaluated
+from backend.server.observers.task_events import Pass, RoundEnded, VersionEvaluated
 from backend.stores.contracts import EvaluationRecord
 from tests.support.store_contracts.records import FIRST, ROUND
 

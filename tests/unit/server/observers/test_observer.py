@@ -1,18 +1,19 @@
 from __future__ import annotations
 
-from backend.server.observers.observer import ClientLeft, Event, Observers
+from backend.server.observers.observer import Observers
+from backend.server.observers.task_events import ClientLeft, TaskEvent
 
 
 class Broken:
-    def notice(self, task: str, event: Event) -> None:
+    def notice(self, task: str, event: TaskEvent) -> None:
         raise RuntimeError(f"broken by {task}: {event}")
 
 
 class Keeping:
     def __init__(self) -> None:
-        self.noticed: list[tuple[str, Event]] = []
+        self.noticed: list[tuple[str, TaskEvent]] = []
 
-    def notice(self, task: str, event: Event) -> None:
+    def notice(self, task: str, event: TaskEvent) -> None:
         self.noticed.append((task, event))
 
 

@@ -5,7 +5,7 @@ import pytest
 from backend.errors import UnfitError
 from backend.formats.task_file import MaskingTable, Security
 from backend.server.rounds.negotiation import agreed
-from backend.wire.masked import Aggregation
+from backend.wire.masked_messages import Aggregation
 
 OPEN = Security()
 MASKED = Security(aggregation=("masked",), masking=MaskingTable(min_clients=8))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.crypto.context import Terms
+from backend.crypto.round_context import Terms
 from backend.formats.manifest import MetricSpec
 from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.numerics.masking.encoding import Decoded

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from backend.protocols.mesh.allreduce.events import (
+from backend.protocols.mesh.allreduce.group_events import (
     FailGroup,
     FinishGroup,
     MeanCame,
@@ -22,7 +22,7 @@ from backend.protocols.mesh.allreduce.events import (
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh_fields import Exchange
-from backend.wire.peering import Begin, Config, Holds
+from backend.wire.peer_messages import Begin, Config, Holds
 from tests.support.protocols.allreduce.check import check
 from tests.support.protocols.allreduce.schedules import MOST_WEIGHT, PATIENCE, calm, order
 from tests.support.protocols.allreduce.world import World

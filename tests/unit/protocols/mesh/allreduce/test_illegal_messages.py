@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from backend.protocols.mesh.allreduce import events as group
+from backend.protocols.mesh.allreduce import group_events
 from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh_fields import Exchange
-from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
+from backend.wire.peer_messages import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 from tests.support.protocols.allreduce.schedules import calm, order
 
 DIGEST = bytes(range(32))
@@ -29,33 +29,37 @@ def member(place: int) -> AllReduce:
 @pytest.mark.parametrize(
     "event",
     [
-        group.Prepared(5.0, [DIGEST] * 4),
-        group.MemberHeard(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group.MemberHeard(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group.MemberHeard(2, Ask(**OF, view=0, step=9)),
-        group.MemberHeard(1, Ask(**OF, view=2, step=0)),
-        group.MemberHeard(
+        group_events.Prepared(5.0, [DIGEST] * 4),
+        group_events.MemberHeard(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.MemberHeard(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.MemberHeard(2, Ask(**OF, view=0, step=9)),
+        group_events.MemberHeard(1, Ask(**OF, view=2, step=0)),
+        group_events.MemberHeard(
             1, Config(**OF, view=0, step=9, alive=[1, 2, 3], owners=[1] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.MemberHeard(
+        group_events.MemberHeard(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[3] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.MemberHeard(
+        group_events.MemberHeard(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[0], parts=[b""], weights=WEIGHTS)
         ),
-        group.MemberHeard(
+        group_events.MemberHeard(
             0, Config(**OF, view=0, step=0, alive=[0, 1], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.MemberHeard(
+        group_events.MemberHeard(
             0, Config(**OF, view=0, step=9, alive=[0, 2], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group.MemberHeard(1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)),
-        group.MemberHeard(1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)),
-        group.MemberHeard(0, Give(**OF, view=0, step=2, part=0, places=[1])),
-        group.MemberHeard(0, Give(**OF, view=0, step=1, part=31, places=[1])),
-        group.MemberHeard(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
-        group.MemberHeard(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
-        group.MemberHeard(
+        group_events.MemberHeard(
+            1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)
+        ),
+        group_events.MemberHeard(
+            1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)
+        ),
+        group_events.MemberHeard(0, Give(**OF, view=0, step=2, part=0, places=[1])),
+        group_events.MemberHeard(0, Give(**OF, view=0, step=1, part=31, places=[1])),
+        group_events.MemberHeard(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
+        group_events.MemberHeard(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
+        group_events.MemberHeard(
             1,
             Decide(
                 **OF,
@@ -67,27 +71,27 @@ def member(place: int) -> AllReduce:
                 weights=WEIGHTS,
             ),
         ),
-        group.MemberHeard(
+        group_events.MemberHeard(
             1,
             Decide(
                 **OF, view=0, step=1, survivors=[0, 1, 2], parts=[DIGEST], contributors=[[0]], weights=WEIGHTS
             ),
         ),
-        group.MemberHeard(1, Complain(**OF, place=31, fault="unfit", reason="")),
-        group.PieceCame(1, 4, [], DIGEST),
-        group.PieceCame(9, 0, [], DIGEST),
-        group.PieceCame(1, 2, [1, 0], DIGEST),
-        group.MeanCame(1, 4, [0], DIGEST),
-        group.Reduced(3, [0, 1, 2, 3], DIGEST),
-        group.Unfit(7, "Nobody."),
-        group.MemberLinked(7),
-        group.MemberLost(7),
-        group.Silent(7),
-        group.GroupTimePassed(),
+        group_events.MemberHeard(1, Complain(**OF, place=31, fault="unfit", reason="")),
+        group_events.PieceCame(1, 4, [], DIGEST),
+        group_events.PieceCame(9, 0, [], DIGEST),
+        group_events.PieceCame(1, 2, [1, 0], DIGEST),
+        group_events.MeanCame(1, 4, [0], DIGEST),
+        group_events.Reduced(3, [0, 1, 2, 3], DIGEST),
+        group_events.Unfit(7, "Nobody."),
+        group_events.MemberLinked(7),
+        group_events.MemberLost(7),
+        group_events.Silent(7),
+        group_events.GroupTimePassed(),
     ],
 )
 @pytest.mark.parametrize("place", [0, 2])
-def test_an_event_that_makes_no_sense_changes_nothing(event: group.Event, place: int) -> None:
+def test_an_event_that_makes_no_sense_changes_nothing(event: group_events.Event, place: int) -> None:
     machine = member(place)
     before = pickle.dumps(machine)
     assert machine.happened(event, 0.0) == []
@@ -101,15 +105,15 @@ def test_nothing_that_others_say_breaks_a_machine(seed: int, masked: bool) -> No
     exchange: Exchange = "butterfly" if masked else random.choice(["butterfly", "ring"])
     machine = AllReduce(order(4, exchange, "masked" if masked else "float32"), random.randrange(4), 0.0)
     commitments = [] if masked or exchange == "ring" else [DIGEST] * 4
-    machine.happened(group.Prepared(1.0, commitments, DIGEST if masked else b""), 0.0)
+    machine.happened(group_events.Prepared(1.0, commitments, DIGEST if masked else b""), 0.0)
     for turn in range(2000):
         for effect in machine.happened(anything(random), turn / 100):
-            if isinstance(effect, group.Reduce) and random.random() < 0.5:
-                machine.happened(group.Reduced(effect.part, effect.contributors, DIGEST), turn / 100)
+            if isinstance(effect, group_events.Reduce) and random.random() < 0.5:
+                machine.happened(group_events.Reduced(effect.part, effect.contributors, DIGEST), turn / 100)
     assert machine.over or machine.timer() is not None
 
 
-def anything(random: Random) -> group.Event:
+def anything(random: Random) -> group_events.Event:
     """An event that the wire and a host let through."""
     place, part = random.randrange(5), random.randrange(5)
     view, step = random.randrange(14), random.randrange(4)
@@ -118,7 +122,7 @@ def anything(random: Random) -> group.Event:
     parts = [random.choice([b"", DIGEST, DIGEST[::-1]]) for _ in range(random.choice([4, 4, 4, 1]))]
     weights = [random.choice([0.0, 1.0, 7.5]) for _ in range(random.choice([4, 4, 4, 0]))]
     owners = [random.choice(places) for _ in parts]
-    frames: list[group.Control] = [
+    frames: list[group_events.Control] = [
         Begin(
             **OF,
             weight=random.choice([1.0, 7.5, -1.0]),
@@ -145,12 +149,16 @@ def anything(random: Random) -> group.Event:
                 weights=weights,
             ),
         ]
-    links: list[group.Event] = [group.MemberLinked(place), group.MemberLost(place), group.Silent(place)]
-    events: list[group.Event] = [
-        *(group.MemberHeard(place, frame) for frame in frames),
-        group.PieceCame(place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])),
-        group.MeanCame(place, part, places, random.choice([DIGEST, DIGEST[::-1]])),
+    links: list[group_events.Event] = [
+        group_events.MemberLinked(place),
+        group_events.MemberLost(place),
+        group_events.Silent(place),
+    ]
+    events: list[group_events.Event] = [
+        *(group_events.MemberHeard(place, frame) for frame in frames),
+        group_events.PieceCame(place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])),
+        group_events.MeanCame(place, part, places, random.choice([DIGEST, DIGEST[::-1]])),
         random.choice(links),
-        group.GroupTimePassed(),
+        group_events.GroupTimePassed(),
     ]
     return random.choice(events)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-from backend.protocols.mesh.serverless.events import (
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
+from backend.protocols.mesh.serverless.serverless_events import (
     Agree,
     Deserted,
     Effect,
@@ -33,9 +34,7 @@ from backend.protocols.mesh.serverless.events import (
     ServerlessTimePassed,
     ServerSaid,
 )
-from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
-from backend.wire.mesh import Certificate, Group
-from backend.wire.mesh import Trained as TrainedFrame
+from backend.wire.mesh_messages import Certificate, Group, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
 
 BUNDLE, ZERO, FIRST = "b" * 64, "0" * 64, "1" * 64
@@ -203,7 +202,7 @@ class Company:
     def _train(self, name: str, plan: Train) -> None:
         self._trains[name] += 1
         mine = self._trains[name]
-        said = TrainedFrame(round=plan.round, base=plan.weights, examples=8, steps=1, loss=1.0, sums=[])
+        said = Trained(round=plan.round, base=plan.weights, examples=8, steps=1, loss=1.0, sums=[])
 
         def done() -> None:
             # Another training ended this one.

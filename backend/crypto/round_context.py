@@ -17,7 +17,7 @@ HASH_BYTES = 32
 
 
 class MemberKeys(Protocol):
-    """A client's public keys of one round, raw; `backend.wire.masked.Member` is one."""
+    """A client's public keys of one round, raw; `backend.wire.masked_messages.Member` is one."""
 
     @property
     def client(self) -> str: ...
@@ -36,7 +36,7 @@ class Terms:
     """What a client is told about a round before it sends keys.
 
     `bundle` and `weights` are SHA-256 in hexadecimal, as on the wire; `parameters` and `rows` count the
-    model's values and its metric rows. The others are those of `backend.wire.masked.Masking`.
+    model's values and its metric rows. The others are those of `backend.wire.masked_messages.Masking`.
     """
 
     task: str

@@ -1,7 +1,7 @@
 """What a task's server and the peers of its mesh say to each other. MESH.md is the specification.
 
 The server introduces peers, says when a round begins and who is in a group with whom, and records what came
-of it. Vectors go between peers (peering.py).
+of it. Vectors go between peers (peer_messages.py).
 """
 
 from __future__ import annotations

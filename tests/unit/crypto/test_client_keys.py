@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.crypto import keys
+from backend.crypto import client_keys
 from backend.errors import BadKeyError
 from tests.contract.vectors.make_masked import BAD_KEYS, made
 
@@ -38,47 +38,49 @@ SIGNED = [
 
 
 def test_agreements_are_those_of_rfc_7748() -> None:
-    assert keys.agree(SCALAR, POINT) == PRODUCT
-    assert keys.agreement_key(BOB_PRIVATE) == BOB
-    assert keys.agree(BOB_PRIVATE, ALICE) == SHARED
+    assert client_keys.agree(SCALAR, POINT) == PRODUCT
+    assert client_keys.agreement_key(BOB_PRIVATE) == BOB
+    assert client_keys.agree(BOB_PRIVATE, ALICE) == SHARED
 
 
 def test_both_agree_on_the_same_secret() -> None:
     one, other = made("one"), made("other")
-    assert keys.agree(one, keys.agreement_key(other)) == keys.agree(other, keys.agreement_key(one))
+    assert client_keys.agree(one, client_keys.agreement_key(other)) == client_keys.agree(
+        other, client_keys.agreement_key(one)
+    )
 
 
 @pytest.mark.parametrize("low", BAD_KEYS)
 def test_a_point_of_low_order_is_refused_without_a_word_about_the_private_key(low: str) -> None:
     private = made("private")
     with pytest.raises(BadKeyError, match="new keys") as caught:
-        keys.agree(private, bytes.fromhex(low))
+        client_keys.agree(private, bytes.fromhex(low))
     assert private.hex() not in str(caught.value)
-    assert not keys.usable(bytes.fromhex(low))
+    assert not client_keys.usable(bytes.fromhex(low))
 
 
-@given(st.binary(min_size=32, max_size=32).filter(keys.usable))
+@given(st.binary(min_size=32, max_size=32).filter(client_keys.usable))
 def test_what_is_usable_can_be_agreed_with(public: bytes) -> None:
-    assert len(keys.agree(made("private"), public)) == 32
+    assert len(client_keys.agree(made("private"), public)) == 32
 
 
 def test_a_key_of_another_length_is_not_usable() -> None:
-    assert not keys.usable(ALICE[:-1])
+    assert not client_keys.usable(ALICE[:-1])
 
 
 @pytest.mark.parametrize(("private", "public", "statement", "signature"), SIGNED)
 def test_signatures_are_those_of_rfc_8032(private: str, public: str, statement: str, signature: str) -> None:
     secret, said = bytes.fromhex(private), bytes.fromhex(statement)
-    assert keys.identity_key(secret).hex() == public
-    assert keys.sign(secret, said).hex() == signature
-    assert keys.verify(bytes.fromhex(public), bytes.fromhex(signature), said)
+    assert client_keys.identity_key(secret).hex() == public
+    assert client_keys.sign(secret, said).hex() == signature
+    assert client_keys.verify(bytes.fromhex(public), bytes.fromhex(signature), said)
 
 
 def test_nothing_else_verifies() -> None:
     private, said = made("identity"), b"what was said"
-    public, signature = keys.identity_key(private), keys.sign(private, said)
-    assert not keys.verify(public, signature, b"what was not")
-    assert not keys.verify(keys.identity_key(made("another")), signature, said)
-    assert not keys.verify(public, bytes(64), said)
-    assert not keys.verify(public, signature[:-1], said)
-    assert not keys.verify(b"\xff" * 32, signature, said)
+    public, signature = client_keys.identity_key(private), client_keys.sign(private, said)
+    assert not client_keys.verify(public, signature, b"what was not")
+    assert not client_keys.verify(client_keys.identity_key(made("another")), signature, said)
+    assert not client_keys.verify(public, bytes(64), said)
+    assert not client_keys.verify(public, signature[:-1], said)
+    assert not client_keys.verify(b"\xff" * 32, signature, said)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from backend.wire.peering import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
+from backend.wire.peer_messages import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 
 # What the machine says and hears; pieces and means are bytes, and have events and effects of their own.
 Control: TypeAlias = Begin | Holds | Complain | Ask | Config | Give | Change | Decide | GiveUp

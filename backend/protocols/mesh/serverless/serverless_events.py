@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from backend.wire.mesh import Certificate, Group, ServerToPeer
-from backend.wire.mesh import Trained as TrainedFrame
+from backend.wire.mesh_messages import Certificate, Group, ServerToPeer, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
-from backend.wire.peering import OnwardFrame
+from backend.wire.peer_messages import OnwardFrame
 
 # Events.
 
@@ -53,7 +52,7 @@ class PeerHeard(Struct, frozen=True, tag="heard"):
 class LocalTrained(Struct, frozen=True, tag="trained"):
     """This peer's training is done, by the server's plan or by one of the peers."""
 
-    report: TrainedFrame
+    report: Trained
 
 
 class LocalGroupAveraged(Struct, frozen=True, tag="averaged"):

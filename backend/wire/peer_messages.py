@@ -10,7 +10,6 @@ from typing import Annotated
 from msgspec import Meta
 
 from backend.wire.fields import Count, Hash, Text, WireFrame
-from backend.wire.mesh import Group, Trained
 from backend.wire.mesh_fields import (
     MOST_IN_GROUP,
     Client,
@@ -24,6 +23,7 @@ from backend.wire.mesh_fields import (
     Places,
     Signature,
 )
+from backend.wire.mesh_messages import Group, Trained
 from backend.wire.messages import Evaluation
 
 

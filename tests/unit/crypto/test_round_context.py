@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.crypto import context as bound
+from backend.crypto import round_context
 from tests.contract.vectors.make_masked import OTHER_TERMS, TERMS, made
 
 CHANGES: dict[str, Any] = {
@@ -31,44 +31,44 @@ CHANGES: dict[str, Any] = {
 
 
 def test_every_term_is_tried() -> None:
-    assert set(CHANGES) == set(bound.Terms.__dataclass_fields__)
+    assert set(CHANGES) == set(round_context.Terms.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_term_changes_the_base(name: str) -> None:
-    assert bound.base_hash(replace(TERMS, **{name: CHANGES[name]})) != bound.base_hash(TERMS)
+    assert round_context.base_hash(replace(TERMS, **{name: CHANGES[name]})) != round_context.base_hash(TERMS)
 
 
 @given(st.lists(st.binary(max_size=6), max_size=4), st.lists(st.binary(max_size=6), max_size=4))
 def test_no_two_lists_of_parts_give_the_same_fields(one: list[bytes], other: list[bytes]) -> None:
-    assert (bound.fields(*one) == bound.fields(*other)) == (one == other)
+    assert (round_context.fields(*one) == round_context.fields(*other)) == (one == other)
 
 
 def test_base_roster_and_graph_change_the_context() -> None:
-    base, roster = bound.base_hash(TERMS), made("roster")
+    base, roster = round_context.base_hash(TERMS), made("roster")
     contexts = [
-        bound.context_hash(base, roster, 65, 28, 9),
-        bound.context_hash(bound.base_hash(OTHER_TERMS), roster, 65, 28, 9),
-        bound.context_hash(base, made("another"), 65, 28, 9),
-        bound.context_hash(base, roster, 66, 28, 9),
-        bound.context_hash(base, roster, 65, 30, 9),
-        bound.context_hash(base, roster, 65, 28, 10),
+        round_context.context_hash(base, roster, 65, 28, 9),
+        round_context.context_hash(round_context.base_hash(OTHER_TERMS), roster, 65, 28, 9),
+        round_context.context_hash(base, made("another"), 65, 28, 9),
+        round_context.context_hash(base, roster, 66, 28, 9),
+        round_context.context_hash(base, roster, 65, 30, 9),
+        round_context.context_hash(base, roster, 65, 28, 10),
     ]
     assert len(set(contexts)) == len(contexts)
 
 
 def test_signed_survivors_are_those_of_one_round() -> None:
     statements = [
-        bound.survivors_statement(made("one"), [0, 1, 2]),
-        bound.survivors_statement(made("other"), [0, 1, 2]),
-        bound.survivors_statement(made("one"), [0, 1]),
-        bound.survivors_statement(made("one"), [0, 1, 258]),
+        round_context.survivors_statement(made("one"), [0, 1, 2]),
+        round_context.survivors_statement(made("other"), [0, 1, 2]),
+        round_context.survivors_statement(made("one"), [0, 1]),
+        round_context.survivors_statement(made("one"), [0, 1, 258]),
     ]
     assert len(set(statements)) == len(statements)
 
 
 def test_the_ring_has_everybody_once_and_depends_on_the_context() -> None:
     clients = [f"client {n}" for n in range(100)]
-    order = bound.ring(made("a"), clients)
+    order = round_context.ring(made("a"), clients)
     assert sorted(order) == list(range(100))
-    assert order != bound.ring(made("b"), clients)
+    assert order != round_context.ring(made("b"), clients)
