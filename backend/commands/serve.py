@@ -76,11 +76,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(settings: Settings, app: Starlette, url: str) -> None:
-    catalogue = app.state.services
-    summaries = catalogue.summaries()
+    registry = app.state.tasks
+    summaries = registry.summaries()
     link = sign_in_address(url, app.state.first_link) if app.state.first_link else None
     if settings.json:
-        event = {"event": "listening", "url": url, "tasks": summaries, "problems": catalogue.problems}
+        event = {"event": "listening", "url": url, "tasks": summaries, "problems": registry.problems}
         event |= {"owner_link": link} if link else {}
         print(json.dumps(event), flush=True)
         return
@@ -88,7 +88,7 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
     for summary in summaries:
         version = f"{summary['version']} of {summary['rounds']}"
         table.add_row(summary["name"], version, f"[green]{summary['phase']}[/green]")
-    for name, problem in catalogue.problems.items():
+    for name, problem in registry.problems.items():
         table.add_row(name, "", f"[yellow]not served:[/yellow] {escape(problem)}")
     console = Console()
     console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")

@@ -133,7 +133,7 @@ async def _play(trial: PlanTrial, task: Task, stores: Stores, run: int, native: 
     before = _moved(world)
     await _until_round(host, SETTLING + trial.rounds + 1)
     moved = _moved(world).since(before)
-    spent = host.ledger.current.version if host.phase == "finished" else None
+    spent = host.history.current.version if host.phase == "finished" else None
     await world.kill_server()
     rounds = [one for one in await stores.records.rounds(run) if one.round > SETTLING]
     versions = [one for one in await stores.records.versions(run) if one.round > SETTLING]

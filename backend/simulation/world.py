@@ -60,11 +60,11 @@ class World:
 
     async def open_server(self) -> RoundsHost:
         """Starts a server on what the stores hold."""
-        ledger = VersionHistory(self.task, self._records, self._blobs, self._run)
-        await ledger.open(self.clock())
+        history = VersionHistory(self.task, self._records, self._blobs, self._run)
+        await history.open(self.clock())
         host = RoundsHost(
             self.task,
-            ledger,
+            history,
             self._blobs,
             evaluate=False,
             clock=self.clock,

@@ -42,8 +42,8 @@ from backend.web.transport.security_headers import SecurityHeaders
 def build_app(settings: Settings) -> Starlette:
     """The whole server as an ASGI application; its lifespan opens the stores and hosts the tasks.
 
-    `app.state` holds `settings`, and from start-up on `stores`, `services` (the Catalogue), `access`, `desk`
-    and `first_link`: the secret of a link for the first operator, None where there is one.
+    `app.state` holds `settings`, and from start-up on `stores`, `tasks` (the TaskRegistry), `access`,
+    `drafts` and `first_link`: the secret of a link for the first operator, None where there is one.
     """
 
     @asynccontextmanager
@@ -51,7 +51,7 @@ def build_app(settings: Settings) -> Starlette:
         figures = Metrics()
         stores = open_stores(settings.data_dir)
         observers = Observers([Logbook(), figures])
-        catalogue = TaskRegistry(
+        registry = TaskRegistry(
             stores,
             settings.ops_file,
             observers,
@@ -62,17 +62,17 @@ def build_app(settings: Settings) -> Starlette:
             settings.parameters,
         )
         exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)
-        app.state.stores, app.state.services, app.state.metrics = stores, catalogue, figures
+        app.state.stores, app.state.tasks, app.state.metrics = stores, registry, figures
         access = access_to(stores.access, time.time)
         app.state.access, app.state.connections = access, AuthorizedSockets()
         per_minute = settings.limits.sign_ins_per_minute
         app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
-        app.state.results = TaskExports(catalogue, stores.blobs, exporter)
+        app.state.results = TaskExports(registry, stores.blobs, exporter)
         deletions = app.state.deletions = Deletions(
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
-        desk = app.state.desk = DraftService(
-            settings.data_dir, settings.limits, catalogue, access.roles, stores.lives, time.time
+        drafts = app.state.drafts = DraftService(
+            settings.data_dir, settings.limits, registry, access.roles, stores.lives, time.time
         )
         looking = asyncio.create_task(app.state.connections.run())
         try:
@@ -80,15 +80,15 @@ def build_app(settings: Settings) -> Starlette:
             await stores.access.clear(time.time())
             app.state.first_link = await access.links.first()
             await deletions.finish()
-            await catalogue.start(settings.tasks, settings.overrides, settings.data_dir / TASKS)
-            await desk.start()
-            figures.watch(lambda: catalogue.hosts)
+            await registry.start(settings.tasks, settings.overrides, settings.data_dir / TASKS)
+            await drafts.start()
+            figures.watch(lambda: registry.hosts)
             yield
         finally:
             looking.cancel()
             await exporter.stop()
-            await desk.stop()
-            await catalogue.stop()
+            await drafts.stop()
+            await registry.stop()
             await stores.close()
 
     bound_numbers()

@@ -87,8 +87,8 @@ class SessionLoop(Generic[Event, Heard]):
         self._inbox: asyncio.Queue[
             tuple[Event | Connected | Disconnected | StopParticipant | BaseException, Heard | None]
         ] = asyncio.Queue()
-        self._chores = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
-        self.spawn = self._chores.spawn
+        self._background = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
+        self.spawn = self._background.spawn
         self._connection: asyncio.Task[None] | None = None
         # Why the last connection ended, as the end of a sentence.
         self.reason = ""
@@ -152,7 +152,7 @@ class SessionLoop(Generic[Event, Heard]):
         if self._connection and self._line.is_open:
             self._line.hang_up()
             await asyncio.wait([self._connection], timeout=GOODBYE_SECONDS)
-        await self._chores.end()
+        await self._background.end()
 
     async def _talk(self, delay: float) -> None:
         self._hastened.clear()

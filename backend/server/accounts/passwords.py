@@ -25,7 +25,7 @@ class Passwords:
     """Sets and checks them. Owns the turns by which checks wait for one another."""
 
     records: AccessRecords
-    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_AT_ONCE))
+    _mailbox: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_AT_ONCE))
 
     async def set(self, account: str, password: str) -> None:
         """Gives an account (its id) a password. Raises BadRequestError for one that is short."""
@@ -33,7 +33,7 @@ class Passwords:
             raise BadRequestError(
                 f"A password has {SHORTEST} to {LONGEST} characters here. Several words are easy to remember."
             )
-        async with self._turns:
+        async with self._mailbox:
             kept = await asyncio.to_thread(lambda: _hasher().hash(password))
         await self.records.set_password(account, kept)
 
@@ -57,7 +57,7 @@ class Passwords:
         """Whether `password` is the one that was kept; None is like a password that nobody knows."""
         if len(password) > LONGEST:
             return False
-        async with self._turns:
+        async with self._mailbox:
             return await asyncio.to_thread(_verify, kept, password)
 
 

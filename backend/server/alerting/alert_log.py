@@ -80,11 +80,11 @@ class AlertBook:
         """Tells the owner of a task that was under way that its server was started anew, and what of it."""
         # Its stores work again, or it would not have been opened.
         await self.clear(Trouble.STORE, now)
-        if host.ledger.lost == 0 or state not in UNDER_WAY:
+        if host.history.lost == 0 or state not in UNDER_WAY:
             return
-        file, done = host.task.file, host.ledger.round
+        file, done = host.task.file, host.history.round
         passes = f"{'epoch' if file.coordination.volunteer else 'round'}{'' if done == 1 else 's'}"
-        version = host.ledger.current.version
+        version = host.history.current.version
         went = f"Nothing that was recorded is lost: {done} {passes} and version {version}."
         after = _after(file)
         await self.add(RESTARTED, f"The server was started anew. {went} {after}", now, now)

@@ -41,12 +41,12 @@ class Dashboard:
     def __init__(
         self,
         host: TaskHost,
-        keeper: TaskLifecycle,
+        lifecycle: TaskLifecycle,
         messenger: Messenger,
         book: AlertBook,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._host, self._keeper, self._messenger, self._clock = host, keeper, messenger, clock
+        self._host, self._lifecycle, self._messenger, self._clock = host, lifecycle, messenger, clock
         manifest, file = host.task.bundle.manifest, host.task.file
         self._alarms, self._book = Alarms(60.0 * file.alerts.minutes, book.lasting()), book
         self._totals, self._people = Totals(manifest), People()
@@ -85,7 +85,7 @@ class Dashboard:
     async def run(self) -> None:
         """Looks back on what is recorded, then at what happens, until cancelled."""
         await self._look_back()
-        await self._book.restarted(self._host, self._keeper.life.state, self._clock())
+        await self._book.restarted(self._host, self._lifecycle.life.state, self._clock())
         async with asyncio.TaskGroup() as group:
             group.create_task(self._messenger.run())
             while True:
@@ -94,8 +94,8 @@ class Dashboard:
                 await self._something(self._alarms.timer())
 
     async def _look_back(self) -> None:
-        recorded = await self._host.ledger.rounds(0, None)
-        made = {one.round: one for one in self._host.ledger.versions}
+        recorded = await self._host.history.rounds(0, None)
+        made = {one.round: one for one in self._host.history.versions}
         early, self._early = self._early or [], None
         last = recorded[-1].round if recorded else 0
         past = [task_events.RoundEnded(one, made.get(one.round)) for one in recorded]
@@ -120,7 +120,7 @@ class Dashboard:
 
     async def _count(self) -> None:
         with suppress(StoreError):  # What was known before is shown meanwhile.
-            self._people.given = {one.client: one for one in await self._host.ledger.contributions()}
+            self._people.given = {one.client: one for one in await self._host.history.contributions()}
 
     def _look(self, now: float) -> list[Effect]:
         events, self._happened = self._happened, []
@@ -136,7 +136,7 @@ class Dashboard:
                     effects += self._alarms.store_failed(reason)
                 case task_events.StoreMended():
                     effects += self._alarms.store_mended()
-        running = self._keeper.life.state in RUNNING
+        running = self._lifecycle.life.state in RUNNING
         return [*effects, *self._alarms.looked(running, self._host.needed, now)]
 
     async def _perform(self, effects: Sequence[Effect]) -> None:
@@ -176,7 +176,7 @@ class Dashboard:
 
     def now(self) -> dict[str, Any]:
         """How it stands (docs/reference/http.md)."""
-        host, life = self._host, self._keeper.life
+        host, life = self._host, self._lifecycle.life
         return {
             "state": life.state,
             "reason": life.reason,
@@ -184,7 +184,7 @@ class Dashboard:
             "orders": list(life.orders),
             "phase": host.phase,
             "round": host.round,
-            "version": host.ledger.current.version,
+            "version": host.history.current.version,
             "rounds": host.task.file.coordination.rounds,
             "needed": host.needed,
             "trouble": host.trouble,
@@ -200,7 +200,7 @@ class Dashboard:
 
     def participants(self) -> list[dict[str, Any]]:
         """Who is here, who is kept out, and who helped most (docs/reference/http.md)."""
-        return self._people.rows(self._host.presences, self._keeper.bans, self._device)
+        return self._people.rows(self._host.presences, self._lifecycle.bans, self._device)
 
     async def units(self) -> dict[str, Any]:
         """Its work units (docs/reference/http.md). Raises NotFoundError where it has none, and StoreError."""
@@ -210,9 +210,9 @@ class Dashboard:
 
     def history(self) -> dict[str, Any]:
         """The newest rounds, and the curves of versions (docs/reference/http.md)."""
-        ledger = self._host.ledger
-        found, lineage = ledger.evaluations, lineage_of(ledger.versions)
-        versions = ledger.versions[-MOST_POINTS:]
+        history = self._host.history
+        found, lineage = history.evaluations, lineage_of(history.versions)
+        versions = history.versions[-MOST_POINTS:]
         return {
             "rounds": [asdict(one) for one in self._totals.newest],
             "curve": [_point(one, found, lineage) for one in versions],

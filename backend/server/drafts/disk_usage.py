@@ -15,7 +15,7 @@ from backend.server.hosting.task_registry import TaskRegistry
 class HostedTasks:
     """Measures the tasks in the folder `tasks`. Tasks in folders of the operator's count for nobody."""
 
-    catalogue: TaskRegistry
+    registry: TaskRegistry
     roles: Roles
     tasks: Path
 
@@ -25,15 +25,15 @@ class HostedTasks:
         place = self.tasks.resolve()
         launched = [
             (host, folder)
-            for host in self.catalogue.hosts
-            if host.name in owned and (folder := self.catalogue.folder(host.name)).parent.resolve() == place
+            for host in self.registry.hosts
+            if host.name in owned and (folder := self.registry.folder(host.name)).parent.resolve() == place
         ]
         files = await asyncio.to_thread(_size, [folder for _, folder in launched])
         return files + sum(_weights(host) for host, _ in launched)
 
 
 def _weights(host: TaskHost) -> int:
-    kept = sum(one.let_go is None for one in host.ledger.versions)
+    kept = sum(one.let_go is None for one in host.history.versions)
     return 4 * host.task.bundle.manifest.parameters.total * kept
 
 

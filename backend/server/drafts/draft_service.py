@@ -48,7 +48,7 @@ class DraftService:
         self,
         data_dir: Path,
         limits: DraftLimits,
-        catalogue: TaskRegistry,
+        registry: TaskRegistry,
         roles: Roles,
         lives: Lives,
         clock: Callable[[], float],
@@ -58,8 +58,8 @@ class DraftService:
         self.bringing = Bringing(self.drafts)
         self.workshop = DraftJobQueue(self.drafts)
         self.protection = Protection()
-        self._hosted = HostedTasks(catalogue, roles, data_dir / TASKS)
-        self._tasks, self._catalogue, self._roles, self._lives = data_dir / TASKS, catalogue, roles, lives
+        self._hosted = HostedTasks(registry, roles, data_dir / TASKS)
+        self._tasks, self._registry, self._roles, self._lives = data_dir / TASKS, registry, roles, lives
         self._sweeping: asyncio.Task[None] | None = None
         # Of two drafts of one name only one may become a task, and its owner alone the task's.
         self._launching = asyncio.Lock()
@@ -201,7 +201,7 @@ class DraftService:
         self.drafts.check_room(draft.owner, 0)
         async with self._launching:
             items = checklist(draft, self.drafts.folder(draft), inspection)
-            names = {host.name for host in self._catalogue.hosts} | set(self._catalogue.problems)
+            names = {host.name for host in self._registry.hosts} | set(self._registry.problems)
 
             async def prepare(name: str) -> None:
                 await self.workshop.cancel_all(draft)
@@ -209,7 +209,7 @@ class DraftService:
                 await begin_life(self._lives, name, test, self.drafts.clock())
 
             return await launch(
-                draft, items, self.drafts, self._tasks, names.__contains__, prepare, self._catalogue.open_task
+                draft, items, self.drafts, self._tasks, names.__contains__, prepare, self._registry.open_task
             )
 
     async def inspection(self, draft: Draft) -> Inspection | None:

@@ -111,12 +111,12 @@ def estimate(
     shard, kept = _data(file, supply, volunteers)
     once = (wire.program or 0) + wire.browser_bundle
     # Clients take turns where not all are chosen.
-    turns = max(1, round(rounds * clients / max(volunteers, clients)))
+    mailbox = max(1, round(rounds * clients / max(volunteers, clients)))
     devices = _devices(file, times, steps, down, up)
     out = 0 if file.coordination.decentralized else clients * down
     into = 0 if file.coordination.decentralized else clients * up
     # Shards stay in a browser's cache: each is fetched once.
-    data_bytes = min(kept, turns * file.data.shards_per_client) * shard
+    data_bytes = min(kept, mailbox * file.data.shards_per_client) * shard
     total = volunteers * (once + data_bytes) + rounds * (out + into)
     seen = examples * clients * rounds
     return Estimate(
@@ -130,8 +130,8 @@ def estimate(
         down=down,
         up=up,
         data=data_bytes,
-        volunteer_bytes=once + data_bytes + turns * (down + up),
-        volunteer_energy=energy_of(manifest, turns * examples),
+        volunteer_bytes=once + data_bytes + mailbox * (down + up),
+        volunteer_energy=energy_of(manifest, mailbox * examples),
         server_out=out,
         server_in=into,
         server_bytes=total,

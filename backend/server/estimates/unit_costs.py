@@ -46,10 +46,10 @@ def estimate_units(
     leases = leases_of_unit(units.trust, an_epoch * epochs, volunteers)
     down, up = wire.version_down, wire.update_up
     in_all = an_epoch * epochs * leases
-    turns = max(1, round(in_all / volunteers))
+    mailbox = max(1, round(in_all / volunteers))
     once = (wire.program or 0) + wire.browser_bundle
     # Whoever has a shard in its cache gets units of it first.
-    kept = min(supply.shards, turns, math.ceil(supply.shards * leases / volunteers))
+    kept = min(supply.shards, mailbox, math.ceil(supply.shards * leases / volunteers))
     data = kept * round(supply.bytes / supply.shards)
     devices = list(_devices(units, times, steps, down, up))
     return Estimate(
@@ -63,8 +63,8 @@ def estimate_units(
         down=down,
         up=up,
         data=data,
-        volunteer_bytes=once + data + turns * (down + up),
-        volunteer_energy=energy_of(manifest, turns * examples),
+        volunteer_bytes=once + data + mailbox * (down + up),
+        volunteer_energy=energy_of(manifest, mailbox * examples),
         server_out=round(an_epoch * leases * down),
         server_in=round(an_epoch * leases * up),
         server_bytes=volunteers * (once + data) + round(in_all * (down + up)),

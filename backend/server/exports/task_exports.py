@@ -68,27 +68,27 @@ class Whole:
 class TaskExports:
     """Answers what is asked of the results of a server's tasks."""
 
-    def __init__(self, catalogue: TaskRegistry, blobs: BlobStore, exporter: Exporter) -> None:
-        self._catalogue = catalogue
+    def __init__(self, registry: TaskRegistry, blobs: BlobStore, exporter: Exporter) -> None:
+        self._registry = registry
         self._blobs = blobs
         self._exporter = exporter
 
     async def figures(self, task: str, file: str) -> FigureFile:
         """One of FIGURE_FILES of a task. Raises NotFoundError or StoreError."""
-        ledger = self._ledger(task)
+        history = self._history(task)
         if file not in FIGURE_FILES:
             known = ", ".join(FIGURE_FILES)
             raise NotFoundError(f"The figures of a task are {known}; '{file[:40]}' is none.")
         if file == ASSIMILATIONS:
-            results = await self._catalogue.units(task).assimilations()
+            results = await self._registry.units(task).assimilations()
             content = await asyncio.to_thread(assimilations_csv, results)
             return FigureFile(f"{task}-assimilations.csv", "text/csv", content)
         # Copies: the host's loop goes on with its own while a thread writes.
-        versions, evaluations = list(ledger.versions), dict(ledger.evaluations)
+        versions, evaluations = list(history.versions), dict(history.evaluations)
         if file == VERSIONS:
             content = await asyncio.to_thread(versions_csv, versions, evaluations)
             return FigureFile(f"{task}-versions.csv", "text/csv", content)
-        rounds = await ledger.all_rounds()
+        rounds = await history.all_rounds()
         if file == ROUNDS:
             return FigureFile(f"{task}-rounds.csv", "text/csv", await asyncio.to_thread(rounds_csv, rounds))
         if file == FIGURES:
@@ -101,24 +101,24 @@ class TaskExports:
 
     async def version(self, task: str, number: int) -> dict[str, Any]:
         """A version and the formats it can be had in (docs/reference/http.md). Raises NotFoundError."""
-        ledger = self._ledger(task)
-        record = _record(ledger, number)
-        told = _told(ledger, record)
+        history = self._history(task)
+        record = _record(history, number)
+        told = _told(history, record)
         return {**told, "files": [] if record.let_go else await self._files(task, record)}
 
     async def card(self, task: str, number: int) -> str:
         """The model card of a version, in Markdown. Raises NotFoundError or StoreError."""
-        ledger, host = self._ledger(task), self._catalogue.host(task)
-        record = _record(ledger, number)
-        rounds = [one for one in await ledger.all_rounds() if one.round <= record.round]
+        history, host = self._history(task), self._registry.host(task)
+        record = _record(history, number)
+        rounds = [one for one in await history.all_rounds() if one.round <= record.round]
         facts = Facts(
             task=host.task,
-            versions=[one for one in ledger.versions if one.version <= number],
-            evaluation=ledger.evaluations.get(number),
+            versions=[one for one in history.versions if one.version <= number],
+            evaluation=history.evaluations.get(number),
             rounds=rounds,
-            given=await ledger.contributions(),
+            given=await history.contributions(),
             privacy=host.privacy,
-            disclosure=self._catalogue.disclosure(task),
+            disclosure=self._registry.disclosure(task),
             files={} if record.let_go else await self._hashes(task, record),
         )
         return model_card(facts)
@@ -128,21 +128,21 @@ class TaskExports:
 
         Raises NotFoundError, GoneError, or what Exporter.get raises.
         """
-        wanted, record = format_of(name), _kept(self._ledger(task), number)
+        wanted, record = format_of(name), _kept(self._history(task), number)
         source = await self._source(task, record)
         made = await self._exporter.get(source, wanted, seconds)
         return VersionFile(f"{task}-{number}{wanted.ending}", wanted, made)
 
     async def compare(self, task: str, before: int, after: int) -> dict[str, Any]:
         """How two versions differ (docs/reference/http.md). Raises NotFoundError or GoneError."""
-        ledger = self._ledger(task)
-        first, second = _kept(ledger, before), _kept(ledger, after)
+        history = self._history(task)
+        first, second = _kept(history, before), _kept(history, after)
         old, new = [await self._blobs.path(one.weights) for one in (first, second)]
-        layout = self._catalogue.host(task).task.bundle.manifest.layout
+        layout = self._registry.host(task).task.bundle.manifest.layout
         whole, variables = await asyncio.to_thread(distances, old, new, layout)
         return {
-            "before": _told(ledger, first),
-            "after": _told(ledger, second),
+            "before": _told(history, first),
+            "after": _told(history, second),
             "distance": whole.distance,
             "relative": whole.relative,
             "variables": [asdict(one) for one in variables],
@@ -153,7 +153,7 @@ class TaskExports:
 
         Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
         """
-        host = self._catalogue.host(task)
+        host = self._registry.host(task)
         if isinstance(host, UnitsHost):
             raise OrderError(
                 "Each result of a work unit is in the model at once: this server cannot take them back. Take "
@@ -165,11 +165,11 @@ class TaskExports:
                 "back."
             )
         made = await host.restore(number, f"The owner went back to version {number}.")
-        return _told(self._ledger(task), made)
+        return _told(self._history(task), made)
 
     async def forget(self, task: str) -> None:
         """Deletes the files that were made of a task. Raises NotFoundError or StoreError."""
-        for record in self._ledger(task).versions:
+        for record in self._history(task).versions:
             if record.let_go is None:
                 source = await self._source(task, record)
                 for one in FORMATS.values():
@@ -181,8 +181,8 @@ class TaskExports:
 
         Raises NotFoundError or StoreError.
         """
-        folder, ledger = self._catalogue.folder(task), self._ledger(task)
-        number = ledger.current.version
+        folder, history = self._registry.folder(task), self._history(task)
+        number = history.current.version
         files: list[tuple[str, Path | bytes]] = []
         for name in ("safetensors", "keras"):
             try:
@@ -198,11 +198,11 @@ class TaskExports:
         toml, readme = await asyncio.to_thread(_texts, folder)
         return Whole(toml, readme, [*files, *await asyncio.to_thread(_lying, folder)])
 
-    def _ledger(self, task: str) -> VersionHistory:
-        return self._catalogue.host(task).ledger
+    def _history(self, task: str) -> VersionHistory:
+        return self._registry.host(task).history
 
     async def _source(self, task: str, record: VersionRecord) -> ExportSource:
-        bundle = self._catalogue.host(task).task.bundle
+        bundle = self._registry.host(task).task.bundle
         file = bundle.manifest.files.get(KERAS_FILE)
         return ExportSource(
             bundle=bundle.address,
@@ -248,19 +248,19 @@ def _lying(folder: Path) -> list[tuple[str, Path | bytes]]:
     ]
 
 
-def _told(ledger: VersionHistory, record: VersionRecord) -> dict[str, Any]:
-    return version_told(record, ledger.evaluations.get(record.version), lineage_of(ledger.versions))
+def _told(history: VersionHistory, record: VersionRecord) -> dict[str, Any]:
+    return version_told(record, history.evaluations.get(record.version), lineage_of(history.versions))
 
 
-def _record(ledger: VersionHistory, number: int) -> VersionRecord:
-    found = next((one for one in ledger.versions if one.version == number), None)
+def _record(history: VersionHistory, number: int) -> VersionRecord:
+    found = next((one for one in history.versions if one.version == number), None)
     if found is None:
-        raise NotFoundError(f"There is no version {number}; the newest is {ledger.current.version}.")
+        raise NotFoundError(f"There is no version {number}; the newest is {history.current.version}.")
     return found
 
 
-def _kept(ledger: VersionHistory, number: int) -> VersionRecord:
-    record = _record(ledger, number)
+def _kept(history: VersionHistory, number: int) -> VersionRecord:
+    record = _record(history, number)
     if record.let_go is not None:
         raise GoneError(f"Version {number} was let go to save space; the task's page shows which are kept.")
     return record

@@ -10,7 +10,7 @@ from backend.errors import BannedError, BusyError, ClosedError
 
 @dataclass
 class AdmissionControl:
-    """Owned by a task's keeper; its host asks. `closed` says why nobody may come in, None while they may.
+    """Owned by a task's lifecycle; its host asks. `closed` says why nobody may come in, None while they may.
 
     A ban is of a client's id, which its secret token makes. Whoever throws the token away has another id: a
     ban keeps out devices that misbehave by mistake, and costs an adversary a reload.

@@ -28,13 +28,13 @@ class CommandedMachine(Protocol[Effect_co]):
 
 
 class OwnerCommands(Generic[Effect]):
-    """Owned by a task's host; `turns` are its own."""
+    """Owned by a task's host; `mailbox` are its own."""
 
     def __init__(
-        self, machine: CommandedMachine[Effect], turns: Mailbox[Callable[[float], Sequence[Effect]]]
+        self, machine: CommandedMachine[Effect], mailbox: Mailbox[Callable[[float], Sequence[Effect]]]
     ) -> None:
         self._machine = machine
-        self._turns = turns
+        self._mailbox = mailbox
 
     async def pause(self, cut: str | None) -> None:
         """See Host."""
@@ -42,7 +42,7 @@ class OwnerCommands(Generic[Effect]):
 
     async def resume(self) -> None:
         """See Host."""
-        await self._turns.put(self._machine.resume_requested)
+        await self._mailbox.put(self._machine.resume_requested)
 
     async def finish(self, reason: str, cut: bool) -> None:
         """See Host."""
@@ -53,4 +53,4 @@ class OwnerCommands(Generic[Effect]):
             effects = decide()
             return [*effects, *self._machine.cut_short(cut, now)] if cut is not None else effects
 
-        await self._turns.put(turn)
+        await self._mailbox.put(turn)

@@ -13,17 +13,17 @@ class TaskBlobs:
     the task all the same."""
 
     def __init__(
-        self, task: Task, ledger: VersionHistory, more: Callable[[str], bool] = lambda _: False
+        self, task: Task, history: VersionHistory, more: Callable[[str], bool] = lambda _: False
     ) -> None:
         self._parts = task.addresses()
-        self._ledger = ledger
+        self._history = history
         self._more = more
         # Bytes fetched since the start.
         self.bytes = 0
 
     def has(self, address: str) -> bool:
         """Whether the blob belongs to the task."""
-        return address in self._parts or address in self._ledger.addresses or self._more(address)
+        return address in self._parts or address in self._history.addresses or self._more(address)
 
     def fetched(self, address: str, count: int) -> bool:
         """Somebody fetches so many bytes of a blob; whether it belongs to the task."""

@@ -49,9 +49,9 @@ class Deletions:
         """Whether a task that lies in `folder` was launched by an owner, and can be deleted here."""
         return folder.parent.resolve() == self.tasks.resolve()
 
-    async def delete(self, name: str, catalogue: TaskRegistry, results: TaskExports) -> None:
+    async def delete(self, name: str, registry: TaskRegistry, results: TaskExports) -> None:
         """Deletes a task, and tells those who are in it. Raises NotFoundError, OrderError or StoreError."""
-        folder = catalogue.folder(name)
+        folder = registry.folder(name)
         if not self.may_go(folder):
             raise OrderError(
                 "This task lies in a folder of the server's operator, who can take it out of there; only "
@@ -61,11 +61,11 @@ class Deletions:
         with translated("The task's folder cannot be moved away"):
             await asyncio.to_thread(_move, folder, place)
         await results.forget(name)
-        host = await catalogue.close_task(name, ClosedError(GONE))
+        host = await registry.close_task(name, ClosedError(GONE))
         await self._forget(name)
         # What is still named after that belongs to another task.
-        mine = host.task.addresses().union(*map(_blobs_of, host.ledger.versions))
-        others = set().union(*(one.task.addresses() for one in catalogue.hosts))
+        mine = host.task.addresses().union(*map(_blobs_of, host.history.versions))
+        others = set().union(*(one.task.addresses() for one in registry.hosts))
         await self.stores.blobs.release(mine - others - await self.stores.records.named())
         await asyncio.to_thread(shutil.rmtree, place, True)
         log.info("a task was deleted", task=name)

@@ -1,4 +1,4 @@
-"""What the catalogue, the pages, the API and the sockets ask of a task's host, whatever its scheme."""
+"""What the registry, the pages, the API and the sockets ask of a task's host, whatever its scheme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TaskHost(Protocol):
     @property
     def task(self) -> Task: ...
     @property
-    def ledger(self) -> VersionHistory: ...
+    def history(self) -> VersionHistory: ...
     @property
     def name(self) -> str: ...
 
@@ -97,7 +97,7 @@ class TaskHost(Protocol):
         ...
 
     @property
-    def gate(self) -> AdmissionControl:
+    def admission(self) -> AdmissionControl:
         """Who may take part; asked at every join."""
         ...
 

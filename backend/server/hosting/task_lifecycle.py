@@ -128,9 +128,9 @@ class TaskLifecycle:
                 pass  # Rounds go on as they did in the test.
 
     def _guard(self) -> None:
-        gate = self._host.gate
-        gate.closed = ARCHIVED if self.life.state is LifeState.ARCHIVED else None
-        gate.banned = set(self.bans)
+        admission = self._host.admission
+        admission.closed = ARCHIVED if self.life.state is LifeState.ARCHIVED else None
+        admission.banned = set(self.bans)
 
     async def _record(self, life: Life) -> None:
         try:
@@ -140,6 +140,6 @@ class TaskLifecycle:
             log.warning("the end of a task is not recorded", task=self._host.name, reason=str(error))
 
 
-async def open_keeper(host: TaskHost, lives: Lives) -> TaskLifecycle:
-    """The keeper of a host's task, as the records leave it; it is to be added to the host."""
+async def open_lifecycle(host: TaskHost, lives: Lives) -> TaskLifecycle:
+    """The lifecycle of a host's task, as the records leave it; it is to be added to the host."""
     return TaskLifecycle(host, lives, await lives.life(host.name) or Life(), await lives.bans(host.name))

@@ -17,7 +17,7 @@ from backend.server.alerting.messenger import Messenger, Outside
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.task_host import TaskHost
-from backend.server.hosting.task_lifecycle import TaskLifecycle, open_keeper
+from backend.server.hosting.task_lifecycle import TaskLifecycle, open_lifecycle
 from backend.server.mesh.host import MeshHost
 from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.hooks import RoundEndHook
@@ -46,7 +46,7 @@ class Hosting:
     """
 
     host: TaskHost
-    keeper: TaskLifecycle
+    lifecycle: TaskLifecycle
     board: Dashboard
     folder: Path
 
@@ -77,27 +77,27 @@ class HostFactory:
         name = (await asyncio.to_thread(read_task_file, path)).name
         task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs)
         run = await records.open_run(name, task.bundle.address)
-        ledger = VersionHistory(task, records, blobs, run)
-        await ledger.open(time.time())
-        host = await self._host(task, ledger)
+        history = VersionHistory(task, records, blobs, run)
+        await history.open(time.time())
+        host = await self._host(task, history)
         if task.file.hooks.on_round_end:
             await self._add_hook(host, path.parent)
-        keeper = await open_keeper(host, self.stores.lives)
-        host.add(keeper)
+        lifecycle = await open_lifecycle(host, self.stores.lives)
+        host.add(lifecycle)
         book = await open_book(name, self.stores.alerts)
-        board = Dashboard(host, keeper, Messenger(task.file, self.outside), book)
+        board = Dashboard(host, lifecycle, Messenger(task.file, self.outside), book)
         host.add(board)
-        return Hosting(host, keeper, board, path.parent)
+        return Hosting(host, lifecycle, board, path.parent)
 
-    async def _host(self, task: Task, ledger: VersionHistory) -> TaskHost:
+    async def _host(self, task: Task, history: VersionHistory) -> TaskHost:
         blobs, observer, limits = self.stores.blobs, self.observer, self.limits
         if task.file.coordination.decentralized:
             return MeshHost(
                 task,
-                ledger,
+                history,
                 blobs,
                 self.evaluate,
-                ledger.lost + 1,
+                history.lost + 1,
                 observer=observer,
                 limits=limits,
                 ice=self.ice,
@@ -105,21 +105,21 @@ class HostFactory:
         if task.file.coordination.volunteer:
             return UnitsHost(
                 task,
-                ledger,
+                history,
                 blobs,
                 self.evaluate,
                 self.stores.scratch / task.file.name,
-                await left_by(task, ledger),
+                await left_by(task, history),
                 observer=observer,
                 limits=limits,
                 parameters=self.parameters,
             )
         manifest = task.bundle.manifest
         account = await open_account(
-            task.file, ledger.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
+            task.file, history.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
         )
         return RoundsHost(
-            task, ledger, blobs, self.evaluate, observer=observer, limits=limits, account=account
+            task, history, blobs, self.evaluate, observer=observer, limits=limits, account=account
         )
 
     async def _add_hook(self, host: TaskHost, folder: Path) -> None:
@@ -129,11 +129,11 @@ class HostFactory:
                 f"{host.name}: [hooks] runs a program on this server. Read it, and start with --hooks if you "
                 "trust it, or take the table out."
             )
-        ledger = host.ledger
-        evaluated = max(ledger.evaluations.values(), key=lambda one: one.version, default=None)
+        history = host.history
+        evaluated = max(history.evaluations.values(), key=lambda one: one.version, default=None)
         hook = RoundEndHook(host.task.file.hooks, folder, host.finish, evaluated)
-        for last in await ledger.rounds(0, 1):
-            made = ledger.current if last.outcome == "version" else None
+        for last in await history.rounds(0, 1):
+            made = history.current if last.outcome == "version" else None
             hook.notice(host.name, RoundEnded(last, made))
         host.add(hook)
 

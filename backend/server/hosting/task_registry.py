@@ -127,7 +127,7 @@ class TaskRegistry:
     async def close_task(self, name: str, error: MingaError) -> TaskHost:
         """Hosts a task no longer, and tells everybody in it why; its former host. Raises NotFoundError."""
         host = self.host(name)
-        host.gate.closed = str(error)
+        host.admission.closed = str(error)
         await host.send_away(None, error)
         # The host's loop says so before it ends.
         while host.participants and not self._running[name].done():  # noqa: ASYNC110 - no bell rings for it.
@@ -179,7 +179,7 @@ class TaskRegistry:
         self, name: str, after: int, last: int, before: int | None = None
     ) -> list[dict[str, Any]]:
         """The newest `last` rounds after `after`, oldest first (docs/reference/http.md). NotFoundError."""
-        return await rounds_told(self.host(name).ledger, after, last, before)
+        return await rounds_told(self.host(name).history, after, last, before)
 
     def fetched(self, address: str, count: int) -> None:
         """Somebody fetches so many bytes of a blob: counted for the first task that it belongs to."""
@@ -204,10 +204,10 @@ class TaskRegistry:
         """The tasks to which a blob belongs."""
         return [_place(one) for one in self._hostings.values() if one.host.has(address)]
 
-    def keeper(self, name: str) -> TaskLifecycle:
+    def lifecycle(self, name: str) -> TaskLifecycle:
         """Who leads the task as its owner wants. Raises NotFoundError."""
         self.host(name)
-        return self._hostings[name].keeper
+        return self._hostings[name].lifecycle
 
     def board(self, name: str) -> Dashboard:
         """What the task's owner watches. Raises NotFoundError."""
@@ -233,17 +233,17 @@ class TaskRegistry:
             "topics": file.topics,
             "scheme": file.coordination.scheme,
             "bundle": task.bundle.address,
-            "weights": host.ledger.current.weights,
-            "version": host.ledger.current.version,
+            "weights": host.history.current.weights,
+            "version": host.history.current.version,
             "round": host.round,
             "rounds": file.coordination.rounds,
             "phase": host.phase,
-            "state": self.keeper(name).life.state,
+            "state": self.lifecycle(name).life.state,
             "trouble": host.trouble,
             "participants": host.participants,
             "wanted": file.coordination.wanted,
             "brings": file.data.brings,
-            "accuracy": _accuracy(host.ledger.evaluations),
+            "accuracy": _accuracy(host.history.evaluations),
             "parameters": task.bundle.manifest.parameters.total,
             "examples": task.shards.examples,
             "privacy": host.privacy,
@@ -312,12 +312,12 @@ class TaskRegistry:
 
     async def versions(self, name: str) -> list[dict[str, Any]]:
         """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
-        ledger = self.host(name).ledger
-        return versions_told(ledger.versions, ledger.evaluations)
+        history = self.host(name).history
+        return versions_told(history.versions, history.evaluations)
 
     async def contributions(self, name: str) -> list[dict[str, Any]]:
         """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
-        return [asdict(one) for one in await self.host(name).ledger.contributions()]
+        return [asdict(one) for one in await self.host(name).history.contributions()]
 
     def _admit(self, hosting: Hosting) -> None:
         """Takes a host in; from the end of the start on, it runs at once. Raises TaskFileError."""
@@ -359,7 +359,7 @@ class TaskRegistry:
 
 def _place(hosting: Hosting) -> TaskAccess:
     """A task that is only tested so far is for those who were invited, whatever its file says."""
-    host, tested = hosting.host, hosting.keeper.life.state is LifeState.TEST
+    host, tested = hosting.host, hosting.lifecycle.life.state is LifeState.TEST
     return TaskAccess(host.name, "invited" if tested else host.task.file.access.visibility)
 
 

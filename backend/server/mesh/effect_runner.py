@@ -27,12 +27,12 @@ class MeshEffectRunner:
     """Performs effects: at once, or by starting a chore that ends in `made` or `failed`."""
 
     task: Task
-    ledger: VersionHistory
+    history: VersionHistory
     machine: MeshCoordinator
-    reception: MeshEventHandler
-    audience: ConnectedClients
+    event_handler: MeshEventHandler
+    connected: ConnectedClients
     recorder: MeshRecorder
-    chores: BackgroundTasks
+    background: BackgroundTasks
     notice: Callable[[task_events.TaskEvent], None]
     made: Callable[[VersionRecord], Awaitable[None]]
     failed: Callable[[str], Awaitable[None]]
@@ -48,14 +48,14 @@ class MeshEffectRunner:
                     self.notes = Notes(number, version, len(holders), now, Refusals())
                     self.notice(task_events.RoundOpened(number, version, len(holders)))
                 case coordinator_effects.SendMeshTrain():
-                    self.audience.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
+                    self.connected.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
                 case coordinator_effects.SendGroup():
                     # Nobody averages with whom it was not introduced to.
-                    self.reception.peers.tell(now, at_once=True)
-                    self.audience.tell(effect.client, effect.group)
+                    self.event_handler.peers.tell(now, at_once=True)
+                    self.connected.tell(effect.client, effect.group)
                 case coordinator_effects.AskDeposit():
                     deposit = mesh_messages.Deposit(round=effect.round, weights=effect.weights)
-                    self.audience.tell(effect.client, deposit)
+                    self.connected.tell(effect.client, deposit)
                 case coordinator_effects.RefuseReport():
                     code, reason = effect.error.code, str(effect.error)[:500]
                     self.notes.refused.add(effect.client, code)
@@ -63,26 +63,26 @@ class MeshEffectRunner:
                 case coordinator_effects.RecordWeights():
                     self._record(effect.outcome)
                 case SendEvaluate():
-                    self.audience.tell(
-                        effect.client, task_frames.evaluate(self.task, effect, self.ledger.current.weights)
+                    self.connected.tell(
+                        effect.client, task_frames.evaluate(self.task, effect, self.history.current.weights)
                     )
                 case RecordEvaluation():
                     found = EvaluationRecord(
                         effect.version, effect.loss, effect.metrics, "clients", effect.examples
                     )
-                    self.chores.spawn(self.recorder.evaluation(found))
+                    self.background.spawn(self.recorder.evaluation(found))
                 case Abandon():
                     self._abandon(effect, now)
                 case Finished():
                     self.notice(task_events.TaskFinished(effect.version, effect.reason))
 
     def _opened(self, opened: coordinator_effects.MeshRoundOpened, now: float) -> None:
-        self.audience.forget_absent(but=())
+        self.connected.forget_absent(but=())
         self.notes = Notes(opened.round, opened.version, len(opened.cohort), now, Refusals())
         self.notice(task_events.RoundOpened(opened.round, opened.version, len(opened.cohort)))
 
     def _record(self, outcome: coordinator_effects.MeshOutcome) -> None:
-        weights, self.reception.brought = self.reception.brought, None
+        weights, self.event_handler.brought = self.event_handler.brought, None
         if weights is None:
             return
         for client, one in outcome.trained.items():
@@ -91,12 +91,12 @@ class MeshEffectRunner:
             fraction = max(one.fraction for one in reports if one.weights == outcome.weights)
             slowest = max(one.seconds for one in reports)
             self.notice(task_events.PeersAveraged(outcome.round, len(reports), fraction, slowest))
-        self.chores.spawn(self._recorded(outcome, weights, self.notes))
+        self.background.spawn(self._recorded(outcome, weights, self.notes))
 
     async def _recorded(
         self, outcome: coordinator_effects.MeshOutcome, weights: Vector, notes: Notes
     ) -> None:
-        made = await self.recorder.version(outcome, weights, notes, self.audience.known)
+        made = await self.recorder.version(outcome, weights, notes, self.connected.known)
         if isinstance(made, str):
             await self.failed(made)
             return
@@ -105,6 +105,6 @@ class MeshEffectRunner:
 
     def _abandon(self, abandon: Abandon, now: float) -> None:
         reason = abandon.reason[:500]
-        self.audience.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
-        seconds, about = now - self.notes.opened, self.audience.known
-        self.chores.spawn(self.recorder.abandoned(reason, seconds, self.notes, about))
+        self.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
+        seconds, about = now - self.notes.opened, self.connected.known
+        self.background.spawn(self.recorder.abandoned(reason, seconds, self.notes, about))

@@ -30,7 +30,7 @@ class MeshEventHandler:
 
     task: Task
     machine: MeshCoordinator
-    audience: ConnectedClients
+    connected: ConnectedClients
     peers: Peers
     notice: Callable[[task_events.TaskEvent], None]
     greeting: Callable[[str], mesh_messages.Entered]
@@ -46,9 +46,9 @@ class MeshEventHandler:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
             effects += self.left(client.id, older.link, now, lost=True)
         self.peers.here[client.id] = peer
-        self.audience.add(client)
-        self.audience.tell(client.id, self.greeting(client.id))
-        self.audience.welcome(client.id, now)
+        self.connected.add(client)
+        self.connected.tell(client.id, self.greeting(client.id))
+        self.connected.welcome(client.id, now)
         self.peers.changed(now)
         self.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
         return [*effects, *self.machine.peer_entered(client.id, now, shown)]
@@ -67,7 +67,7 @@ class MeshEventHandler:
         """A peer said goodbye, or its connection was `lost`."""
         if self._current(client, link) is None:
             return []
-        del self.peers.here[client], self.audience.clients[client]
+        del self.peers.here[client], self.connected.clients[client]
         self.peers.changed(now)
         self.notice(task_events.ClientLeft(client, lost))
         return self.machine.client_left(client, now, lost)
@@ -92,7 +92,7 @@ class MeshEventHandler:
         match message:
             case messages.Ready():
                 peer.client.backend = message.backend
-                self.audience.add(peer.client)
+                self.connected.add(peer.client)
                 self.peers.changed(now)
                 return self.machine.client_ready(client, now, message.step_ms, self._own(message.examples))
             case mesh_messages.Trained():
@@ -152,11 +152,11 @@ class MeshEventHandler:
 
     def version_made(self, version: VersionRecord, now: float) -> Sequence[Effect]:
         """The next version is recorded."""
-        self.audience.tell_all(task_frames.made(version))
+        self.connected.tell_all(task_frames.made(version))
         return self.machine.recorded(version.version, now)
 
     def evaluated(self, found: EvaluationRecord) -> Sequence[Effect]:
         """A version was measured on held-out examples."""
-        self.audience.tell_all(task_frames.evaluated(found))
+        self.connected.tell_all(task_frames.evaluated(found))
         self.notice(task_events.VersionEvaluated(found))
         return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -49,7 +49,7 @@ class MeshHost:
     def __init__(
         self,
         task: Task,
-        ledger: VersionHistory,
+        history: VersionHistory,
         blobs: BlobStore,
         evaluate: bool,
         opening: int = 1,
@@ -59,40 +59,40 @@ class MeshHost:
         ice: IceServers = NO_ICE,
     ) -> None:
         self.task = task
-        self.ledger = ledger
+        self.history = history
         self._observer = observer
         self._limits = limits
-        self._addresses = TaskBlobs(task, ledger)
+        self._addresses = TaskBlobs(task, history)
         self._received = self._member_bytes = 0
-        self._audience = ConnectedClients()
+        self._connected = ConnectedClients()
         self._peers = Peers()
         self._post = Post(self._peers, limits.relay_bytes_per_second)
-        self._chores = BackgroundTasks(task.file.name, self._notice)
-        self._turns: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
+        self._background = BackgroundTasks(task.file.name, self._notice)
+        self._mailbox: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
         self._companions: list[Companion] = []
-        self.gate = AdmissionControl()
-        self.machine = convener_of(task, ledger, opening)
-        self._orders = OwnerCommands(self.machine, self._turns)
+        self.admission = AdmissionControl()
+        self.machine = convener_of(task, history, opening)
+        self._commands = OwnerCommands(self.machine, self._mailbox)
         self._recorder = MeshRecorder(
-            task, ledger, blobs, self._chores, self._notice, self._evaluated, clock, evaluate
+            task, history, blobs, self._background, self._notice, self._evaluated, clock, evaluate
         )
-        greeter = Greeter(task, ledger, ice, clock)
-        self._reception = MeshEventHandler(
+        greeter = Greeter(task, history, ice, clock)
+        self._event_handler = MeshEventHandler(
             task,
             self.machine,
-            self._audience,
+            self._connected,
             self._peers,
             self._notice,
             greeter.entered,
         )
-        self._performer = MeshEffectRunner(
+        self._effect_runner = MeshEffectRunner(
             task,
-            ledger,
+            history,
             self.machine,
-            self._reception,
-            self._audience,
+            self._event_handler,
+            self._connected,
             self._recorder,
-            self._chores,
+            self._background,
             self._notice,
             self._made,
             self._not_made,
@@ -106,13 +106,13 @@ class MeshHost:
         Raises BusyError, and what the gate raises.
         """
         name = client_id(enter.token)
-        self.gate.check(name)
+        self.admission.check(name)
         most = min(self._limits.max_clients, MOST_IN_MESH)
         check_room(name, self._peers.here, most, "peers")
         client = ConnectedClient(name, enter.kind, enter.backend, link)
         peer = Peer(client, link, enter.identity, enter.ways, enter.address, enter.round, enter.holds)
-        shown = self._reception.shown(enter)
-        await self._turns.put(lambda now: self._reception.entered(peer, shown, now))
+        shown = self._event_handler.shown(enter)
+        await self._mailbox.put(lambda now: self._event_handler.entered(peer, shown, now))
         return name
 
     async def hear(self, client: str, link: RoomyLink, message: mesh_messages.PeerToServer) -> None:
@@ -123,11 +123,11 @@ class MeshHost:
             if peer is not None and peer.link is link:
                 await self._post.carry(peer, message)
             return
-        await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
+        await self._mailbox.put(lambda now: self._event_handler.heard(client, link, message, now))
 
     async def leave(self, client: str, link: RoomyLink) -> None:
         """A peer's connection ended."""
-        await self._turns.put(lambda now: self._reception.left(client, link, now, lost=True))
+        await self._mailbox.put(lambda now: self._event_handler.left(client, link, now, lost=True))
 
     # For the shell that takes weights in.
 
@@ -149,7 +149,7 @@ class MeshHost:
         if not await asyncio.to_thread(all_finite, weights):
             raise NotFiniteError("The weights hold NaN or infinity: they are not recorded.")
         self._received += len(data)
-        await self._turns.put(lambda _now: self._reception.deposited(address, weights))
+        await self._mailbox.put(lambda _now: self._event_handler.deposited(address, weights))
 
     # For the owner.
 
@@ -160,19 +160,19 @@ class MeshHost:
 
     async def pause(self, cut: str | None = None) -> None:
         """See Host."""
-        await self._orders.pause(cut)
+        await self._commands.pause(cut)
 
     async def resume(self) -> None:
         """See Host."""
-        await self._orders.resume()
+        await self._commands.resume()
 
     async def finish(self, reason: str, cut: bool = False) -> None:
         """See Host."""
-        await self._orders.finish(reason, cut)
+        await self._commands.finish(reason, cut)
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
         """See Host."""
-        await self._turns.put(lambda now: self._reception.sent_away(clients, error, now))
+        await self._mailbox.put(lambda now: self._event_handler.sent_away(clients, error, now))
 
     # For those who ask.
 
@@ -224,12 +224,12 @@ class MeshHost:
     @property
     def presences(self) -> list[Presence]:
         """See Host."""
-        return [present(client, self.machine) for client in self._audience.clients.values()]
+        return [present(client, self.machine) for client in self._connected.clients.values()]
 
     @property
     def waiting(self) -> int:
         """See Host."""
-        return self._turns.waiting
+        return self._mailbox.waiting
 
     @property
     def received(self) -> int:
@@ -239,7 +239,7 @@ class MeshHost:
     @property
     def sent(self) -> int:
         """See Host."""
-        return self._audience.sent + self._member_bytes + self._post.carried + self._addresses.bytes
+        return self._connected.sent + self._member_bytes + self._post.carried + self._addresses.bytes
 
     @property
     def carried(self) -> int:
@@ -254,7 +254,7 @@ class MeshHost:
     @property
     def trouble(self) -> str | None:
         """See Host."""
-        return self._chores.trouble
+        return self._background.trouble
 
     def has(self, address: str) -> bool:
         """See Host."""
@@ -270,37 +270,37 @@ class MeshHost:
         """See Host."""
         self._recorder.start()
         for companion in self._companions:
-            self._chores.spawn(companion.run())
+            self._background.spawn(companion.run())
         try:
-            await self._turns.run()
+            await self._mailbox.run()
         finally:
-            await self._chores.stop()
+            await self._background.stop()
 
     def _turn(self, event: Event | None, now: float) -> None:
         if event is not None:
-            self._performer.perform(event(now), now)
-            self._audience.state_changed(now)
+            self._effect_runner.perform(event(now), now)
+            self._connected.state_changed(now)
         timer = self.machine.timer()
         if timer is not None and now >= timer:
-            self._performer.perform(self.machine.time_passed(now), now)
-            self._audience.state_changed(now)
+            self._effect_runner.perform(self.machine.time_passed(now), now)
+            self._connected.state_changed(now)
         self._member_bytes += self._peers.tell(now)
-        self._audience.tell_state(self.machine, self.ledger.accepted, now)
+        self._connected.tell_state(self.machine, self.history.accepted, now)
 
     def _next_due(self) -> float | None:
-        times = (self.machine.timer(), self._peers.timer(), self._audience.timer())
+        times = (self.machine.timer(), self._peers.timer(), self._connected.timer())
         return min((at for at in times if at is not None), default=None)
 
     # What chores end in.
 
     async def _made(self, version: VersionRecord) -> None:
-        await self._turns.put(lambda now: self._reception.version_made(version, now))
+        await self._mailbox.put(lambda now: self._event_handler.version_made(version, now))
 
     async def _not_made(self, reason: str) -> None:
-        await self._turns.put(lambda now: self.machine.not_recorded(reason, now))
+        await self._mailbox.put(lambda now: self.machine.not_recorded(reason, now))
 
     async def _evaluated(self, found: EvaluationRecord) -> None:
-        await self._turns.put(lambda _now: self._reception.evaluated(found))
+        await self._mailbox.put(lambda _now: self._event_handler.evaluated(found))
 
     def _notice(self, event: task_events.TaskEvent) -> None:
         self._observer.notice(self.name, event)

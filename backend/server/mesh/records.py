@@ -87,18 +87,18 @@ class MeshRecorder:
     def __init__(
         self,
         task: Task,
-        ledger: VersionHistory,
+        history: VersionHistory,
         blobs: BlobStore,
-        chores: BackgroundTasks,
+        background: BackgroundTasks,
         notice: Callable[[task_events.TaskEvent], None],
         evaluated: Callable[[EvaluationRecord], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
     ) -> None:
         self._task = task
-        self._ledger = ledger
+        self._history = history
         self._blobs = blobs
-        self._chores = chores
+        self._background = background
         self._notice = notice
         self._told = evaluated
         self._clock = clock
@@ -111,8 +111,8 @@ class MeshRecorder:
     def start(self) -> None:
         """Begins what goes on as long as the host does."""
         if self._evaluator is not None:
-            self._chores.spawn(self._evaluator.run())
-            self._chores.spawn(self._submit_unevaluated())
+            self._background.spawn(self._evaluator.run())
+            self._background.spawn(self._submit_unevaluated())
 
     async def version(
         self, outcome: MeshOutcome, weights: Vector, notes: Notes, about: About
@@ -128,8 +128,8 @@ class MeshRecorder:
         record = notes.record("version", "", outcome.seconds, self._clock(), about, outcome.trained)
         given = notes.contributions(about, outcome.trained)
         try:
-            version = await self._chores.stored(
-                lambda: self._ledger.add_version(weights, no_state(), examples, loss, metrics, record, given)
+            version = await self._background.stored(
+                lambda: self._history.add_version(weights, no_state(), examples, loss, metrics, record, given)
             )
         except MingaError as error:
             log.error("version not made", task=self._task.file.name, round=outcome.round, reason=str(error))
@@ -146,12 +146,12 @@ class MeshRecorder:
         """Records a round that made no version."""
         record = notes.record("abandoned", reason, seconds, self._clock(), about, {})
         given = notes.contributions(about, {})
-        await self._chores.stored(lambda: self._ledger.add_abandoned(record, given))
+        await self._background.stored(lambda: self._history.add_abandoned(record, given))
         self._notice(task_events.RoundEnded(record, None))
 
     async def evaluation(self, found: EvaluationRecord) -> None:
         """Records a measurement, and tells of it."""
-        await self._chores.stored(lambda: self._ledger.add_evaluation(found))
+        await self._background.stored(lambda: self._history.add_evaluation(found))
         await self._told(found)
 
     async def _submit(self, version: VersionRecord) -> None:
@@ -159,11 +159,11 @@ class MeshRecorder:
             self._evaluator.submit(version.version, await self._blobs.path(version.weights))
 
     async def _submit_unevaluated(self) -> None:
-        for version in list(self._ledger.versions):
-            if version.let_go is None and version.version not in self._ledger.evaluated["server"]:
+        for version in list(self._history.versions):
+            if version.let_go is None and version.version not in self._history.evaluated["server"]:
                 await self._submit(version)
         await self._let_go()
 
     async def _let_go(self) -> None:
         waiting = self._evaluator.waiting if self._evaluator else set[int]()
-        await self._ledger.let_go({self._ledger.current.version} | waiting, self._clock())
+        await self._history.let_go({self._history.current.version} | waiting, self._clock())

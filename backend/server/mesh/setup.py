@@ -17,22 +17,22 @@ from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_fields import Outer
 
 
-def convener_of(task: Task, ledger: VersionHistory, opening: int) -> MeshCoordinator:
+def convener_of(task: Task, history: VersionHistory, opening: int) -> MeshCoordinator:
     """The machine of a task's rounds, as its ledger leaves them."""
     plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
     if averages is None:
         raise TaskFileError("Peers of this task do not average among themselves: its server adds up.")
-    newest = ledger.current
+    newest = history.current
     return MeshCoordinator(
         plan=plan,
         averages=averages,
         weights=newest.weights,
         weights_round=newest.round,
-        number=ledger.round,
+        number=history.round,
         version=newest.version,
         opening=opening,
-        progress=ledger.progress(plan.stop),
-        past=ledger.accepted,
+        progress=history.progress(plan.stop),
+        past=history.accepted,
     )
 
 

@@ -15,17 +15,17 @@ class Greeter:
     """`clock` gives the time of day (Unix seconds), from which passwords of TURN servers count."""
 
     def __init__(
-        self, task: Task, ledger: VersionHistory, ice: IceServers, clock: Callable[[], float]
+        self, task: Task, history: VersionHistory, ice: IceServers, clock: Callable[[], float]
     ) -> None:
         self._task = task
-        self._ledger = ledger
+        self._history = history
         self._ice = ice
         self._clock = clock
         self._outer = outer_step(task.file.coordination.server_optimizer)
 
     def entered(self, client: str) -> Entered:
         """For the peer `client`, now."""
-        newest = self._ledger.current
+        newest = self._history.current
         return Entered(
             task=self._task.file.name,
             client=client,

@@ -43,18 +43,18 @@ class AggregationJobs:
         self,
         hosted: RoundState,
         blobs: BlobStore,
-        reception: RoundEventHandler,
+        event_handler: RoundEventHandler,
         post: Callable[[Event], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
     ) -> None:
-        self._at = hosted
+        self._state = hosted
         self._blobs = blobs
-        self._tell = reception
+        self._tell = event_handler
         self._post = post
         self._clock = clock
         self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
-        self._chores = hosted.chores
+        self._background = hosted.background
         self._evaluator: EvaluatorProcess | None = None
         if evaluate and hosted.task.shards.holdout:
             self._evaluator = EvaluatorProcess(
@@ -64,14 +64,14 @@ class AggregationJobs:
     def start(self, *others: Coroutine[Any, Any, None]) -> None:
         """Begins what goes on as long as the host does, and `others` with it."""
         for other in others:
-            self._chores.spawn(other)
+            self._background.spawn(other)
         if self._evaluator is not None:
-            self._chores.spawn(self._evaluator.run())
-            self._chores.spawn(self._submit_unevaluated())
+            self._background.spawn(self._evaluator.run())
+            self._background.spawn(self._submit_unevaluated())
 
     async def stop(self) -> None:
         """Ends everything that runs."""
-        await self._chores.stop()
+        await self._background.stop()
         self._worker.shutdown()
 
     # What a performer asks for.
@@ -80,31 +80,31 @@ class AggregationJobs:
         """Adds a checked update to the aggregate, as `add` does."""
         # Asked for here and now, so that no aggregate is closed before it.
         added = self._ask_worker(add)
-        self._chores.spawn(self._add(client, offer, added))
+        self._background.spawn(self._add(client, offer, added))
 
     def make_version(self, tally: RoundAccumulator, seconds: float) -> None:
         """Makes and records the next version from a round that took `seconds`."""
-        self._chores.spawn(self._make_version(tally, seconds))
+        self._background.spawn(self._make_version(tally, seconds))
 
     def unmask(self, tally: RoundAccumulator, recover: Recover, seconds: float) -> None:
         """Takes the masks off the sum of a round that took `seconds`, then makes its version."""
-        self._chores.spawn(self._unmask(tally, recover, seconds))
+        self._background.spawn(self._unmask(tally, recover, seconds))
 
     def restore(self, number: int) -> None:
         """Records the version that the owner goes back to as the next one, of round `number`."""
-        restoring, self._at.restoring = self._at.restoring, None
+        restoring, self._state.restoring = self._state.restoring, None
         if restoring is not None:
-            self._chores.spawn(self._restore(restoring, number))
+            self._background.spawn(self._restore(restoring, number))
 
     def record_abandoned(self, tally: RoundAccumulator, reason: str, seconds: float) -> None:
         """Records a round that made no version."""
-        record = tally.record("abandoned", reason, seconds, self._clock(), self._at.audience.known)
-        given = tally.contributions(self._at.audience.known, counted=False)
-        self._chores.spawn(self._record_abandoned(record, given))
+        record = tally.record("abandoned", reason, seconds, self._clock(), self._state.connected.known)
+        given = tally.contributions(self._state.connected.known, counted=False)
+        self._background.spawn(self._record_abandoned(record, given))
 
     def record_evaluation(self, found: EvaluationRecord) -> None:
         """Records what clients measured, and tells everybody."""
-        self._chores.spawn(self._evaluated(found))
+        self._background.spawn(self._evaluated(found))
 
     # The jobs.
 
@@ -122,7 +122,7 @@ class AggregationJobs:
         try:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
-            self._at.notice(task_events.UnmaskingFailed(tally.round, str(error)))
+            self._state.notice(task_events.UnmaskingFailed(tally.round, str(error)))
             await self._post(self._tell.mismatched)
             return
         except MingaError as error:
@@ -131,53 +131,53 @@ class AggregationJobs:
             return
         shared, alive = sum(map(bool, recover.pairs)), len(recover.alive)
         taken = loop.time() - began
-        self._at.notice(task_events.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
+        self._state.notice(task_events.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
         await self._post(self._tell.unmasked)
         await self._make_version(tally, seconds)
 
     async def _make_version(self, tally: RoundAccumulator, seconds: float) -> None:
-        ledger, task = self._at.ledger, self._at.task
+        history, task = self._state.history, self._state.task
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
             outcome = await self._ask_worker(lambda: tally.outcome(task.bundle.manifest.metrics))
-            weights, state = await self._ask_worker(lambda: ledger.next_version(outcome.mean))
-            clip, private = self._at.next_clip(tally), task.file.privacy
+            weights, state = await self._ask_worker(lambda: history.next_version(outcome.mean))
+            clip, private = self._state.next_clip(tally), task.file.privacy
             bits = task.file.security.masked.bits
             made_with = terms(private, clip, visits_of(task.file), bits) if private else None
-            control = await self._ask_worker(lambda: ledger.next_control(tally.changes, tally.accepted))
+            control = await self._ask_worker(lambda: history.next_control(tally.changes, tally.accepted))
             told = outcome.examples, outcome.loss, outcome.metrics
-            record = tally.record("version", "", seconds, self._clock(), self._at.audience.known)
-            given = tally.contributions(self._at.audience.known, counted=True)
-            version = await self._chores.stored(
-                lambda: ledger.add_version(weights, state, *told, record, given, control, made_with)
+            record = tally.record("version", "", seconds, self._clock(), self._state.connected.known)
+            given = tally.contributions(self._state.connected.known, counted=True)
+            version = await self._background.stored(
+                lambda: history.add_version(weights, state, *told, record, given, control, made_with)
             )
-            if self._at.noise is not None:
-                self._at.noise.made(clip)
+            if self._state.noise is not None:
+                self._state.noise.made(clip)
         except MingaError as error:
             reason = str(error)
             log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
             await self._post(lambda now: self._tell.version_failed(reason, now))
             return
-        self._at.notice(task_events.VersionMade(version.version, loop.time() - began))
-        self._at.notice(task_events.RoundEnded(record, version))
+        self._state.notice(task_events.VersionMade(version.version, loop.time() - began))
+        self._state.notice(task_events.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         await self._submit(version)
         await self._let_go()
 
     async def _restore(self, restoring: RollbackRequest, number: int) -> None:
-        ledger, kept = self._at.ledger, restoring.kept
+        history, kept = self._state.history, restoring.kept
         record = RoundRecord(
-            number, ledger.current.version, 0, 0, 0, "version", restoring.reason, 0.0, self._clock()
+            number, history.current.version, 0, 0, 0, "version", restoring.reason, 0.0, self._clock()
         )
         # What is said of a version's privacy holds for those after it, too.
-        private, clip = self._at.task.file.privacy, self._at.clip
-        bits = self._at.task.file.security.masked.bits
-        made_with = terms(private, clip, visits_of(self._at.task.file), bits) if private else None
+        private, clip = self._state.task.file.privacy, self._state.clip
+        bits = self._state.task.file.security.masked.bits
+        made_with = terms(private, clip, visits_of(self._state.task.file), bits) if private else None
         told = 0, kept.record.loss, kept.record.metrics
         try:
-            version = await self._chores.stored(
-                lambda: ledger.add_version(
+            version = await self._background.stored(
+                lambda: history.add_version(
                     kept.weights, kept.state, *told, record, [], kept.control, made_with
                 )
             )
@@ -185,33 +185,33 @@ class AggregationJobs:
             restoring.failed(error)
             await self._post(self._tell.restoring_failed)
             return
-        self._at.notice(task_events.RoundEnded(record, version))
+        self._state.notice(task_events.RoundEnded(record, version))
         await self._post(lambda now: self._tell.version_made(version, now))
         restoring.made(version)
         await self._submit(version)
         await self._let_go()
 
     async def _record_abandoned(self, record: RoundRecord, given: list[ContributionRecord]) -> None:
-        await self._chores.stored(lambda: self._at.ledger.add_abandoned(record, given))
-        self._at.notice(task_events.RoundEnded(record, None))
+        await self._background.stored(lambda: self._state.history.add_abandoned(record, given))
+        self._state.notice(task_events.RoundEnded(record, None))
 
     async def _submit(self, version: VersionRecord) -> None:
         if self._evaluator is not None:
             self._evaluator.submit(version.version, await self._blobs.path(version.weights))
 
     async def _submit_unevaluated(self) -> None:
-        for version in list(self._at.ledger.versions):
-            if version.let_go is None and version.version not in self._at.ledger.evaluated["server"]:
+        for version in list(self._state.history.versions):
+            if version.let_go is None and version.version not in self._state.history.evaluated["server"]:
                 await self._submit(version)
         await self._let_go()
 
     async def _let_go(self) -> None:
         # What clients train from or measure at this moment, and what the server is about to measure.
-        busy = {self._at.machine.version} | (self._evaluator.waiting if self._evaluator else set())
-        await self._at.ledger.let_go(busy, self._clock())
+        busy = {self._state.machine.version} | (self._evaluator.waiting if self._evaluator else set())
+        await self._state.history.let_go(busy, self._clock())
 
     async def _evaluated(self, found: EvaluationRecord) -> None:
-        await self._chores.stored(lambda: self._at.ledger.add_evaluation(found))
+        await self._background.stored(lambda: self._state.history.add_evaluation(found))
         await self._post(lambda now: self._tell.evaluated(found, now))
 
     # How they run.

@@ -23,9 +23,9 @@ from backend.wire import messages
 class RoundEffectRunner:
     """Performs effects: at once, or by starting a job."""
 
-    def __init__(self, hosted: RoundState, jobs: AggregationJobs, reception: RoundEventHandler) -> None:
-        self._at = hosted
-        self._reception = reception
+    def __init__(self, hosted: RoundState, jobs: AggregationJobs, event_handler: RoundEventHandler) -> None:
+        self._state = hosted
+        self._event_handler = event_handler
         self._jobs = jobs
 
     def perform(self, effects: Iterable[Effect], now: float) -> None:
@@ -33,35 +33,35 @@ class RoundEffectRunner:
         for effect in effects:
             match effect:
                 case server_effects.Tell():
-                    self._at.audience.tell(effect.client, effect.frame)
+                    self._state.connected.tell(effect.client, effect.frame)
                 case server_effects.TellAll():
-                    self._at.audience.tell_some(effect.clients, effect.frame)
+                    self._state.connected.tell_some(effect.clients, effect.frame)
                 case server_effects.Exclude():
                     self._exclude(effect, now)
                 case server_effects.IgnoreReveal():
-                    number, reason = self._at.machine.round, str(effect.error)
-                    self._at.notice(task_events.ClientDistrusted(effect.client, number, reason))
+                    number, reason = self._state.machine.round, str(effect.error)
+                    self._state.notice(task_events.ClientDistrusted(effect.client, number, reason))
                 case server_effects.Recover():
-                    self._jobs.unmask(self._at.tally, effect, self._at.tally.seconds)
+                    self._jobs.unmask(self._state.tally, effect, self._state.tally.seconds)
                 case server_effects.FailMaskedRound():
                     self._fail(effect, now)
                 case round_effects.AnnounceRound():
                     self._open_tally(effect, now)
                 case round_effects.SendRoundTrain():
-                    self._at.audience.tell(effect.client, self._train(effect))
+                    self._state.connected.tell(effect.client, self._train(effect))
                 case round_effects.SendEvaluate():
-                    weights = self._at.ledger.current.weights
-                    self._at.audience.tell(
-                        effect.client, task_frames.evaluate(self._at.task, effect, weights)
+                    weights = self._state.history.current.weights
+                    self._state.connected.tell(
+                        effect.client, task_frames.evaluate(self._state.task, effect, weights)
                     )
                 case round_effects.RecordEvaluation():
                     self._measured(effect)
                 case round_effects.GrantUpload():
-                    masked = self._at.masked is not None
-                    credits = self._at.uploads.grant(effect.client, effect.offer, now, masked)
-                    self._at.audience.tell_credits(credits)
+                    masked = self._state.masked is not None
+                    credits = self._state.uploads.grant(effect.client, effect.offer, now, masked)
+                    self._state.connected.tell_credits(credits)
                 case round_effects.Check():
-                    self.perform(self._reception.complete(effect.client, effect.offer, now), now)
+                    self.perform(self._event_handler.complete(effect.client, effect.offer, now), now)
                 case round_effects.Accept():
                     self._accept(effect)
                 case round_effects.RefuseUpdate():
@@ -73,16 +73,16 @@ class RoundEffectRunner:
                 case round_effects.Abandon():
                     self._abandon(effect, now)
                 case round_effects.Finished():
-                    self._at.uploads.rest()
-                    self._at.notice(task_events.TaskFinished(effect.version, effect.reason))
+                    self._state.uploads.rest()
+                    self._state.notice(task_events.TaskFinished(effect.version, effect.reason))
 
     def _open_tally(self, opened: round_effects.AnnounceRound, now: float) -> None:
-        refused, cohort = self._at.tally.later, len(opened.cohort)
-        self._at.audience.forget_absent(but=refused.clients)
-        changes = self._at.ledger.control_changes()
+        refused, cohort = self._state.tally.later, len(opened.cohort)
+        self._state.connected.forget_absent(but=refused.clients)
+        changes = self._state.history.control_changes()
         masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
-        self._at.tally = RoundAccumulator(
-            self._at.mean(0 if masked else self._at.size),
+        self._state.tally = RoundAccumulator(
+            self._state.mean(0 if masked else self._state.size),
             opened.round,
             opened.version,
             cohort,
@@ -90,45 +90,45 @@ class RoundEffectRunner:
             refused=refused,
             changes=changes,
             masked=masked,
-            private=self._at.task.file.privacy is not None,
+            private=self._state.task.file.privacy is not None,
         )
-        self._at.machine.took_part(self._at.taken)
-        self._at.notice(task_events.RoundOpened(opened.round, opened.version, cohort))
+        self._state.machine.took_part(self._state.taken)
+        self._state.notice(task_events.RoundOpened(opened.round, opened.version, cohort))
 
     def _open_masked(self, opened: round_effects.AnnounceRound, now: float) -> MaskedSum:
         """Has the machine of masks begin beside that of rounds."""
-        clients = self._at.audience.clients
+        clients = self._state.connected.clients
         minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
-        masked = masked_sum(self._at.task, opened, self._at.ledger.current.weights)
-        self._at.masked = MaskedRound(
-            masked.terms, opened.cohort, opened.seconds, now, minima, self._at.task.file.coordination.grace
+        masked = masked_sum(self._state.task, opened, self._state.history.current.weights)
+        self._state.masked = MaskedRound(
+            masked.terms, opened.cohort, opened.seconds, now, minima, self._state.task.file.coordination.grace
         )
         return masked
 
     def _exclude(self, exclude: server_effects.Exclude, now: float) -> None:
-        number = self._at.tally.round
-        self.perform(self._at.machine.member_excluded(exclude.client, number, exclude.error, now), now)
+        number = self._state.tally.round
+        self.perform(self._state.machine.member_excluded(exclude.client, number, exclude.error, now), now)
 
     def _fail(self, fail: server_effects.FailMaskedRound, now: float) -> None:
         """Ends the round, wherever it is."""
-        if self._at.machine.phase is RoundPhase.AGGREGATING:
-            self.perform(self._at.machine.aggregation_failed(fail.reason, now), now)
+        if self._state.machine.phase is RoundPhase.AGGREGATING:
+            self.perform(self._state.machine.aggregation_failed(fail.reason, now), now)
         else:
-            self.perform(self._at.machine.training_failed(fail.round, fail.reason, now), now)
+            self.perform(self._state.machine.training_failed(fail.round, fail.reason, now), now)
 
     def _aggregate(self, now: float) -> None:
         """Makes a version of what was accepted; in a masked round the masks come off first."""
-        tally = self._at.tally
+        tally = self._state.tally
         tally.seconds = now - tally.opened
-        if self._at.masked is None:
+        if self._state.masked is None:
             self._jobs.make_version(tally, tally.seconds)
         else:
-            self.perform(self._at.masked.inputs_over(now), now)
+            self.perform(self._state.masked.inputs_over(now), now)
 
     def _train(self, order: round_effects.SendRoundTrain) -> messages.Train:
-        ledger, masked = self._at.ledger, self._at.tally.masked
-        weights, masking = ledger.current.weights, masked.masking if masked else None
-        return task_frames.train(self._at.task, order, weights, ledger.control_at, masking)
+        history, masked = self._state.history, self._state.tally.masked
+        weights, masking = history.current.weights, masked.masking if masked else None
+        return task_frames.train(self._state.task, order, weights, history.control_at, masking)
 
     def _measured(self, found: round_effects.RecordEvaluation) -> None:
         self._jobs.record_evaluation(
@@ -136,32 +136,36 @@ class RoundEffectRunner:
         )
 
     def _accept(self, accept: round_effects.Accept) -> None:
-        offer, tally = accept.offer, self._at.tally
-        self._jobs.add(accept.client, offer, self._adding(accept, self._at.checked.pop(accept.client)))
+        offer, tally = accept.offer, self._state.tally
+        self._jobs.add(accept.client, offer, self._adding(accept, self._state.checked.pop(accept.client)))
         tally.accepted[accept.client] = offer
-        self._at.audience.tell(accept.client, messages.Accepted(round=offer.round, examples=offer.examples))
-        self._at.notice(task_events.UpdateAccepted(accept.client, offer.round, offer.examples))
+        self._state.connected.tell(
+            accept.client, messages.Accepted(round=offer.round, examples=offer.examples)
+        )
+        self._state.notice(task_events.UpdateAccepted(accept.client, offer.round, offer.examples))
 
     def _adding(self, accept: round_effects.Accept, update: Vector | memoryview) -> Callable[[], None]:
         """What adds an accepted update to the aggregate."""
-        tally = self._at.tally
+        tally = self._state.tally
         if not isinstance(update, memoryview):
             return lambda: tally.add(update, accept.offer)
-        if self._at.masked is not None:
-            self._at.masked.input_accepted(accept.client)
+        if self._state.masked is not None:
+            self._state.masked.input_accepted(accept.client)
         return lambda: tally.add_masked(update)
 
     def _refuse(self, refuse: round_effects.RefuseUpdate, now: float) -> None:
-        if self._at.uploads.receiving(refuse.client):
-            self._at.audience.tell_credits(self._at.uploads.drop(refuse.client, now))
+        if self._state.uploads.receiving(refuse.client):
+            self._state.connected.tell_credits(self._state.uploads.drop(refuse.client, now))
         code, reason = refuse.error.code, str(refuse.error)[:500]
-        self._at.tally.refuse(refuse.client, code)
-        self._at.audience.tell(refuse.client, messages.Refused(round=refuse.round, code=code, reason=reason))
-        self._at.notice(task_events.UpdateRefused(refuse.client, refuse.round, code, reason))
+        self._state.tally.refuse(refuse.client, code)
+        self._state.connected.tell(
+            refuse.client, messages.Refused(round=refuse.round, code=code, reason=reason)
+        )
+        self._state.notice(task_events.UpdateRefused(refuse.client, refuse.round, code, reason))
 
     def _abandon(self, abandon: round_effects.Abandon, now: float) -> None:
         reason = abandon.reason[:500]
-        self._at.uploads.rest()
-        self._at.masked = None
-        self._at.audience.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
-        self._jobs.record_abandoned(self._at.tally, reason, now - self._at.tally.opened)
+        self._state.uploads.rest()
+        self._state.masked = None
+        self._state.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
+        self._jobs.record_abandoned(self._state.tally, reason, now - self._state.tally.opened)

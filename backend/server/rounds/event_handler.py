@@ -21,47 +21,47 @@ class RoundEventHandler:
     """Turns each event into calls of the machine. Every method returns the effects to be performed."""
 
     def __init__(self, hosted: RoundState) -> None:
-        self._at = hosted
+        self._state = hosted
 
     # Clients.
 
     def joined(self, client: ConnectedClient, now: float) -> list[Effect]:
         """Somebody said hello; an older connection of the same client gives way."""
         effects: list[Effect] = []
-        older = self._at.audience.clients.get(client.id)
+        older = self._state.connected.clients.get(client.id)
         if older is not None:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
             effects += self.left(client.id, older.link, now, lost=True)
-        self._at.audience.add(client)
+        self._state.connected.add(client)
         welcome = messages.Welcome(
-            task=self._at.task.file.name,
+            task=self._state.task.file.name,
             client=client.id,
-            bundle=self._at.task.bundle.address,
-            chunk_bytes=self._at.limits.chunk_bytes,
+            bundle=self._state.task.bundle.address,
+            chunk_bytes=self._state.limits.chunk_bytes,
             aggregation=client.aggregation,
         )
-        self._at.audience.tell(client.id, welcome)
-        self._at.audience.welcome(client.id, now)
-        self._at.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
-        self._at.machine.client_joined(client.id, client.aggregation)
+        self._state.connected.tell(client.id, welcome)
+        self._state.connected.welcome(client.id, now)
+        self._state.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
+        self._state.machine.client_joined(client.id, client.aggregation)
         return effects
 
     def left(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
         """A client said goodbye, or its connection was `lost`."""
         if not self._is_current(client, link):
             return []
-        del self._at.audience.clients[client]
-        self._at.notice(task_events.ClientLeft(client, lost))
-        if self._at.uploads.receiving(client):
-            self._at.audience.tell_credits(self._at.uploads.drop(client, now))
-        masked = self._at.masked.client_left(client, now, lost) if self._at.masked else []
-        return [*self._at.machine.client_left(client, now, lost), *masked]
+        del self._state.connected.clients[client]
+        self._state.notice(task_events.ClientLeft(client, lost))
+        if self._state.uploads.receiving(client):
+            self._state.connected.tell_credits(self._state.uploads.drop(client, now))
+        masked = self._state.masked.client_left(client, now, lost) if self._state.masked else []
+        return [*self._state.machine.client_left(client, now, lost), *masked]
 
     def sent_away(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
         """The owner wants no connection with these."""
         effects: list[Effect] = []
-        for client in list(self._at.audience.clients) if clients is None else clients:
-            here = self._at.audience.clients.get(client)
+        for client in list(self._state.connected.clients) if clients is None else clients:
+            here = self._state.connected.clients.get(client)
             if here is not None:
                 here.link.close(error)
                 effects += self.left(client, here.link, now, lost=False)
@@ -75,17 +75,17 @@ class RoundEventHandler:
             return []  # It was replaced, or left, while this was under way.
         match message:
             case messages.Ready():
-                known = self._at.audience.clients[client]
+                known = self._state.connected.clients[client]
                 known.backend = message.backend
-                self._at.audience.add(known)
-                again = self._at.machine.client_ready(client, now, message.step_ms, message.examples)
-                return [*again, *(self._at.masked.client_ready(client) if self._at.masked else [])]
+                self._state.connected.add(known)
+                again = self._state.machine.client_ready(client, now, message.step_ms, message.examples)
+                return [*again, *(self._state.masked.client_ready(client) if self._state.masked else [])]
             case messages.Offer():
                 return self._offered(client, message, now)
             case messages.Chunk():
                 return self._chunk(client, message, now)
             case messages.Evaluation():
-                return self._at.machine.evaluation_arrived(client, message, now)
+                return self._state.machine.evaluation_arrived(client, message, now)
             case messages.Leave():
                 return self.left(client, link, now, lost=False)
             case messages.Hello():
@@ -105,7 +105,7 @@ class RoundEventHandler:
         message: messages.Keys | messages.Shares | messages.Vouch | messages.Reveal | messages.Decline,
         now: float,
     ) -> Sequence[Effect]:
-        masked = self._at.masked
+        masked = self._state.masked
         if masked is None:
             return []
         match message:
@@ -121,38 +121,38 @@ class RoundEventHandler:
                 return masked.declined(client, message, now)
 
     def _offered(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
-        effects = self._at.machine.update_offered(client, offer, now)
+        effects = self._state.machine.update_offered(client, offer, now)
         if any(isinstance(effect, round_effects.GrantUpload) for effect in effects):
-            if self._at.masked and (objection := self._at.masked.may_offer(client)):
-                return self._at.machine.update_failed(client, offer.round, objection, now)
+            if self._state.masked and (objection := self._state.masked.may_offer(client)):
+                return self._state.machine.update_failed(client, offer.round, objection, now)
             try:
                 check_finite("loss", [offer.loss])
                 check_finite("list of metric sums", chain.from_iterable(offer.sums))
             except UpdateRefusedError as error:
-                return self._at.machine.update_failed(client, offer.round, error, now)
+                return self._state.machine.update_failed(client, offer.round, error, now)
         return effects
 
     def _chunk(self, client: str, chunk: messages.Chunk, now: float) -> list[round_effects.Effect]:
-        self._at.audience.clients[client].received += len(chunk.data)
+        self._state.connected.clients[client].received += len(chunk.data)
         try:
-            complete, credits = self._at.uploads.chunk(client, chunk, now)
+            complete, credits = self._state.uploads.chunk(client, chunk, now)
         except WrongLengthError as error:
-            self._at.audience.tell_credits(self._at.uploads.drop(client, now))
-            return self._at.machine.update_failed(client, chunk.round, error, now)
-        self._at.audience.tell_credits(credits)
-        return self._at.machine.update_arrived(client, chunk.round, now) if complete else []
+            self._state.connected.tell_credits(self._state.uploads.drop(client, now))
+            return self._state.machine.update_failed(client, chunk.round, error, now)
+        self._state.connected.tell_credits(credits)
+        return self._state.machine.update_arrived(client, chunk.round, now) if complete else []
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not an update's last: nothing to the machine. Whether it was one."""
-        credits = self._at.uploads.further(client, chunk, now) if self._is_current(client, link) else None
+        credits = self._state.uploads.further(client, chunk, now) if self._is_current(client, link) else None
         if credits is None:
             return False
-        self._at.audience.clients[client].received += len(chunk.data)
-        self._at.audience.tell_credits(credits)
+        self._state.connected.clients[client].received += len(chunk.data)
+        self._state.connected.tell_credits(credits)
         return True
 
     def _is_current(self, client: str, link: ClientLink) -> bool:
-        known = self._at.audience.clients.get(client)
+        known = self._state.connected.clients.get(client)
         return known is not None and known.link is link
 
     # Jobs.
@@ -161,53 +161,53 @@ class RoundEventHandler:
         """All values of an update are here, and were looked at as they came."""
         update: Vector | memoryview
         try:
-            if self._at.masked is not None:
-                update = self._at.uploads.words(client)
+            if self._state.masked is not None:
+                update = self._state.uploads.words(client)
             else:
-                update = self._at.uploads.update(client, self._at.task.file.security.max_update_norm)
+                update = self._state.uploads.update(client, self._state.task.file.security.max_update_norm)
         except UpdateRefusedError as error:
-            effects = self._at.machine.update_failed(client, offer.round, error, now)
+            effects = self._state.machine.update_failed(client, offer.round, error, now)
         else:
-            effects = self._at.machine.update_checked(client, offer.round, now)
+            effects = self._state.machine.update_checked(client, offer.round, now)
             if any(
                 isinstance(effect, round_effects.Accept) and effect.client == client for effect in effects
             ):
-                self._at.checked[client] = update
+                self._state.checked[client] = update
                 return effects
         return self.added(client, offer, now) + effects
 
     def added(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
         """The bytes of an update are not needed any more: it is in the aggregate, or refused."""
-        self._at.audience.tell_credits(self._at.uploads.done(client, offer.round, now))
+        self._state.connected.tell_credits(self._state.uploads.done(client, offer.round, now))
         return []
 
     def unmasked(self, _now: float) -> Sequence[Effect]:
         """The masks are off the sum."""
-        if self._at.masked is not None:
-            self._at.masked.unmasked()
+        if self._state.masked is not None:
+            self._state.masked.unmasked()
         return []
 
     def mismatched(self, now: float) -> Sequence[Effect]:
         """What was revealed does not take them off."""
-        return self._at.masked.mismatched(now) if self._at.masked else []
+        return self._state.masked.mismatched(now) if self._state.masked else []
 
     def version_made(self, version: VersionRecord, now: float) -> list[round_effects.Effect]:
         """The next version is recorded."""
-        self._at.masked = None
-        self._at.audience.tell_all(task_frames.made(version))
-        self._at.machine.took_part(self._at.taken)
-        return self._at.machine.aggregated(version.version, now)
+        self._state.masked = None
+        self._state.connected.tell_all(task_frames.made(version))
+        self._state.machine.took_part(self._state.taken)
+        return self._state.machine.aggregated(version.version, now)
 
     def version_failed(self, reason: str, now: float) -> list[round_effects.Effect]:
         """The next version could not be made or recorded."""
-        return self._at.machine.aggregation_failed(reason, now)
+        return self._state.machine.aggregation_failed(reason, now)
 
     def restoring_failed(self, now: float) -> list[round_effects.Effect]:
         """The version that the owner goes back to could not be recorded."""
-        return self._at.machine.restoring_failed(now)
+        return self._state.machine.restoring_failed(now)
 
     def evaluated(self, found: EvaluationRecord, _now: float) -> list[round_effects.Effect]:
         """A version was measured on the held-out shards."""
-        self._at.audience.tell_all(task_frames.evaluated(found))
-        self._at.notice(task_events.VersionEvaluated(found))
-        return self._at.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)
+        self._state.connected.tell_all(task_frames.evaluated(found))
+        self._state.notice(task_events.VersionEvaluated(found))
+        return self._state.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -49,7 +49,7 @@ class RoundsHost:
     def __init__(
         self,
         task: Task,
-        ledger: VersionHistory,
+        history: VersionHistory,
         blobs: BlobStore,
         evaluate: bool,
         clock: Callable[[], float] = time.time,
@@ -59,25 +59,27 @@ class RoundsHost:
         draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.task = task
-        self.ledger = ledger
-        self._addresses = TaskBlobs(task, ledger)
-        self._turns: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
+        self.history = history
+        self._addresses = TaskBlobs(task, history)
+        self._mailbox: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
         plan = task.plan()
         if account is not None and account.most is not None:
             budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)
             plan = replace(plan, stop=budget)
-        progress = ledger.progress(plan.stop)
+        progress = history.progress(plan.stop)
         if account is not None:
-            opened, made = ledger.round + ledger.lost, ledger.current.version
-            progress.taken = account.taken(ledger.accepted, opened, made)
-        machine = Round(plan, ledger.round, ledger.current.version, progress, ledger.accepted)
-        self._at = RoundState(task, ledger, machine, observer, limits, account, draw)
-        self._orders: OwnerCommands[Effect] = OwnerCommands(machine, self._turns)
-        self._reception = RoundEventHandler(self._at)
-        self._jobs = AggregationJobs(self._at, blobs, self._reception, self._turns.put, clock, evaluate)
-        self._performer = RoundEffectRunner(self._at, self._jobs, self._reception)
+            opened, made = history.round + history.lost, history.current.version
+            progress.taken = account.taken(history.accepted, opened, made)
+        machine = Round(plan, history.round, history.current.version, progress, history.accepted)
+        self._state = RoundState(task, history, machine, observer, limits, account, draw)
+        self._commands: OwnerCommands[Effect] = OwnerCommands(machine, self._mailbox)
+        self._event_handler = RoundEventHandler(self._state)
+        self._jobs = AggregationJobs(
+            self._state, blobs, self._event_handler, self._mailbox.put, clock, evaluate
+        )
+        self._effect_runner = RoundEffectRunner(self._state, self._jobs, self._event_handler)
         self._companions: list[Companion] = []
-        self.gate = AdmissionControl()
+        self.admission = AdmissionControl()
 
     # For the shell that owns the sockets.
 
@@ -88,50 +90,50 @@ class RoundsHost:
         what the gate raises.
         """
         name = client_id(hello.token)
-        self.gate.check(name)
+        self.admission.check(name)
         aggregation = agreed(self.task.file.security, hello.aggregation, hello.min_masked)
         client = ConnectedClient(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
-        check_room(client.id, self._at.audience.clients, self._at.limits.max_clients, "participants")
-        await self._turns.put(lambda now: self._reception.joined(client, now))
+        check_room(client.id, self._state.connected.clients, self._state.limits.max_clients, "participants")
+        await self._mailbox.put(lambda now: self._event_handler.joined(client, now))
         return client.id
 
     async def hear(self, client: str, link: ClientLink, message: messages.ClientFrame) -> None:
         """A client said something after its hello. Waits while the inbox is full."""
-        await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
+        await self._mailbox.put(lambda now: self._event_handler.heard(client, link, message, now))
 
     def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
 
         False for any other: it is to be heard.
         """
-        return self._reception.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
+        return self._event_handler.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
     async def leave(self, client: str, link: ClientLink) -> None:
         """A client's connection ended."""
-        await self._turns.put(lambda now: self._reception.left(client, link, now, lost=True))
+        await self._mailbox.put(lambda now: self._event_handler.left(client, link, now, lost=True))
 
     # For the owner.
 
     def add(self, companion: Companion) -> None:
         """See Host."""
-        self._at.observer = Observers([self._at.observer, companion])
+        self._state.observer = Observers([self._state.observer, companion])
         self._companions.append(companion)
 
     async def pause(self, cut: str | None = None) -> None:
         """See Host."""
-        await self._orders.pause(cut)
+        await self._commands.pause(cut)
 
     async def resume(self) -> None:
         """See Host."""
-        await self._orders.resume()
+        await self._commands.resume()
 
     async def finish(self, reason: str, cut: bool = False) -> None:
         """See Host."""
-        await self._orders.finish(reason, cut)
+        await self._commands.finish(reason, cut)
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
         """See Host."""
-        await self._turns.put(lambda now: self._reception.sent_away(clients, error, now))
+        await self._mailbox.put(lambda now: self._event_handler.sent_away(clients, error, now))
 
     async def restore(self, number: int, reason: str) -> VersionRecord:
         """Goes back to an earlier version: it is recorded as the next one, which is returned.
@@ -139,21 +141,21 @@ class RoundsHost:
         An open round is abandoned for that `reason`. Raises OrderError while this cannot be, NotFoundError,
         GoneError or StoreError.
         """
-        kept = await self.ledger.kept(number)
+        kept = await self.history.kept(number)
         restoring = RollbackRequest(kept, reason, asyncio.get_running_loop().create_future())
-        await self._turns.put(lambda now: self._restore(restoring, now))
+        await self._mailbox.put(lambda now: self._restore(restoring, now))
         return await restoring.done
 
     def _restore(self, restoring: RollbackRequest, now: float) -> Sequence[Effect]:
         try:
-            effects = self._at.machine.restore_requested(restoring.reason, now)
+            effects = self._state.machine.restore_requested(restoring.reason, now)
         except OrderError as error:
             restoring.failed(error)
             return []
-        if self._at.machine.phase is RoundPhase.FINISHED:
+        if self._state.machine.phase is RoundPhase.FINISHED:
             restoring.failed(OrderError("The task was finished at this moment."))
         else:
-            self._at.restoring = restoring
+            self._state.restoring = restoring
         return effects
 
     # For those who ask.
@@ -161,32 +163,32 @@ class RoundsHost:
     @property
     def phase(self) -> messages.Phase:
         """What happens now, in the wire's word."""
-        return wire_phase(self._at.machine.phase)
+        return wire_phase(self._state.machine.phase)
 
     @property
     def needed(self) -> int:
         """See Host."""
-        return self._at.machine.needed()
+        return self._state.machine.needed()
 
     @property
     def reason_to_finish(self) -> str | None:
         """See Host."""
-        return self._at.machine.reason_to_finish()
+        return self._state.machine.reason_to_finish()
 
     @property
     def round(self) -> int:
         """Number of the last round that was opened."""
-        return self._at.machine.round
+        return self._state.machine.round
 
     @property
     def participants(self) -> int:
         """Number of connected clients."""
-        return len(self._at.audience.clients)
+        return len(self._state.connected.clients)
 
     @property
     def privacy(self) -> dict[str, Any] | None:
         """What is told of its clients' privacy (docs/reference/http.md); None without [privacy]."""
-        return self._at.privacy
+        return self._state.privacy
 
     @property
     def name(self) -> str:
@@ -196,27 +198,27 @@ class RoundsHost:
     @property
     def clients(self) -> list[tuple[str, str]]:
         """Kind and backend of each connected client."""
-        return [(client.kind, client.backend) for client in self._at.audience.clients.values()]
+        return [(client.kind, client.backend) for client in self._state.connected.clients.values()]
 
     @property
     def presences(self) -> list[Presence]:
         """See Host."""
-        return [present(client, self._at.machine) for client in self._at.audience.clients.values()]
+        return [present(client, self._state.machine) for client in self._state.connected.clients.values()]
 
     @property
     def waiting(self) -> int:
         """Number of events that wait in the inbox."""
-        return self._turns.waiting
+        return self._mailbox.waiting
 
     @property
     def received(self) -> int:
         """Bytes of updates received since the start."""
-        return self._at.uploads.received
+        return self._state.uploads.received
 
     @property
     def sent(self) -> int:
         """Bytes sent since the start: frames, and blobs by HTTP."""
-        return self._at.audience.sent + self._addresses.bytes
+        return self._state.connected.sent + self._addresses.bytes
 
     @property
     def carried(self) -> int:
@@ -239,7 +241,7 @@ class RoundsHost:
     @property
     def trouble(self) -> str | None:
         """Why the task waits for its stores; None while all is well."""
-        return self._at.chores.trouble
+        return self._state.background.trouble
 
     # The loop.
 
@@ -247,35 +249,40 @@ class RoundsHost:
         """Hosts the task until cancelled."""
         self._jobs.start(*(one.run() for one in self._companions))
         try:
-            await self._turns.run()
+            await self._mailbox.run()
         finally:
             await self._jobs.stop()
 
     def _turn(self, event: Event | None, now: float) -> None:
         if event is not None:
-            self._performer.perform(event(now), now)
-            self._at.audience.state_changed(now)
+            self._effect_runner.perform(event(now), now)
+            self._state.connected.state_changed(now)
         self._on_time(now)
 
     def _next_due(self) -> float | None:
-        masked = self._at.masked.timer() if self._at.masked else None
-        times = (self._at.machine.timer(), masked, self._at.uploads.timer(), self._at.audience.timer())
+        masked = self._state.masked.timer() if self._state.masked else None
+        times = (
+            self._state.machine.timer(),
+            masked,
+            self._state.uploads.timer(),
+            self._state.connected.timer(),
+        )
         return min((at for at in times if at is not None), default=None)
 
     def _on_time(self, now: float) -> None:
-        timer = self._at.machine.timer()
+        timer = self._state.machine.timer()
         if timer is not None and now >= timer:
-            self._performer.perform(self._at.machine.time_passed(now), now)
-            self._at.audience.state_changed(now)
-        masked = self._at.masked
+            self._effect_runner.perform(self._state.machine.time_passed(now), now)
+            self._state.connected.state_changed(now)
+        masked = self._state.masked
         if masked is not None and (due := masked.timer()) is not None and now >= due:
-            self._performer.perform(masked.time_passed(now), now)
-            self._at.audience.state_changed(now)
-        for client, number in self._at.uploads.stalled(now):
+            self._effect_runner.perform(masked.time_passed(now), now)
+            self._state.connected.state_changed(now)
+        for client, number in self._state.uploads.stalled(now):
             error = SlowUploadError(
                 "Too little of the update came in too long a time. Try a better connection."
             )
-            self._at.audience.tell_credits(self._at.uploads.drop(client, now))
-            self._performer.perform(self._at.machine.update_failed(client, number, error, now), now)
-        self._at.audience.tell_credits(self._at.uploads.fill(now))
-        self._at.audience.tell_state(self._at.machine, self.ledger.accepted, now)
+            self._state.connected.tell_credits(self._state.uploads.drop(client, now))
+            self._effect_runner.perform(self._state.machine.update_failed(client, number, error, now), now)
+        self._state.connected.tell_credits(self._state.uploads.fill(now))
+        self._state.connected.tell_state(self._state.machine, self.history.accepted, now)

@@ -60,12 +60,12 @@ class RoundState:
 
     `masked` stands beside it from the opening of a masked round to its version. `checked` holds the updates
     that were found good, until they are accepted. `restoring` is the version that the owner goes back to,
-    until that is recorded. `chores` are what runs beside the loop. `account` is that
+    until that is recorded. `background` are what runs beside the loop. `account` is that
     of its clients' privacy, `noise` what the server adds for it, from random bytes that `draw` gives.
     """
 
     task: Task
-    ledger: VersionHistory
+    history: VersionHistory
     machine: Round
     observer: Observer
     limits: TaskLimits
@@ -73,19 +73,19 @@ class RoundState:
     draw: Callable[[int], bytes] = secrets.token_bytes
     noise: CentralNoise | None = field(init=False)
     uploads: UpdateUploads = field(init=False)
-    audience: ConnectedClients = field(default_factory=ConnectedClients)
+    connected: ConnectedClients = field(default_factory=ConnectedClients)
     tally: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
     masked: MaskedRound | None = None
     checked: dict[str, Vector | memoryview] = field(default_factory=dict)
     restoring: RollbackRequest | None = None
-    chores: BackgroundTasks = field(init=False)
+    background: BackgroundTasks = field(init=False)
 
     def __post_init__(self) -> None:
         self.uploads = UpdateUploads(self.limits)
-        self.chores = BackgroundTasks(self.task.file.name, self.notice)
+        self.background = BackgroundTasks(self.task.file.name, self.notice)
         privacy = self.task.file.privacy
         central = privacy is not None and privacy.mechanism == "central"
-        recorded = self.ledger.current.privacy
+        recorded = self.history.current.privacy
         clip = recorded["clip"] if recorded else None
         self.noise = CentralNoise(privacy, clip, self.draw) if privacy and central else None
 
@@ -114,8 +114,8 @@ class RoundState:
     @property
     def taken(self) -> int:
         """In how many rounds the client was that was in most of them, for the account."""
-        ledger, opened = self.ledger, self.machine.round + self.ledger.lost
-        return self.account.taken(ledger.accepted, opened, ledger.current.version) if self.account else 0
+        history, opened = self.history, self.machine.round + self.history.lost
+        return self.account.taken(history.accepted, opened, history.current.version) if self.account else 0
 
     @property
     def privacy(self) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ class Dispatcher:
     """
 
     def __init__(self, hosted: UnitsState, chance: Callable[[], float] = random.random) -> None:
-        self._at = hosted
+        self._state = hosted
         self._chance = chance
         # Each in order, without doubles.
         self._asking: dict[ClientId, None] = {}
@@ -37,7 +37,7 @@ class Dispatcher:
 
     def wants(self, client: ClientId) -> None:
         """It may have a free slot."""
-        member = self._at.members.get(client)
+        member = self._state.members.get(client)
         if member is not None and member.ready and member.slots:
             self._waiting.pop(client, None)
             self._asking[client] = None
@@ -54,7 +54,7 @@ class Dispatcher:
 
     def timer(self, now: float) -> float | None:
         """When `deal` has something to do although nothing happens."""
-        if self._asking and self._at.dealing:
+        if self._asking and self._state.dealing:
             return now
         return self._again
 
@@ -63,10 +63,10 @@ class Dispatcher:
         if self._again is not None and now >= self._again:
             self._again = None
             self.again()
-        if not self._at.dealing:
+        if not self._state.dealing:
             self._tell_all_why()
             return
-        if self._waiting and self._at.machine.hungry:
+        if self._waiting and self._state.machine.hungry:
             self.again()
         for _ in range(min(ASKED, len(self._asking))):
             client = next(iter(self._asking))
@@ -76,7 +76,9 @@ class Dispatcher:
 
     def _ask(self, client: ClientId, perform: Callable[[Sequence[Effect]], None], now: float) -> bool:
         """Whether the client got one."""
-        effects = self._at.machine.ask(client, self._at.base, self._chance(), now, fresh=self._may_begin())
+        effects = self._state.machine.ask(
+            client, self._state.base, self._chance(), now, fresh=self._may_begin()
+        )
         perform([one for one in effects if not isinstance(one, Wait)])
         for wait in (one for one in effects if isinstance(one, Wait)):
             self._waits(wait)
@@ -84,10 +86,10 @@ class Dispatcher:
 
     def _may_begin(self) -> bool:
         """Whether a unit that nobody began may be given: while the model warms up, one after the other."""
-        if self._at.base >= self._at.units.assimilation.warm_start:
+        if self._state.base >= self._state.units.assimilation.warm_start:
             return True
-        tally = self._at.machine.progress.tally()
-        return not (tally.leased or tally.compared or self._at.blending)
+        tally = self._state.machine.progress.tally()
+        return not (tally.leased or tally.compared or self._state.blending)
 
     def _waits(self, wait: Wait) -> None:
         if wait.reason == "slots":
@@ -101,24 +103,24 @@ class Dispatcher:
     def _tell_all_why(self) -> None:
         if not self._asking:
             return
-        cause: Cause = "over" if self._at.finished else "paused" if self._at.held else "nothing"
+        cause: Cause = "over" if self._state.finished else "paused" if self._state.held else "nothing"
         for client in self._asking:
             self._tell_why(client, cause)
         self._waiting.update(self._asking)
         self._asking.clear()
 
     def _tell_why(self, client: ClientId, cause: Cause) -> None:
-        member = self._at.members.get(client)
+        member = self._state.members.get(client)
         if member is not None and member.told != cause and not self._open.get(client):
             member.told = cause
-            self._at.audience.tell(client, unit_messages.Idle(cause=cause))
+            self._state.connected.tell(client, unit_messages.Idle(cause=cause))
 
     # What they have.
 
     def open_of(self, client: ClientId) -> Iterator[tuple[LeaseId, LeasedWork]]:
         """Leases of a client whose results may still come."""
         for lease in sorted(self._open.get(client, ())):
-            if (work := self._at.works.get(lease)) is not None:
+            if (work := self._state.works.get(lease)) is not None:
                 yield lease, work
 
     def has_some(self, client: ClientId) -> bool:
@@ -136,12 +138,12 @@ class Dispatcher:
 
     def work(self, client: ClientId, lease: LeaseId) -> LeasedWork | None:
         """A lease of this client; None where it has none of that number (any more)."""
-        work = self._at.works.get(lease)
+        work = self._state.works.get(lease)
         return work if work is not None and work.grant.client == client else None
 
     def granted(self, grant: GrantLease, now: float) -> None:
         """A client gets a unit: it is told of once the weights that it begins at lie ready."""
-        at, client = self._at, self._at.members[grant.client]
+        at, client = self._state, self._state.members[grant.client]
         start, elasticity = start_of(at.units, client.results, client.own)
         work = LeasedWork(
             grant, at.epoch.number, now, client.client.kind, client.client.backend, start, elasticity
@@ -157,25 +159,27 @@ class Dispatcher:
         at.epoch.took(grant.client, work.kind, work.backend)
         client.told = None
         at.notice(task_events.UnitLeased(grant.client, grant.lease, grant.unit, at.epoch.number, grant.shard))
-        at.chores.spawn(self._tell_unit(grant.lease))
+        at.background.spawn(self._tell_unit(grant.lease))
 
     def repeat(self, client: ClientId, _now: float) -> None:
         """It came back: it is told again what it has."""
         for lease, work in self.open_of(client):
             if work.result is None and not work.over:
-                self._at.chores.spawn(self._tell_unit(lease))
+                self._state.background.spawn(self._tell_unit(lease))
 
     async def _tell_unit(self, lease: LeaseId) -> None:
-        work = self._at.works[lease]
+        work = self._state.works[lease]
         try:
-            address = await self._at.chores.stored(lambda: self._at.snapshots.address(work.grant.base))
+            address = await self._state.background.stored(
+                lambda: self._state.snapshots.address(work.grant.base)
+            )
         except KeyError:
             return  # The unit is over meanwhile, which its client was told.
         if not work.over:
-            self._at.audience.tell(work.grant.client, self._frame(work, address))
+            self._state.connected.tell(work.grant.client, self._frame(work, address))
 
     def _frame(self, work: LeasedWork, weights: str) -> unit_messages.Unit:
-        task, grant = self._at.task, work.grant
+        task, grant = self._state.task, work.grant
         shard = task.shards.train[grant.shard]
         fixed = grant.steps or task.file.training.steps or 0
         return unit_messages.Unit(
@@ -196,21 +200,21 @@ class Dispatcher:
             proximal_mu=task.file.training.proximal_mu,
             start=work.start,
             elasticity=work.elasticity,
-            seconds=max(0.0, grant.deadline - self._at.clock()),
+            seconds=max(0.0, grant.deadline - self._state.clock()),
             heartbeat=grant.heartbeat,
         )
 
     def returned(self, client: ClientId, lease: LeaseId) -> None:
         """A result of it is here."""
-        member = self._at.members.get(client)
+        member = self._state.members.get(client)
         if member is not None:
             member.results += 1
-            member.own = self._at.units.keeps_own
+            member.own = self._state.units.keeps_own
         self.ended(lease)
 
     def ended(self, lease: LeaseId) -> None:
         """Nothing more is awaited of this lease."""
-        work = self._at.works[lease]
+        work = self._state.works[lease]
         opened = self._open.get(work.grant.client)
         if opened is not None:
             opened.discard(lease)
@@ -219,22 +223,22 @@ class Dispatcher:
 
     def forget(self, epoch: int) -> None:
         """Leases of epochs before this one: what comes of them is too late."""
-        for lease, work in list(self._at.works.items()):
+        for lease, work in list(self._state.works.items()):
             if work.epoch < epoch:
                 self.ended(lease)
-                del self._at.works[lease]
-                self._at.of_unit.pop(work.grant.unit, None)
+                del self._state.works[lease]
+                self._state.of_unit.pop(work.grant.unit, None)
 
     # What they are told of themselves.
 
     def tell_standing(self, client: ClientId) -> None:
         """How a client stands, to itself."""
-        known = self._at.machine.clients().get(client)
-        if known is None or client not in self._at.members:
+        known = self._state.machine.clients().get(client)
+        if known is None or client not in self._state.members:
             return
-        given = self._at.credited(client)
-        rules = self._at.units.trust
-        self._at.audience.tell(
+        given = self._state.credited(client)
+        rules = self._state.units.trust
+        self._state.connected.tell(
             client,
             unit_messages.Standing(
                 credited=given.examples,

@@ -46,7 +46,7 @@ class UnitEffectRunner:
                     self.dealer.granted(effect, now)
                 case scheduler_effects.LeaseRenewed():
                     seconds = max(0.0, effect.deadline - now)
-                    self.at.audience.tell(
+                    self.at.connected.tell(
                         effect.client, unit_messages.Renewed(lease=effect.lease, seconds=seconds)
                     )
                 case scheduler_effects.Abort():
@@ -72,7 +72,7 @@ class UnitEffectRunner:
                     pass  # Told, where it is for somebody, by who asked.
 
     def _abort(self, abort: scheduler_effects.Abort) -> None:
-        self.at.audience.tell(abort.client, unit_messages.Drop(lease=abort.lease, reason=NOT_NEEDED))
+        self.at.connected.tell(abort.client, unit_messages.Drop(lease=abort.lease, reason=NOT_NEEDED))
         self.dealer.ended(abort.lease)
         self.dealer.wants(abort.client)
 
@@ -91,7 +91,7 @@ class UnitEffectRunner:
         work.outcome = frame
         self.at.epoch.counted(credit.client, credit.examples)
         self.at.changed.set()
-        self.at.audience.tell(credit.client, frame)
+        self.at.connected.tell(credit.client, frame)
         self.at.notice(task_events.UnitCounted(credit.client, credit.lease, credit.examples, blended))
         self.dealer.tell_standing(credit.client)
         if not blended:

@@ -48,7 +48,7 @@ class EpochController:
         forget: Callable[[UnitId], None],
         clock: Callable[[], float],
     ) -> None:
-        self._at = hosted
+        self._state = hosted
         self._dealer = dealer
         self._record = record
         self._forget = forget
@@ -58,18 +58,18 @@ class EpochController:
 
     def begin(self) -> list[Effect]:
         """The server starts: the task goes on, or is over."""
-        self._at.begun = True
-        if not self._at.machine.left and self._at.epoch.number > self._at.ledger.round:
+        self._state.begun = True
+        if not self._state.machine.left and self._state.epoch.number > self._state.history.round:
             # It closed, and that is not recorded yet.
-            self._at.closed = True
+            self._state.closed = True
             return []
         if reason := self.reason():
             return self._over(reason)
-        return [] if self._at.machine.left else self._begin_epoch()
+        return [] if self._state.machine.left else self._begin_epoch()
 
     def reason(self) -> str | None:
         """Why no more epochs follow; None while they do."""
-        at = self._at
+        at = self._state
         # The epoch that is open was not gone through yet.
         gone = at.epoch.number if at.closed or not at.machine.left else at.epoch.number - 1
         if gone >= at.units.epochs:
@@ -78,7 +78,7 @@ class EpochController:
 
     def assimilated(self, blend: Assimilate, receipt: Receipt, seconds: float) -> None:
         """A result is in the model."""
-        at, work = self._at, self._at.works[blend.lease]
+        at, work = self._state, self._state.works[blend.lease]
         at.blending.discard(blend.unit)
         work.blending = False
         at.snapshots.release(blend.unit)
@@ -96,7 +96,7 @@ class EpochController:
 
     def settle(self, now: float) -> list[Effect]:
         """Looked at in every turn: what follows from where everything is."""
-        at = self._at
+        at = self._state
         if not at.begun or at.finished or (at.closed and at.blending):
             return []
         if at.closed:
@@ -107,13 +107,13 @@ class EpochController:
 
     def timer(self) -> float | None:
         """When the task's time is over."""
-        at, rules = self._at, self._at.progress.rules
+        at, rules = self._state, self._state.progress.rules
         if rules.seconds is None or at.epoch.began is None or at.finished or at.closed:
             return None
         return at.epoch.began + max(0.0, rules.seconds - at.progress.spent - at.epoch.seconds)
 
     def _is_to_end(self, now: float) -> bool:
-        at, rules = self._at, self._at.progress.rules
+        at, rules = self._state, self._state.progress.rules
         # Who sent a result gets the next unit when it is blended: until then it is at work still.
         idle = not (self._dealer.busy or at.blending)
         nobody = at.held or not any(one.slots for one in at.members.values())
@@ -128,21 +128,21 @@ class EpochController:
 
     def pause(self, cut: str | None) -> list[Effect]:
         """No unit is handed out from now on; those at work still count, or are given up where it is `cut`."""
-        self._at.held = True
+        self._state.held = True
         effects: list[Effect] = []
         if cut is not None:
             for lease, work in self._dealer.all_open():
                 if work.result is None and not work.over:
-                    self._at.audience.tell(work.grant.client, unit_messages.Drop(lease=lease, reason=CUT))
+                    self._state.connected.tell(work.grant.client, unit_messages.Drop(lease=lease, reason=CUT))
                     work.over = True
                     self._dealer.ended(lease)
                     self._dealer.wants(work.grant.client)
-                    effects += self._at.machine.released(work.grant.client, lease)
+                    effects += self._state.machine.released(work.grant.client, lease)
         return effects
 
     def resume(self) -> list[Effect]:
         """Units are handed out again, also where the owner had ended the task."""
-        at = self._at
+        at = self._state
         at.held, at.ending = False, None
         self._dealer.again()
         if at.finished is None or self.reason():
@@ -152,7 +152,7 @@ class EpochController:
 
     def finish(self, reason: str, cut: bool) -> list[Effect]:
         """Ends the task when the open epoch is gone through, or at once."""
-        at = self._at
+        at = self._state
         if at.finished:
             return []
         at.ending = at.ending or reason
@@ -161,10 +161,10 @@ class EpochController:
     # Epochs.
 
     def _begin_epoch(self) -> list[Effect]:
-        at = self._at
+        at = self._state
         number = at.epoch.number + 1
         # The one before it makes a version, but may not be written down yet.
-        at.epoch = Epoch(number, at.ledger.current.version + (at.epoch.number > at.ledger.round))
+        at.epoch = Epoch(number, at.history.current.version + (at.epoch.number > at.history.round))
         at.closed = False
         effects = at.machine.begin_epoch(works_of(at.task, number, at.machine.next_unit))
         self._dealer.forget(number - 1)
@@ -175,7 +175,7 @@ class EpochController:
 
     def _close(self, now: float) -> list[Effect]:
         """The epoch is over, with all its results in the model."""
-        at, epoch = self._at, self._at.epoch
+        at, epoch = self._state, self._state.epoch
         at.progress.spent += epoch.lasted(now)
         self._measured.setdefault(epoch.number, _Measured())
         for client, given in epoch.given.items():
@@ -198,7 +198,7 @@ class EpochController:
 
     def recorded(self, epoch: Epoch, version: int | None) -> list[Effect]:
         """A closed epoch is written down, with the version that it made."""
-        at = self._at
+        at = self._state
         measured = self._measured[epoch.number]
         if version is None:
             del self._measured[epoch.number]
@@ -214,7 +214,7 @@ class EpochController:
 
     def _cut(self, reason: str) -> list[Effect]:
         """The epoch is over now."""
-        at = self._at
+        at = self._state
         self._reason = reason
         effects: list[Effect] = []
         for unit in list(at.machine.units()):
@@ -224,9 +224,9 @@ class EpochController:
         return effects
 
     def _over(self, reason: str) -> list[Effect]:
-        at = self._at
+        at = self._state
         at.begun, at.closed, at.finished = True, True, reason
-        at.notice(task_events.TaskFinished(at.ledger.current.version, reason))
+        at.notice(task_events.TaskFinished(at.history.current.version, reason))
         self._dealer.again()
         return []
 
@@ -262,9 +262,9 @@ class EpochController:
         names = epoch.found[0].metrics
         means = {name: fmean(one.metrics[name] for one in epoch.found) for name in names}
         loss = fmean(one.loss for one in epoch.found)
-        self._at.progress.measured(epoch.version, "server", loss, means)
-        self._at.means.append(EvaluationRecord(epoch.version, loss, means))
-        self._at.changed.set()
+        self._state.progress.measured(epoch.version, "server", loss, means)
+        self._state.means.append(EvaluationRecord(epoch.version, loss, means))
+        self._state.changed.set()
 
 
 def _row(number: int, work: LeasedWork, examples: int, receipt: Receipt, at: float) -> AssimilationRecord:

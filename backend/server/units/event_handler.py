@@ -45,14 +45,14 @@ class UnitEventHandler:
         numbers = {shard.sha256: number for number, shard in enumerate(self.at.task.shards.train)}
         held = tuple(numbers[one] for one in enlist.shards if one in numbers)
         self.at.members[client.id] = UnitMember(client, client.link, held)
-        self.at.audience.add(client)
+        self.at.connected.add(client)
         enlisted = unit_messages.Enlisted(
             task=self.at.task.file.name,
             client=client.id,
             bundle=self.at.task.bundle.address,
             chunk_bytes=self.at.limits.chunk_bytes,
         )
-        self.at.audience.tell(client.id, enlisted)
+        self.at.connected.tell(client.id, enlisted)
         self.at.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
         return effects
 
@@ -68,7 +68,7 @@ class UnitEventHandler:
             if work.result is None and (not lost or work.start != "given"):
                 effects += self._gave_back(client, lease, "stopping")
         self.at.last.pop(client, None)
-        del self.at.members[client], self.at.audience.clients[client]
+        del self.at.members[client], self.at.connected.clients[client]
         self.dealer.left(client)
         self.at.machine.went(client)
         self.at.notice(task_events.ClientLeft(client, lost))
@@ -119,7 +119,7 @@ class UnitEventHandler:
     def _ready(self, client: str, member: UnitMember, ready: messages.Ready, now: float) -> list[Effect]:
         known, first = member.client, not member.ready
         known.backend = ready.backend
-        self.at.audience.add(known)
+        self.at.connected.add(known)
         member.ready, member.step_ms = True, ready.step_ms
         self.at.machine.came(
             client,
@@ -138,7 +138,7 @@ class UnitEventHandler:
     def _beat(self, client: str, beat: unit_messages.Beat, now: float) -> Sequence[Effect]:
         effects = self.at.machine.heartbeat(client, beat.lease, now)
         if any(isinstance(effect, RefuseResult) for effect in effects):
-            self.at.audience.tell(client, unit_messages.Drop(lease=beat.lease, reason=OVER))
+            self.at.connected.tell(client, unit_messages.Drop(lease=beat.lease, reason=OVER))
             return []
         self.dealer.wants(client)
         return effects
@@ -180,9 +180,9 @@ class UnitEventHandler:
 
     def _repeat_outcome(self, client: str, lease: LeaseId, work: LeasedWork) -> None:
         """It lost the answer: the result is here."""
-        self.at.audience.tell(client, unit_messages.Taken(lease=lease, waits=work.outcome is None))
+        self.at.connected.tell(client, unit_messages.Taken(lease=lease, waits=work.outcome is None))
         if work.outcome is not None:
-            self.at.audience.tell(client, work.outcome)
+            self.at.connected.tell(client, work.outcome)
 
     def _chunk(self, client: str, chunk: messages.Chunk, now: float) -> Sequence[Effect]:
         self.at.members[client].client.received += len(chunk.data)
@@ -236,7 +236,7 @@ class UnitEventHandler:
         alone = any(
             isinstance(one, Judge) and one.leases == (lease,) and one.valid is None for one in effects
         )
-        self.at.audience.tell(client, unit_messages.Taken(lease=lease, waits=not alone))
+        self.at.connected.tell(client, unit_messages.Taken(lease=lease, waits=not alone))
         self.dealer.returned(client, lease)
         if not alone:
             # Who is blended at once goes on from what that makes.

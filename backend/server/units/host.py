@@ -40,7 +40,7 @@ class UnitsHost:
     def __init__(
         self,
         task: Task,
-        ledger: VersionHistory,
+        history: VersionHistory,
         blobs: BlobStore,
         evaluate: bool,
         scratch: Path,
@@ -51,14 +51,16 @@ class UnitsHost:
         chance: Callable[[], float] = random.random,
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
-        self.task, self.ledger = task, ledger
+        self.task, self.history = task, history
         self._companions: list[Companion] = []
-        self.gate = AdmissionControl()
-        self._at = hosted_of(task, ledger, left, scratch / secrets.token_hex(8), observer, limits, parameters)
-        self._addresses = TaskBlobs(task, ledger, lambda address: self.snapshot(address) is not None)
-        self._workings = Workings(self._at, blobs, evaluate, left, clock, chance)
-        self._turns = self._workings.turns
-        self._reception, self._course = self._workings.reception, self._workings.course
+        self.admission = AdmissionControl()
+        self._state = hosted_of(
+            task, history, left, scratch / secrets.token_hex(8), observer, limits, parameters
+        )
+        self._addresses = TaskBlobs(task, history, lambda address: self.snapshot(address) is not None)
+        self._workings = Workings(self._state, blobs, evaluate, left, clock, chance)
+        self._mailbox = self._workings.mailbox
+        self._event_handler, self._course = self._workings.event_handler, self._workings.course
 
     # For the shell that owns the sockets.
 
@@ -68,52 +70,52 @@ class UnitsHost:
         Raises BusyError, and what the gate raises.
         """
         name = client_id(enlist.token)
-        self.gate.check(name)
-        check_room(name, self._at.members, self._at.limits.max_clients, "participants")
+        self.admission.check(name)
+        check_room(name, self._state.members, self._state.limits.max_clients, "participants")
         client = ConnectedClient(name, enlist.kind, enlist.backend, link)
 
         def turn(_now: float) -> Sequence[Effect]:
-            effects = self._reception.entered(enlist, client)
+            effects = self._event_handler.entered(enlist, client)
             self._workings.announcer.greet(name)
             return effects
 
-        await self._turns.put(turn)
+        await self._mailbox.put(turn)
         return name
 
     async def hear(self, client: str, link: ClientLink, message: unit_messages.UnitsToServer) -> None:
         """A client said something after it enlisted. Waits while the inbox is full."""
-        await self._turns.put(lambda now: self._reception.heard(client, link, message, now))
+        await self._mailbox.put(lambda now: self._event_handler.heard(client, link, message, now))
 
     def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, without a turn of the loop; False for any other."""
-        return self._reception.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
+        return self._event_handler.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
     async def leave(self, client: str, link: ClientLink) -> None:
         """A client's connection ended."""
-        await self._turns.put(lambda _now: self._reception.left(client, link, lost=True))
+        await self._mailbox.put(lambda _now: self._event_handler.left(client, link, lost=True))
 
     # For the owner.
 
     def add(self, companion: Companion) -> None:
         """See Host."""
-        self._at.observer = Observers([self._at.observer, companion])
+        self._state.observer = Observers([self._state.observer, companion])
         self._companions.append(companion)
 
     async def pause(self, cut: str | None = None) -> None:
         """See Host: units that clients have are done to their end, or dropped at once."""
-        await self._turns.put(lambda _now: self._course.pause(cut))
+        await self._mailbox.put(lambda _now: self._course.pause(cut))
 
     async def resume(self) -> None:
         """See Host."""
-        await self._turns.put(lambda _now: self._course.resume())
+        await self._mailbox.put(lambda _now: self._course.resume())
 
     async def finish(self, reason: str, cut: bool = False) -> None:
         """See Host."""
-        await self._turns.put(lambda _now: self._course.finish(reason, cut))
+        await self._mailbox.put(lambda _now: self._course.finish(reason, cut))
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
         """See Host."""
-        await self._turns.put(lambda _now: self._reception.sent_away(clients, error))
+        await self._mailbox.put(lambda _now: self._event_handler.sent_away(clients, error))
 
     # For those who ask.
 
@@ -125,62 +127,62 @@ class UnitsHost:
     @property
     def phase(self) -> messages.Phase:
         """See Host."""
-        return phase_of(self._at)
+        return phase_of(self._state)
 
     @property
     def needed(self) -> int:
         """See Host: one client is enough."""
-        return int(not any(one.slots for one in self._at.members.values()))
+        return int(not any(one.slots for one in self._state.members.values()))
 
     @property
     def reason_to_finish(self) -> str | None:
         """See Host."""
-        return self._at.finished or self._course.reason()
+        return self._state.finished or self._course.reason()
 
     @property
     def round(self) -> int:
         """See Host: the epoch."""
-        return self._at.epoch.number
+        return self._state.epoch.number
 
     @property
     def epochs(self) -> int:
         """Passes over all shards after which the task is finished."""
-        return self._at.units.epochs
+        return self._state.units.epochs
 
     @property
     def machine(self) -> Scheduler:
         """Who has which unit."""
-        return self._at.machine
+        return self._state.machine
 
     @property
     def servers(self) -> ParameterServers:
         """Who blends results."""
-        return self._at.servers
+        return self._state.servers
 
     @property
     def base(self) -> int:
         """Results that are in the model."""
-        return self._at.base
+        return self._state.base
 
     async def assimilations(self, after: int = 0, last: int | None = None) -> list[AssimilationRecord]:
         """The newest `last` results in the model (all for None) of those after number `after`.
 
         Raises StoreError.
         """
-        recorded = await self.ledger.assimilations(after, last)
+        recorded = await self.history.assimilations(after, last)
         newest = recorded[-1].number if recorded else after
-        found = [*recorded, *(row for row in self._at.rows if row.number > newest)]
+        found = [*recorded, *(row for row in self._state.rows if row.number > newest)]
         return found if last is None else found[max(0, len(found) - last) :]
 
     @property
     def participants(self) -> int:
         """See Host."""
-        return len(self._at.members)
+        return len(self._state.members)
 
     @property
     def clients(self) -> list[tuple[str, str]]:
         """See Host."""
-        return [(one.client.kind, one.client.backend) for one in self._at.members.values()]
+        return [(one.client.kind, one.client.backend) for one in self._state.members.values()]
 
     @property
     def privacy(self) -> dict[str, Any] | None:
@@ -191,22 +193,22 @@ class UnitsHost:
     def presences(self) -> list[Presence]:
         """See Host."""
         has_some = self._workings.dealer.has_some
-        return [presence_of(one, has_some(one.client.id)) for one in self._at.members.values()]
+        return [presence_of(one, has_some(one.client.id)) for one in self._state.members.values()]
 
     @property
     def waiting(self) -> int:
         """See Host."""
-        return self._turns.waiting
+        return self._mailbox.waiting
 
     @property
     def received(self) -> int:
         """See Host."""
-        return self._at.uploads.received
+        return self._state.uploads.received
 
     @property
     def sent(self) -> int:
         """See Host."""
-        return self._at.audience.sent + self._addresses.bytes
+        return self._state.connected.sent + self._addresses.bytes
 
     @property
     def carried(self) -> int:
@@ -221,7 +223,7 @@ class UnitsHost:
     @property
     def trouble(self) -> str | None:
         """See Host."""
-        return self._at.chores.trouble
+        return self._state.background.trouble
 
     def has(self, address: str) -> bool:
         """See Host."""
@@ -229,7 +231,7 @@ class UnitsHost:
 
     def snapshot(self, address: str) -> Path | None:
         """A file with weights that leases begin at and no record names; None where there is none."""
-        return self._at.snapshots.path(address)
+        return self._state.snapshots.path(address)
 
     def fetched(self, address: str, count: int) -> bool:
         """See Host."""
@@ -240,5 +242,5 @@ class UnitsHost:
     async def run(self) -> None:
         """See Host."""
         for companion in self._companions:
-            self._at.chores.spawn(companion.run())
+            self._state.background.spawn(companion.run())
         await self._workings.run()

@@ -47,7 +47,7 @@ class UnitJobs:
     def __init__(
         self, hosted: UnitsState, post: Callable[[Event], Awaitable[None]], ends: UnitJobResults
     ) -> None:
-        self._at = hosted
+        self._state = hosted
         self._post = post
         self._ends = ends
         self._judging = ResultValidator(hosted.units.trust.tolerance)
@@ -63,13 +63,13 @@ class UnitJobs:
 
     def judge(self, judge: Judge) -> None:
         """Compares results."""
-        works = {lease: self._at.works[lease] for lease in judge.leases}
+        works = {lease: self._state.works[lease] for lease in judge.leases}
         wrong = {lease: Verdict.INVALID for lease, work in works.items() if work.fault is not None}
         shown = [_shown(lease, work) for lease, work in works.items() if lease not in wrong]
         valid = None
         if judge.valid is not None and judge.valid not in wrong:
-            valid = _shown(judge.valid, self._at.works[judge.valid])
-        self._at.chores.spawn(self._judge(judge, wrong, shown, valid))
+            valid = _shown(judge.valid, self._state.works[judge.valid])
+        self._state.background.spawn(self._judge(judge, wrong, shown, valid))
 
     async def _judge(
         self,
@@ -90,27 +90,29 @@ class UnitJobs:
 
     def assimilate(self, blend: Assimilate) -> None:
         """Has a result blended into the model."""
-        self._at.chores.spawn(self._assimilate(blend, self._at.works[blend.lease]))
+        self._state.background.spawn(self._assimilate(blend, self._state.works[blend.lease]))
 
     async def _assimilate(self, blend: Assimilate, work: LeasedWork) -> None:
-        began = self._at.clock()
-        base = await self._at.snapshots.read(blend.base)
+        began = self._state.clock()
+        base = await self._state.snapshots.read(blend.base)
         update, own = work.update, work.own
         assert update is not None  # noqa: S101 - it is kept until it is blended.
         weights = await asyncio.to_thread(np.add, base, update)
-        if isinstance(self._at.units.assimilation, Downpour) and self._at.units.keeps_own:
+        if isinstance(self._state.units.assimilation, Downpour) and self._state.units.keeps_own:
             # It gets its next unit, which may go on from here, when this is blended.
-            self._at.last[blend.client] = weights
+            self._state.last[blend.client] = weights
         result = ClientResult(weights, base if own is None else own, epoch=work.epoch)
         turn = f"{blend.unit}-{blend.lease}"
-        receipt = await self._at.chores.stored(lambda: self._at.servers.assimilate(result, blend.base, turn))
+        receipt = await self._state.background.stored(
+            lambda: self._state.servers.assimilate(result, blend.base, turn)
+        )
         finite = await asyncio.to_thread(all_finite, receipt.weights)
-        seconds = self._at.clock() - began
+        seconds = self._state.clock() - began
         if finite:
             await self._post(lambda _now: self._ends.assimilated(blend, receipt, seconds))
         else:
             reason = str(NotFiniteError(OVERFLOW))
-            log.error("the model overflowed", task=self._at.task.file.name)
+            log.error("the model overflowed", task=self._state.task.file.name)
             await self._post(lambda _now: self._ends.failed(blend, reason))
 
 

@@ -40,17 +40,19 @@ class Workings:
         clock: Callable[[], float],
         chance: Callable[[], float],
     ) -> None:
-        self._at = hosted
-        self.turns: Mailbox[Event] = Mailbox(hosted.task.file.name, self._turn, self._next_due)
-        post = self._post = self.turns.put
+        self._state = hosted
+        self.mailbox: Mailbox[Event] = Mailbox(hosted.task.file.name, self._turn, self._next_due)
+        post = self._post = self.mailbox.put
         self.dealer = Dispatcher(hosted, chance)
         self._results = ResultUploads(hosted)
         self.announcer = Announcer(hosted)
         self._recorder = UnitRecorder(hosted, clock)
         self._jobs = UnitJobs(hosted, post, self)
-        self.reception = UnitEventHandler(hosted, self.dealer, self._results)
-        self._performer = UnitEffectRunner(hosted, self.dealer, self._results, self._jobs)
-        self.course = EpochController(hosted, self.dealer, self._record, self._performer.forget_unit, clock)
+        self.event_handler = UnitEventHandler(hosted, self.dealer, self._results)
+        self._effect_runner = UnitEffectRunner(hosted, self.dealer, self._results, self._jobs)
+        self.course = EpochController(
+            hosted, self.dealer, self._record, self._effect_runner.forget_unit, clock
+        )
         self.course.known(hosted.epoch.number, left.measured, left.reason)
         self._survey = EvaluationSchedule(
             hosted, blobs, self._recorder, self.course, self.announcer, post, evaluate
@@ -58,20 +60,20 @@ class Workings:
 
     async def run(self) -> None:
         """Takes turns until cancelled, then ends what is left."""
-        at = self._at
+        at = self._state
         self._survey.start()
-        at.chores.spawn(self._begin())
-        at.chores.spawn(self._recorder.keep_on())
+        at.background.spawn(self._begin())
+        at.background.spawn(self._recorder.keep_on())
         try:
-            await self.turns.run()
+            await self.mailbox.run()
         finally:
-            await at.chores.stop()
+            await at.background.stop()
             self._jobs.stop()
             await at.servers.stop()
             at.snapshots.close()
 
     def _turn(self, event: Event | None, now: float) -> None:
-        at, perform = self._at, self._performer.perform
+        at, perform = self._state, self._effect_runner.perform
         if event is not None:
             perform(event(now), now)
             self.announcer.changed(now)
@@ -79,7 +81,7 @@ class Workings:
         if timer is not None and now >= timer:
             perform(at.machine.time_passed(now), now)
             self.announcer.changed(now)
-        perform(self.reception.stalled(now), now)
+        perform(self.event_handler.stalled(now), now)
         self._results.fill(now)
         while effects := self.course.settle(now):
             perform(effects, now)
@@ -87,7 +89,7 @@ class Workings:
         self.announcer.tell(now)
 
     def _next_due(self) -> float | None:
-        at = self._at
+        at = self._state
         times = (
             at.machine.timer(),
             at.uploads.timer(),
@@ -98,33 +100,33 @@ class Workings:
         return min((due for due in times if due is not None), default=None)
 
     async def _begin(self) -> None:
-        at = self._at
-        await at.chores.stored(lambda: at.servers.begin(at.weights, at.memory, at.base))
+        at = self._state
+        await at.background.stored(lambda: at.servers.begin(at.weights, at.memory, at.base))
         await self._post(lambda _now: self.course.begin())
 
     # What jobs end in.
 
     def judged(self, judge: Judge, verdicts: Mapping[LeaseId, Verdict], now: float) -> Sequence[Effect]:
         """See Ends."""
-        self._performer.judged(judge, verdicts, now)
+        self._effect_runner.judged(judge, verdicts, now)
         return []
 
     def assimilated(self, blend: Assimilate, receipt: Receipt, seconds: float) -> Sequence[Effect]:
         """See Ends."""
         self.course.assimilated(blend, receipt, seconds)
-        self._performer.tidy(blend.unit)
-        self._survey.assimilated(self._at.base)
+        self._effect_runner.tidy(blend.unit)
+        self._survey.assimilated(self._state.base)
         return []
 
     def failed(self, blend: Assimilate, reason: str) -> Sequence[Effect]:
         """See Ends."""
-        self._at.blending.discard(blend.unit)
-        self._at.works[blend.lease].blending = False
+        self._state.blending.discard(blend.unit)
+        self._state.works[blend.lease].blending = False
         return self.course.finish(reason, cut=True)
 
     def _record(self, ended: Ended) -> None:
-        self._at.recording += 1
-        self._at.chores.spawn(self._record_epoch(ended))
+        self._state.recording += 1
+        self._state.background.spawn(self._record_epoch(ended))
 
     async def _record_epoch(self, ended: Ended) -> None:
         version = await self._recorder.epoch(ended)

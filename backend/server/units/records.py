@@ -48,30 +48,30 @@ class UnitRecorder:
     """Writes one thing after the other. `clock` gives the time of day (Unix seconds)."""
 
     def __init__(self, hosted: UnitsState, clock: Callable[[], float]) -> None:
-        self._at = hosted
+        self._state = hosted
         self._clock = clock
         self._lock = asyncio.Lock()
 
     async def epoch(self, ended: Ended) -> VersionRecord | None:
         """Writes an epoch down; the version that it made, None where no result was blended in it."""
         async with self._lock:
-            began = self._at.clock()
+            began = self._state.clock()
             record = ended.epoch.record(ended.reason, ended.now, self._clock())
-            version = await self._at.chores.stored(lambda: self._write(ended, record))
-            self._at.recording -= 1
+            version = await self._state.background.stored(lambda: self._write(ended, record))
+            self._state.recording -= 1
             if version is not None:
-                self._at.notice(task_events.VersionMade(version.version, self._at.clock() - began))
-            self._at.notice(task_events.RoundEnded(record, version, "epoch"))
+                self._state.notice(task_events.VersionMade(version.version, self._state.clock() - began))
+            self._state.notice(task_events.RoundEnded(record, version, "epoch"))
             return version
 
     async def _write(self, ended: Ended, record: RoundRecord) -> VersionRecord | None:
-        ledger, epoch = self._at.ledger, ended.epoch
+        history, epoch = self._state.history, ended.epoch
         given, point = epoch.contributions(), self._point(ended.kept)
         version: VersionRecord | None = None
         if epoch.blended:
-            metrics = epoch.metrics(self._at.task.bundle.manifest.metrics)
+            metrics = epoch.metrics(self._state.task.bundle.manifest.metrics)
             nothing = np.zeros(0, np.float32)
-            version = await ledger.add_version(
+            version = await history.add_version(
                 ended.kept.weights,
                 nothing,
                 epoch.examples,
@@ -82,27 +82,27 @@ class UnitRecorder:
                 point=point,
             )
         else:
-            await ledger.add_abandoned(record, given, point)
+            await history.add_abandoned(record, given, point)
         self._recorded(point)
         return version
 
     def _point(self, kept: EpochSnapshot) -> Checkpoint:
-        rows = [row for row in self._at.rows if row.number <= kept.number]
+        rows = [row for row in self._state.rows if row.number <= kept.number]
         return Checkpoint(self._clock(), kept.epoch, kept.base, kept.weights, kept.memory, kept.content, rows)
 
     def _recorded(self, point: Checkpoint) -> None:
         """They are written down; a measurement that came meanwhile is not."""
         written = {row.number: row for row in point.assimilations}
-        late = [row for row in self._at.rows if row.number in written and row is not written[row.number]]
-        self._at.rows = [row for row in self._at.rows if row.number not in written]
+        late = [row for row in self._state.rows if row.number in written and row is not written[row.number]]
+        self._state.rows = [row for row in self._state.rows if row.number not in written]
         for row in late:
             if row.loss is not None:
                 found = EvaluationRecord(0, row.loss, row.metrics)
-                self._at.chores.spawn(self._measured(row.number, found))
+                self._state.background.spawn(self._measured(row.number, found))
 
     async def keep_on(self) -> None:
         """Writes checkpoints while there is something new, until cancelled."""
-        at = self._at
+        at = self._state
         while True:
             await at.changed.wait()
             await self._be_steady()
@@ -113,39 +113,39 @@ class UnitRecorder:
                     at.changed.clear()
                     content = content_of(at, at.blending, began)
                     kept = EpochSnapshot(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
-                    await at.chores.stored(lambda kept=kept: self._keep(kept))  # type: ignore[misc]
+                    await at.background.stored(lambda kept=kept: self._keep(kept))  # type: ignore[misc]
             await asyncio.sleep(max(CHECKPOINT_SECONDS, (at.clock() - began) / SHARE))
 
     async def _be_steady(self) -> None:
         """Answers of servers may overtake each other here: waits until none did, but not for ever."""
-        until = self._at.clock() + STEADY_SECONDS
-        while not self._at.steady and self._at.clock() < until:  # noqa: ASYNC110 - it is seldom and short.
+        until = self._state.clock() + STEADY_SECONDS
+        while not self._state.steady and self._state.clock() < until:  # noqa: ASYNC110 - it is seldom and short.
             await asyncio.sleep(0.01)
 
     async def _keep(self, kept: EpochSnapshot) -> None:
         point = self._point(kept)
-        await self._at.ledger.keep(point)
+        await self._state.history.keep(point)
         self._recorded(point)
 
     async def measured(self, number: int, found: EvaluationRecord) -> None:
         """Writes down how good the model was after a result."""
-        rows = self._at.rows
+        rows = self._state.rows
         for place, row in enumerate(rows):
             if row.number == number:
                 rows[place] = replace(row, loss=found.loss, metrics=found.metrics)
-                self._at.changed.set()
+                self._state.changed.set()
                 return
         await self._measured(number, found)
 
     async def _measured(self, number: int, found: EvaluationRecord) -> None:
-        await self._at.chores.stored(lambda: self._at.ledger.add_measurement(number, found))
+        await self._state.background.stored(lambda: self._state.history.add_measurement(number, found))
 
     async def evaluation(self, version: int, measured: EvaluationRecord) -> None:
         """Writes down what a version was measured to be."""
         found = replace(measured, version=version)
-        await self._at.chores.stored(lambda: self._at.ledger.add_evaluation(found))
-        self._at.notice(task_events.VersionEvaluated(found))
+        await self._state.background.stored(lambda: self._state.history.add_evaluation(found))
+        self._state.notice(task_events.VersionEvaluated(found))
 
     async def let_go(self, busy: set[int]) -> None:
         """Lets go of versions that the task file keeps no longer."""
-        await self._at.ledger.let_go(busy, self._clock())
+        await self._state.history.let_go(busy, self._clock())

@@ -16,7 +16,7 @@ class ResultUploads:
     """Owns the uploads of a task: of one client there may be several, one for each lease."""
 
     def __init__(self, hosted: UnitsState) -> None:
-        self._at = hosted
+        self._state = hosted
         self._coming: dict[str, unit_messages.Result] = {}
 
     def begin_upload(self, client: ClientId, result: unit_messages.Result, now: float) -> None:
@@ -33,11 +33,11 @@ class ResultUploads:
             sums=[],
             size=result.size,
         )
-        self._tell(self._at.uploads.grant(key, offer, now))
+        self._tell(self._state.uploads.grant(key, offer, now))
 
     def take(self, client: ClientId, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not a result's last; whether it was one."""
-        credits = self._at.uploads.further(_key(client, chunk.round), chunk, now)
+        credits = self._state.uploads.further(_key(client, chunk.round), chunk, now)
         if credits is None:
             return False
         self._tell(credits)
@@ -46,7 +46,7 @@ class ResultUploads:
     def chunk(self, client: ClientId, chunk: messages.Chunk, now: float) -> unit_messages.Result | None:
         """Stores a chunk; the result that is here whole now. Raises WrongLengthError."""
         key = _key(client, chunk.round)
-        complete, credits = self._at.uploads.chunk(key, chunk, now)
+        complete, credits = self._state.uploads.chunk(key, chunk, now)
         self._tell(credits)
         return self._coming.get(key) if complete else None
 
@@ -55,12 +55,12 @@ class ResultUploads:
     ) -> tuple[Vector | None, UpdateRefusedError | None]:
         """The update that is here whole, or what is wrong with it. Its slot is free from then on."""
         key = _key(client, lease)
-        most = self._at.task.file.security.max_update_norm
+        most = self._state.task.file.security.max_update_norm
         update: Vector | None = None
         fault: UpdateRefusedError | None = None
         try:
             # The slot's buffer is used again: what is kept is a copy.
-            update = self._at.uploads.update(key, most).copy()
+            update = self._state.uploads.update(key, most).copy()
         except UpdateRefusedError as error:
             fault = error
         self.release_upload(client, lease)
@@ -70,39 +70,39 @@ class ResultUploads:
         """Has the buffer of a result that is here used for the next."""
         key = _key(client, lease)
         self._coming.pop(key, None)
-        now = self._at.clock()
-        self._tell(self._at.uploads.done(key, lease, now))
+        now = self._state.clock()
+        self._tell(self._state.uploads.done(key, lease, now))
 
     def drop_upload(self, client: ClientId, lease: LeaseId) -> None:
         """Nothing of it is awaited any more."""
         key = _key(client, lease)
         if self._coming.pop(key, None) is not None:
-            self._tell(self._at.uploads.drop(key, self._at.clock()))
+            self._tell(self._state.uploads.drop(key, self._state.clock()))
 
     def stalled(self, now: float) -> list[tuple[ClientId, LeaseId]]:
         """Clients and leases of which too little came in too long a time."""
-        return [(key.partition(" ")[0], lease) for key, lease in self._at.uploads.stalled(now)]
+        return [(key.partition(" ")[0], lease) for key, lease in self._state.uploads.stalled(now)]
 
     def fill(self, now: float) -> None:
         """Gives room to those who wait for it."""
-        self._tell(self._at.uploads.fill(now))
+        self._tell(self._state.uploads.fill(now))
 
     def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
         """Tells a client that a result does not count, and remembers it for the record."""
         frame = unit_messages.Rejected(lease=lease, code=code, reason=reason[:500])
-        work = self._at.works.get(lease)
+        work = self._state.works.get(lease)
         if work is not None and work.grant.client == client:
             work.outcome = frame
-        member = self._at.members.get(client)
+        member = self._state.members.get(client)
         if member is not None:
             member.own = False
-        self._at.last.pop(client, None)
-        self._at.audience.tell(client, frame)
-        self._at.epoch.refused.add(client, code)
-        self._at.notice(task_events.UnitRejected(client, lease, code, frame.reason))
+        self._state.last.pop(client, None)
+        self._state.connected.tell(client, frame)
+        self._state.epoch.refused.add(client, code)
+        self._state.notice(task_events.UnitRejected(client, lease, code, frame.reason))
 
     def _tell(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:
-        self._at.audience.tell_credits((key.partition(" ")[0], credit) for key, credit in credits)
+        self._state.connected.tell_credits((key.partition(" ")[0], credit) for key, credit in credits)
 
 
 def _key(client: ClientId, lease: LeaseId) -> str:

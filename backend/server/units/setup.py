@@ -41,25 +41,25 @@ class RestoredState:
     reason: str = ""
 
 
-async def left_by(task: Task, ledger: VersionHistory) -> RestoredState:
+async def left_by(task: Task, history: VersionHistory) -> RestoredState:
     """What the records say of a run. Raises StoreError."""
-    point = await ledger.kept_point()
-    found = _nothing(ledger) if point is None else resumed(point.content)
+    point = await history.kept_point()
+    found = _nothing(history) if point is None else resumed(point.content)
     reason = ""
     if found.scheduler.open and found.data != data_of(task):
         found, reason = _closed(found), OTHER_DATA
-    credits = {one.client: Credited(one.accepted, one.examples) for one in await ledger.contributions()}
+    credits = {one.client: Credited(one.accepted, one.examples) for one in await history.contributions()}
     measured = [
         EvaluationRecord(0, one.loss, one.metrics)
-        for one in await ledger.assimilations()
-        if one.epoch == found.epoch.number and one.epoch > ledger.round and one.loss is not None
+        for one in await history.assimilations()
+        if one.epoch == found.epoch.number and one.epoch > history.round and one.loss is not None
     ]
     return RestoredState(point, found, credits, measured, reason)
 
 
 def hosted_of(
     task: Task,
-    ledger: VersionHistory,
+    history: VersionHistory,
     left: RestoredState,
     scratch: Path,
     observer: Observer,
@@ -68,11 +68,11 @@ def hosted_of(
 ) -> UnitsState:
     """All of a host that its parts share, as the records leave it."""
     point, found = left.point, left.resumed
-    progress = ledger.progress(stop_rules(task.file.coordination.stop, "server"))
+    progress = history.progress(stop_rules(task.file.coordination.stop, "server"))
     return UnitsState(
         task=task,
         units=units_of(task),
-        ledger=ledger,
+        history=history,
         machine=Scheduler.restored(rules_of(task), found.scheduler),
         servers=ParameterServers(parameters.place(task.file.name), recipe_of(task), parameters.rules),
         snapshots=SnapshotStore(scratch),
@@ -81,7 +81,7 @@ def hosted_of(
         progress=_seen(progress, found.means),
         epoch=found.epoch,
         base=point.base if point else 0,
-        weights=point.weights if point else ledger.weights,
+        weights=point.weights if point else history.weights,
         memory=point.memory if point else no_memory(),
         credits=left.credits,
         number=found.number,
@@ -95,20 +95,20 @@ def _closed(found: Resumed) -> Resumed:
     return replace(found, scheduler=replace(left, open=(), dropped=left.dropped + len(left.open)))
 
 
-def _nothing(ledger: VersionHistory) -> Resumed:
+def _nothing(history: VersionHistory) -> Resumed:
     """Before the first unit of the epoch that follows the last one on record."""
     # Leases of a server that ended before its first checkpoint are nobody's.
     scheduler = Snapshot(
-        epoch=ledger.round,
+        epoch=history.round,
         done=0,
         failed=0,
         dropped=0,
         open=(),
         clients=(),
         next_unit=0,
-        next_lease=ledger.lost * LEAP,
+        next_lease=history.lost * LEAP,
     )
-    return Resumed(scheduler, Epoch(ledger.round, ledger.current.version), 0, [])
+    return Resumed(scheduler, Epoch(history.round, history.current.version), 0, [])
 
 
 def _seen(progress: RunProgress, means: list[EvaluationRecord]) -> RunProgress:

@@ -101,7 +101,7 @@ class UnitsState:
 
     task: Task
     units: Units
-    ledger: VersionHistory
+    history: VersionHistory
     machine: Scheduler
     servers: ParameterServers
     snapshots: SnapshotStore
@@ -113,8 +113,8 @@ class UnitsState:
     weights: Vector
     memory: Memory
     uploads: UpdateUploads = field(init=False)
-    chores: BackgroundTasks = field(init=False)
-    audience: ConnectedClients = field(default_factory=ConnectedClients)
+    background: BackgroundTasks = field(init=False)
+    connected: ConnectedClients = field(default_factory=ConnectedClients)
     members: dict[ClientId, UnitMember] = field(default_factory=dict)
     works: dict[LeaseId, LeasedWork] = field(default_factory=dict)
     of_unit: dict[UnitId, list[LeaseId]] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class UnitsState:
     def __post_init__(self) -> None:
         self._ahead = self.base - self.number
         self.uploads = UpdateUploads(self.limits)
-        self.chores = BackgroundTasks(self.task.file.name, self.notice)
+        self.background = BackgroundTasks(self.task.file.name, self.notice)
 
     @property
     def steady(self) -> bool:
@@ -173,6 +173,6 @@ class UnitsState:
             return self.ending
         if (reason := self.progress.reason()) is not None:
             return reason
-        if self.ledger.round >= self.units.epochs:
+        if self.history.round >= self.units.epochs:
             return f"All {self.units.epochs} epochs are over."
         return None

@@ -12,16 +12,16 @@ from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecor
 
 
 async def rounds_told(
-    ledger: VersionHistory, after: int, last: int, before: int | None
+    history: VersionHistory, after: int, last: int, before: int | None
 ) -> list[dict[str, Any]]:
     """The newest `last` of the rounds after number `after` and before `before`, oldest first.
 
     Each with the version that it made, if it made one, as `made` (docs/reference/http.md).
     """
-    rounds = await ledger.rounds(after, last, before)
+    rounds = await history.rounds(after, last, before)
     first = rounds[0].round if rounds else 0
-    made = {one.round: one for one in ledger.versions if one.round >= first}
-    evaluations, lineage = ledger.evaluations, lineage_of(ledger.versions)
+    made = {one.round: one for one in history.versions if one.round >= first}
+    evaluations, lineage = history.evaluations, lineage_of(history.versions)
     return [_round(one, made.get(one.round), evaluations, lineage) for one in rounds]
 
 

@@ -26,20 +26,20 @@ async def blob(request: Request) -> Response:
     """`GET /blobs/{sha256}`: whole, by Range, or not at all where the reader has it already."""
     address = request.path_params["sha256"]
     cached = await _cached(request, address)
-    path = request.app.state.services.snapshot(address) or await _path(request.app.state.stores, address)
+    path = request.app.state.tasks.snapshot(address) or await _path(request.app.state.stores, address)
     headers = {"ETag": f'"{address}"', "Cache-Control": cached, "Accept-Ranges": "bytes"}
     if has_already(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)
     asked = request.headers.get("range", "")
     if request.headers.get("if-range", f'"{address}"') != f'"{address}"':
         asked = ""
-    catalogue = request.app.state.services
-    return FilePart(path, asked, headers, lambda count: catalogue.fetched(address, count))
+    registry = request.app.state.tasks
+    return FilePart(path, asked, headers, lambda count: registry.fetched(address, count))
 
 
 async def _cached(request: Request, address: str) -> str:
     """How a blob may be cached. Raises NotFoundError for one of tasks that the asker may not know of."""
-    places = request.app.state.services.places_of(address)
+    places = request.app.state.tasks.places_of(address)
     if not places or any(may(ANYBODY, "view", place) for place in places):
         return IMMUTABLE
     identity = await identify(request)

@@ -17,7 +17,7 @@ from backend.web.requests.body import gather
 async def deposit(request: Request) -> Response:
     """`PUT /api/tasks/{name}/weights/{sha256}`: little-endian float32, if the task asks for these now."""
     await require(request, "join", request.path_params["name"])
-    host = request.app.state.services.host(request.path_params["name"])
+    host = request.app.state.tasks.host(request.path_params["name"])
     address = request.path_params["sha256"]
     if not isinstance(host, MeshHost):
         raise NotFoundError("Peers bring weights to decentralized tasks only; this one makes its own.")

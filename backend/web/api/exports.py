@@ -116,8 +116,8 @@ async def version_file_for_people(request: Request) -> Response:
     file = await _file(request)
     if file.made is not None:
         return _sent(request, file)
-    services, path = request.app.state.services, request.path_params
-    context = {"task": services.summary(path["name"]), "version": path["version"], "format": file.format}
+    registry, path = request.app.state.tasks, request.path_params
+    context = {"task": registry.summary(path["name"]), "version": path["version"], "format": file.format}
     page = render(request, "making.html", context, 202)
     page.headers.update({**_FRESH, "Refresh": str(AGAIN_SECONDS)})
     return page
@@ -125,17 +125,17 @@ async def version_file_for_people(request: Request) -> Response:
 
 async def version_page(request: Request) -> Response:
     """What a version is, its files, and how it differs from the one before."""
-    services, results = request.app.state.services, await _results(request)
+    registry, results = request.app.state.tasks, await _results(request)
     name, number = request.path_params["name"], request.path_params["version"]
     told = await results.version(name, number)
-    others = [one["version"] for one in await services.versions(name) if one["let_go"] is None]
+    others = [one["version"] for one in await registry.versions(name) if one["let_go"] is None]
     others = [one for one in others if one != number]
     compared: dict[str, Any] | None = None
     if others and told["let_go"] is None:
         other = number_asked(request, "with", None)
         compared = await results.compare(name, _before(others, number) if other is None else other, number)
-    summary = services.summary(name)
-    leads = may(await identify(request), "manage", services.place(name))
+    summary = registry.summary(name)
+    leads = may(await identify(request), "manage", registry.place(name))
     context = {
         "task": summary,
         "version": told,

@@ -17,12 +17,12 @@ async def lineage(request: Request, name: str) -> dict[str, Any]:
 
     Those of which the reader may not know are left out; `earlier` is None then, and where there is none.
     """
-    services: TaskRegistry = request.app.state.services
+    registry: TaskRegistry = request.app.state.tasks
     identity = await identify(request)
-    hosts = {host.name: host.task.file.follows for host in services.hosts}
+    hosts = {host.name: host.task.file.follows for host in registry.hosts}
     before = hosts[name]
-    known = before in hosts and may(identity, "view", services.place(before))
-    newer = [one for one, of in hosts.items() if of == name and listed(identity, services.place(one))]
+    known = before in hosts and may(identity, "view", registry.place(before))
+    newer = [one for one, of in hosts.items() if of == name and listed(identity, registry.place(one))]
     return {"earlier": before if known else None, "newer": sorted(newer)}
 
 
@@ -30,9 +30,9 @@ async def check_follows(request: Request, before: object) -> None:
     """Who calls a task a new version of another has to be one who may change that. Raises NotReadyError."""
     if before is None:
         return
-    services: TaskRegistry = request.app.state.services
-    there = any(host.name == before for host in services.hosts)
-    if not there or not may(await identify(request), "edit", services.place(str(before))):
+    registry: TaskRegistry = request.app.state.tasks
+    there = any(host.name == before for host in registry.hosts)
+    if not there or not may(await identify(request), "edit", registry.place(str(before))):
         raise NotReadyError(
             f"The draft says that it follows '{before}', which is no task that you may change. "
             "Take `follows` out of its task file."

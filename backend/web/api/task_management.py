@@ -69,14 +69,14 @@ async def page(request: Request) -> Response:
     """The dashboard for people."""
     name = request.path_params["name"]
     identity = await require(request, "inspect", name)
-    services = _catalogue(request)
-    place = services.place(name)
+    registry = _registry(request)
+    place = registry.place(name)
     context = {
-        "task": services.summary(name),
-        "plan": services.host(name).task.file,
+        "task": registry.summary(name),
+        "plan": registry.host(name).task.file,
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
-        and request.app.state.deletions.may_go(services.folder(name)),
+        and request.app.state.deletions.may_go(registry.folder(name)),
     }
     answer = render(request, "manage.html", context)
     answer.headers["Cache-Control"] = "no-store"
@@ -88,7 +88,7 @@ async def delete(request: Request) -> Response:
     name = request.path_params["name"]
     await require(request, "delete", name)
     state = request.app.state
-    await state.deletions.delete(name, state.services, state.results)
+    await state.deletions.delete(name, state.tasks, state.results)
     await connections_of(request).look()
     return Response(status_code=204)
 
@@ -114,7 +114,7 @@ async def order(request: Request) -> Response:
     name = request.path_params["name"]
     await require(request, "manage", name)
     asked = await read_json(request, Ordered)
-    return _fresh(_told(await _catalogue(request).keeper(name).order(asked.order, asked.reason, asked.cut)))
+    return _fresh(_told(await _registry(request).lifecycle(name).order(asked.order, asked.reason, asked.cut)))
 
 
 async def treat(request: Request) -> Response:
@@ -122,17 +122,17 @@ async def treat(request: Request) -> Response:
     name, client = request.path_params["name"], request.path_params["client"]
     await require(request, "manage", name)
     asked = await read_json(request, Treated)
-    keeper = _catalogue(request).keeper(name)
+    lifecycle = _registry(request).lifecycle(name)
     if len(client) != 16 or not set(client) <= set("0123456789abcdef"):
         raise NotFoundError("A participant is named by 16 hexadecimal digits; the dashboard lists them.")
     match asked.act:
         case "remove":
-            await keeper.remove(client)
+            await lifecycle.remove(client)
         case "ban":
-            await keeper.ban(client, asked.reason)
+            await lifecycle.ban(client, asked.reason)
         case "unban":
-            await keeper.unban(client)
-    return _fresh({"banned": sorted(keeper.bans)})
+            await lifecycle.unban(client)
+    return _fresh({"banned": sorted(lifecycle.bans)})
 
 
 async def acknowledge(request: Request) -> Response:
@@ -140,7 +140,7 @@ async def acknowledge(request: Request) -> Response:
     name, id = request.path_params["name"], request.path_params["id"]
     await require(request, "manage", name)
     await read_json(request, AlertBody)
-    board = _catalogue(request).board(name)
+    board = _registry(request).board(name)
     await board.acknowledge(id)
     return _fresh({"alerts": board.now()["alerts"]})
 
@@ -152,7 +152,7 @@ async def watch(websocket: WebSocket) -> None:
             raise ForbiddenError(objection)
         name = websocket.path_params["name"]
         await require(websocket, "inspect", name)
-        board = websocket.app.state.services.board(name)
+        board = websocket.app.state.tasks.board(name)
         lost: list[MingaError] = []
         with board.watching() as changed:
 
@@ -216,12 +216,12 @@ async def _until_gone(websocket: WebSocket) -> None:
 async def _board(request: Request) -> Dashboard:
     name = request.path_params["name"]
     await require(request, "inspect", name)
-    return _catalogue(request).board(name)
+    return _registry(request).board(name)
 
 
-def _catalogue(request: Request) -> TaskRegistry:
-    catalogue: TaskRegistry = request.app.state.services
-    return catalogue
+def _registry(request: Request) -> TaskRegistry:
+    registry: TaskRegistry = request.app.state.tasks
+    return registry
 
 
 def _told(life: Life) -> dict[str, Any]:

@@ -54,42 +54,42 @@ async def tasks(request: Request) -> Response:
 
 async def task(request: Request) -> Response:
     """One task."""
-    return _fresh(_catalogue(request).summary(request.path_params["name"]))
+    return _fresh(_registry(request).summary(request.path_params["name"]))
 
 
 async def model(request: Request) -> Response:
     """What a task's model asks of a device."""
     name, dist = request.path_params["name"], request.app.state.settings.dist
-    inspection = await asyncio.to_thread(_catalogue(request).inspection, name, dist)
+    inspection = await asyncio.to_thread(_registry(request).inspection, name, dist)
     return _fresh(inspection.to_json())
 
 
 async def disclosure(request: Request) -> Response:
     """What the server, other participants and readers of the model can learn, in sentences."""
-    return _fresh(asdict(_catalogue(request).disclosure(request.path_params["name"])))
+    return _fresh(asdict(_registry(request).disclosure(request.path_params["name"])))
 
 
 async def about(request: Request) -> Response:
     """What a task's owner says of it, its data and their people, and which task came before and after."""
     name = request.path_params["name"]
-    detail = _catalogue(request).detail(name)
+    detail = _registry(request).detail(name)
     said = {key: msgspec.to_builtins(getattr(detail.file, key)) for key in ("licence", "consent", "ethics")}
     return _fresh({"html": detail.readme_html, **said, **await lineage(request, name)})
 
 
 async def data(request: Request) -> Response:
     """How a task's data are read, and what volunteers' own have to be like."""
-    return _fresh(_catalogue(request).data(request.path_params["name"]))
+    return _fresh(_registry(request).data(request.path_params["name"]))
 
 
 async def versions(request: Request) -> Response:
     """The versions of a task."""
-    return _fresh({"versions": await _catalogue(request).versions(request.path_params["name"])})
+    return _fresh({"versions": await _registry(request).versions(request.path_params["name"])})
 
 
 async def contributions(request: Request) -> Response:
     """Who gave what to a task."""
-    return _fresh({"contributions": await _catalogue(request).contributions(request.path_params["name"])})
+    return _fresh({"contributions": await _registry(request).contributions(request.path_params["name"])})
 
 
 async def rounds(request: Request) -> Response:
@@ -97,26 +97,26 @@ async def rounds(request: Request) -> Response:
     after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
     before = number_asked(request, "before", None)
     name = request.path_params["name"]
-    found = await _catalogue(request).rounds(name, after, min(last, MOST_ROUNDS), before)
+    found = await _registry(request).rounds(name, after, min(last, MOST_ROUNDS), before)
     return _fresh({"rounds": found})
 
 
 async def mesh(request: Request) -> Response:
     """Who is in the mesh of a decentralized task, their links, and who averages with whom."""
-    return _fresh(_catalogue(request).mesh(request.path_params["name"]))
+    return _fresh(_registry(request).mesh(request.path_params["name"]))
 
 
 async def results(request: Request) -> Response:
     """The results of work units that are in the model of a volunteer task."""
     after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
-    host = _catalogue(request).units(request.path_params["name"])
+    host = _registry(request).units(request.path_params["name"])
     found = await host.assimilations(after, min(last, MOST_ROUNDS))
     return _fresh({"results": [result_told(one) for one in found]})
 
 
 async def readyz(request: Request) -> Response:
     """Whether everything works, and what does not."""
-    found = await _catalogue(request).readiness()
+    found = await _registry(request).readiness()
     return _fresh(found, 200 if found["ready"] else 503)
 
 
@@ -125,9 +125,9 @@ async def healthz(_request: Request) -> Response:
     return PlainTextResponse("ok")
 
 
-def _catalogue(request: Request) -> TaskRegistry:
-    catalogue: TaskRegistry = request.app.state.services
-    return catalogue
+def _registry(request: Request) -> TaskRegistry:
+    registry: TaskRegistry = request.app.state.tasks
+    return registry
 
 
 def _fresh(content: dict[str, Any], status: int = 200) -> Response:

@@ -79,8 +79,8 @@ async def _remove(request: Request, account: AccountRecord) -> None:
     body = await read_json(request, Named)
     if body.name != account.name:
         raise BadRequestError("To remove an account, send its name, spelled as it is.")
-    catalogue: TaskRegistry = request.app.state.services
-    tasks = {host.name for host in catalogue.hosts} | set(catalogue.problems)
+    registry: TaskRegistry = request.app.state.tasks
+    tasks = {host.name for host in registry.hosts} | set(registry.problems)
     await access_of(request).leaving.remove(account, tasks)
     for draft in draft_service(request).drafts.of(account.id):
         await draft_service(request).delete(draft)

@@ -24,8 +24,8 @@ async def require(connection: HTTPConnection, action: Action, task: str | None =
     of which the sender may not know.
     """
     identity = await identify(connection)
-    catalogue: TaskRegistry = connection.app.state.services
-    error = refusal(identity, action, None if task is None else catalogue.place(task))
+    registry: TaskRegistry = connection.app.state.tasks
+    error = refusal(identity, action, None if task is None else registry.place(task))
     if error is not None:
         raise error
     return identity
@@ -55,8 +55,8 @@ def signed_in(connection: HTTPConnection) -> bool:
 async def summaries_for(connection: HTTPConnection) -> list[dict[str, Any]]:
     """Summaries of the tasks that a list shows to whoever asks (docs/reference/http.md)."""
     identity = await identify(connection)
-    catalogue: TaskRegistry = connection.app.state.services
-    return [one for one in catalogue.summaries() if listed(identity, catalogue.place(one["name"]))]
+    registry: TaskRegistry = connection.app.state.tasks
+    return [one for one in registry.summaries() if listed(identity, registry.place(one["name"]))]
 
 
 async def _find(connection: HTTPConnection) -> Requester:

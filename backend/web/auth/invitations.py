@@ -79,9 +79,9 @@ async def access_page(request: Request) -> Response:
     """Who may see a task: invitations and roles."""
     name = request.path_params["name"]
     identity = await require(request, "manage", name)
-    place = request.app.state.services.place(name)
+    place = request.app.state.tasks.place(name)
     context = {
-        "task": request.app.state.services.summary(name),
+        "task": request.app.state.tasks.summary(name),
         "visibility": place.visibility,
         "invitations": await _invitations(request, name),
         "members": await access_of(request).roles.members(name),

@@ -97,9 +97,9 @@ async def renew(request: Request) -> Response:
     identity = await require(request, "create")
     asked = await read_json(request, Copy)
     await draft_service(request).measure(identity.account or "")
-    catalogue: TaskRegistry = request.app.state.services
+    registry: TaskRegistry = request.app.state.tasks
     made = await copy_task(
-        draft_service(request).drafts, catalogue.folder(name), identity.account or "", asked.name
+        draft_service(request).drafts, registry.folder(name), identity.account or "", asked.name
     )
     return await _begun(request, made, asked.onward)
 
@@ -126,9 +126,9 @@ async def _side(request: Request, said: str) -> Side:
         draft: Draft = await owned(request, name)
         return side_of_draft(draft)
     if kind == "task":
-        catalogue: TaskRegistry = request.app.state.services
+        registry: TaskRegistry = request.app.state.tasks
         await require(request, "inspect", name)
-        return await asyncio.to_thread(side_of_task, catalogue.folder(name))
+        return await asyncio.to_thread(side_of_task, registry.folder(name))
     raise BadRequestError("Say what is compared: `before` and `after`, each `draft:ID` or `task:NAME`.")
 
 

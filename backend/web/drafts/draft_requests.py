@@ -17,7 +17,7 @@ FRESH = {"Cache-Control": "no-store"}
 
 def draft_service(request: Request) -> DraftService:
     """What does all the work."""
-    found: DraftService = request.app.state.desk
+    found: DraftService = request.app.state.drafts
     return found
 
 

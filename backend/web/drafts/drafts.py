@@ -125,8 +125,8 @@ async def start(request: Request) -> Response:
     draft = await draft_of(request)
     asked = await read_json(request, FromTaskBody)
     await require(request, "view", asked.task)
-    catalogue: TaskRegistry = request.app.state.services
-    await draft_service(request).start_with(draft, catalogue.folder(asked.task))
+    registry: TaskRegistry = request.app.state.tasks
+    await draft_service(request).start_with(draft, registry.folder(asked.task))
     return told(await draft_service(request).told(draft))
 
 

@@ -91,5 +91,5 @@ def _fresh(page: Response) -> Response:
 
 def _changeable(request: Request, identity: Requester) -> list[str]:
     """Names of the tasks of which new versions can be made."""
-    services: TaskRegistry = request.app.state.services
-    return sorted(host.name for host in services.hosts if may(identity, "edit", services.place(host.name)))
+    registry: TaskRegistry = request.app.state.tasks
+    return sorted(host.name for host in registry.hosts if may(identity, "edit", registry.place(host.name)))

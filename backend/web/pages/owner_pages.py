@@ -32,7 +32,7 @@ async def account(request: Request) -> Response:
     if identity.account is None:
         return RedirectResponse("/sign-in", 303, PRIVATE)
     told = await account_told(request, identity)
-    place = request.app.state.services.place
+    place = request.app.state.tasks.place
     mine = [
         (task, identity.roles.get(task["name"]))
         for task in await summaries_for(request)
@@ -40,8 +40,11 @@ async def account(request: Request) -> Response:
     ]
     # What only an operator may is not offered to others, nor what no token may do so far.
     scopes = [scope for scope in SCOPES if scope != "share" and (identity.operator or scope != "administer")]
-    desk = draft_service(request)
-    room = {"taken": await desk.measure(identity.account), "most": desk.drafts.limits.max_owner_mib << 20}
+    service = draft_service(request)
+    room = {
+        "taken": await service.measure(identity.account),
+        "most": service.drafts.limits.max_owner_mib << 20,
+    }
     context = {
         **told,
         "room": room,

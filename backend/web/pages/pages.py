@@ -69,23 +69,23 @@ async def favicon(request: Request) -> Response:
 
 
 async def task(request: Request) -> Response:
-    services, name = _services(request), request.path_params["name"]
+    registry, name = _services(request), request.path_params["name"]
     context = _task_context(request, name)
-    context["versions"] = await services.versions(name)
-    context["contributions"] = await services.contributions(name)
-    context["rounds"] = await services.rounds(name, 0, FEW_ROUNDS)
+    context["versions"] = await registry.versions(name)
+    context["contributions"] = await registry.contributions(name)
+    context["rounds"] = await registry.rounds(name, 0, FEW_ROUNDS)
     context |= await lineage(request, name)
     return render(request, "task.html", context)
 
 
 async def rounds(request: Request) -> Response:
-    services, name = _services(request), request.path_params["name"]
+    registry, name = _services(request), request.path_params["name"]
     before = number_asked(request, "before", None)
     context = _task_context(request, name)
-    shown = await services.rounds(name, 0, PAGE_OF_ROUNDS, before)
+    shown = await registry.rounds(name, 0, PAGE_OF_ROUNDS, before)
     oldest, newest = (shown[0]["round"], shown[-1]["round"]) if shown else (0, before or 0)
     following = newest + PAGE_OF_ROUNDS + 1
-    newer = following if following <= services.host(name).round else "newest"
+    newer = following if following <= registry.host(name).round else "newest"
     context |= {
         "rounds": shown,
         "newest": before is None,
@@ -96,11 +96,11 @@ async def rounds(request: Request) -> Response:
 
 
 async def model(request: Request) -> Response:
-    services, name = _services(request), request.path_params["name"]
+    registry, name = _services(request), request.path_params["name"]
     dist = request.app.state.settings.dist
-    inspection = await asyncio.to_thread(services.inspection, name, dist)
+    inspection = await asyncio.to_thread(registry.inspection, name, dist)
     context = {
-        "task": services.summary(name),
+        "task": registry.summary(name),
         "model": inspection.manifest,
         "memory": inspection.manifest.step.memory,
         "step_flops": inspection.step_flops,
@@ -116,9 +116,9 @@ async def model(request: Request) -> Response:
 
 
 async def train(request: Request) -> Response:
-    services, name = _services(request), request.path_params["name"]
+    registry, name = _services(request), request.path_params["name"]
     context = _task_context(request, name)
-    context["versions"] = await services.versions(name)
+    context["versions"] = await registry.versions(name)
     page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train.html"), context)
     if (url := context["plan"].data.url) is not None:
         page.headers[POLICY] = policy(url.origins)
@@ -205,8 +205,8 @@ def _task_context(request: Request, name: str) -> dict[str, Any]:
 
 
 def _services(request: Request) -> TaskRegistry:
-    services: TaskRegistry = request.app.state.services
-    return services
+    registry: TaskRegistry = request.app.state.tasks
+    return registry
 
 
 def _webapp(request: Request) -> Path:

@@ -18,7 +18,7 @@ from backend.web.auth.user_agents import browser_of
 
 
 def later(text: str) -> str:
-    """Marks a sentence of a table for the catalogue; it is looked up where it is said."""
+    """Marks a sentence of a table for the registry; it is looked up where it is said."""
     return text
 
 

@@ -55,7 +55,7 @@ async def task_socket(websocket: WebSocket) -> None:
 async def _converse(websocket: WebSocket, link: SocketLink) -> None:
     name = websocket.path_params["name"]
     await require(websocket, "join", name)
-    host = websocket.app.state.services.host(name)
+    host = websocket.app.state.tasks.host(name)
     with connections_of(websocket).standing(websocket, "join", name, link.close):
         if isinstance(host, MeshHost):
             await _converse_of_mesh(websocket, host, link)
@@ -159,7 +159,7 @@ async def _receive(websocket: WebSocket, decode: Callable[[bytes | memoryview], 
 def _chosen(websocket: WebSocket) -> str:
     """The protocol of the task; where there is none, any, so that the last frame can say so."""
     try:
-        host = websocket.app.state.services.host(websocket.path_params["name"])
+        host = websocket.app.state.tasks.host(websocket.path_params["name"])
     except NotFoundError:
         asked = websocket.scope["subprotocols"]
         return next((one for one in (MESH_PROTOCOL, UNITS_PROTOCOL) if one in asked), PROTOCOL)

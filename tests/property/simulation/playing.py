@@ -208,10 +208,10 @@ class _Play:
                 client.drop_out(Turn(exit="leave", away=1e9))
         host = world.door.host
         assert host is not None
-        settled = host.ledger.current.version
+        settled = host.history.current.version
         wanted = min(settled + 2, self._task.file.coordination.rounds)
         for _ in range(round(PATIENCE / GLANCE)):
-            if host.ledger.current.version >= wanted or host.phase == "finished":
+            if host.history.current.version >= wanted or host.phase == "finished":
                 return settled, False
             await asyncio.sleep(GLANCE)
         return settled, True

@@ -19,7 +19,7 @@ class Announcer:
     """Tells the board to all, at most once in BOARD_SECONDS; a newcomer is told by itself."""
 
     def __init__(self, hosted: UnitsState) -> None:
-        self._at = hosted
+        self._state = hosted
         self._told: unit_messages.Board | None = None
         self._due: float | None = None
         self._rested = -math.inf
@@ -48,17 +48,17 @@ class Announcer:
         if board == self._told:
             return
         self._told = board
-        self._at.audience.tell_all(board)
-        cost = len(encode(board)) * len(self._at.members) / BOARD_BYTES_PER_SECOND
+        self._state.connected.tell_all(board)
+        cost = len(encode(board)) * len(self._state.members) / BOARD_BYTES_PER_SECOND
         self._rested = now + max(BOARD_SECONDS, cost)
 
     def greet(self, client: str) -> None:
         """Tells a newcomer."""
-        self._at.audience.tell(client, self._told or self.board())
+        self._state.connected.tell(client, self._told or self.board())
 
     def board(self) -> unit_messages.Board:
         """How it stands."""
-        at, tally = self._at, self._at.machine.progress.tally()
+        at, tally = self._state, self._state.machine.progress.tally()
         kinds = [one.client.kind for one in at.members.values()]
         base, found = self._measured or (0, None)
         return unit_messages.Board(

@@ -27,7 +27,7 @@ class EvaluationSchedule:
         post: Callable[[Event], Awaitable[None]],
         evaluate: bool,
     ) -> None:
-        self._at = hosted
+        self._state = hosted
         self._blobs = blobs
         self._recorder = recorder
         self._course = course
@@ -43,19 +43,19 @@ class EvaluationSchedule:
         """Begins what goes on as long as the host does."""
         if self._measuring is not None:
             for task in self._measuring.tasks():
-                self._at.chores.spawn(task)
-        self._at.chores.spawn(self._look_back())
+                self._state.background.spawn(task)
+        self._state.background.spawn(self._look_back())
 
     def assimilated(self, base: int) -> None:
         """A result is in the model: it is measured after every so many."""
-        at = self._at
+        at = self._state
         # The last of an epoch is its version, which is measured when it is recorded.
         last = at.closed and not at.blending
         if self._measuring is None or last or at.number % at.units.evaluate_every:
             return
         self._course.asked(at.epoch.number)
         at.snapshots.hold(("measure", at.number), base, at.weights)
-        at.chores.spawn(self._measure(self._measuring, at.epoch.number, at.number, base))
+        at.background.spawn(self._measure(self._measuring, at.epoch.number, at.number, base))
 
     def recorded(self, version: VersionRecord) -> None:
         """A version is recorded, and will be measured."""
@@ -75,19 +75,19 @@ class EvaluationSchedule:
 
     async def let_go(self) -> None:
         """Lets go of versions that are kept no longer, but for those that are measured."""
-        busy = {self._at.ledger.current.version}
+        busy = {self._state.history.current.version}
         await self._recorder.let_go(busy | (self._measuring.versions if self._measuring else set()))
 
     async def _look_back(self) -> None:
-        ledger = self._at.ledger
-        for version in list(ledger.versions):
-            if version.let_go is None and version.version not in ledger.evaluated["server"]:
+        history = self._state.history
+        for version in list(history.versions):
+            if version.let_go is None and version.version not in history.evaluated["server"]:
                 await self.version(version)
         await self.let_go()
 
     async def _measure(self, measuring: UnitEvaluators, epoch: int, number: int, base: int) -> None:
-        address = await self._at.chores.stored(lambda: self._at.snapshots.address(base))
-        path = self._at.snapshots.path(address)
+        address = await self._state.background.stored(lambda: self._state.snapshots.address(base))
+        path = self._state.snapshots.path(address)
         if path is not None:
             await measuring.ask(EvaluationRequest(epoch, path, number, base))
 
@@ -97,12 +97,12 @@ class EvaluationSchedule:
     def _found(self, found: EvaluationResult) -> Sequence[Effect]:
         asked, evaluation = found.asked, found.evaluation
         if asked.number is not None:
-            self._at.snapshots.release(("measure", asked.number))
+            self._state.snapshots.release(("measure", asked.number))
         if evaluation is not None:
             if asked.number is not None:
                 self._announcer.measured(asked.base, evaluation)
-                self._at.chores.spawn(self._recorder.measured(asked.number, evaluation))
+                self._state.background.spawn(self._recorder.measured(asked.number, evaluation))
             if asked.version is not None:
-                self._at.chores.spawn(self._recorder.evaluation(asked.version, evaluation))
+                self._state.background.spawn(self._recorder.evaluation(asked.version, evaluation))
         self._course.found(found)
         return []

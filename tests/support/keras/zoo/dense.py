@@ -40,10 +40,12 @@ def highway() -> Any:
     """Gated layers that carry part of their input through (Srivastava et al. 2015)."""
     x = inputs = keras.Input((10,))
     for _ in range(3):
-        gate = layers.Dense(10, activation="sigmoid", bias_initializer=keras.initializers.Constant(-1.0))(x)
+        admission = layers.Dense(
+            10, activation="sigmoid", bias_initializer=keras.initializers.Constant(-1.0)
+        )(x)
         change = layers.Dense(10, activation="relu")(x)
         x = layers.Add()(
-            [layers.Multiply()([gate, change]), layers.Multiply()([1.0 - gate, x])],
+            [layers.Multiply()([admission, change]), layers.Multiply()([1.0 - admission, x])],
         )
     return keras.Model(inputs, layers.Dense(3)(x))
 
@@ -51,10 +53,10 @@ def highway() -> Any:
 def mixture() -> Any:
     """A softmax gate over four experts (Jacobs et al. 1991), through `keras.ops`."""
     inputs = keras.Input((8,))
-    gate = layers.Dense(4, activation="softmax")(inputs)
+    admission = layers.Dense(4, activation="softmax")(inputs)
     experts = [layers.Dense(6, activation="tanh")(inputs) for _ in range(4)]
     stacked = keras.ops.stack(experts, axis=1)
-    mixed = keras.ops.sum(stacked * keras.ops.expand_dims(gate, -1), axis=1)
+    mixed = keras.ops.sum(stacked * keras.ops.expand_dims(admission, -1), axis=1)
     return keras.Model(inputs, layers.Dense(2)(mixed))
 
 

@@ -39,8 +39,8 @@ class Gate(keras.layers.Layer):  # type: ignore[misc]
     def build(self, input_shape: Any) -> None:
         width = input_shape[-1]
         self.kernel = self.add_weight(shape=(width, width), name="kernel")
-        self.gate = self.add_weight(shape=(width,), initializer="zeros", name="gate")
+        self.admission = self.add_weight(shape=(width,), initializer="zeros", name="gate")
 
     def call(self, inputs: Any) -> Any:
-        share = keras.ops.sigmoid(self.sharpness * self.gate)
+        share = keras.ops.sigmoid(self.sharpness * self.admission)
         return share * keras.ops.tanh(keras.ops.matmul(inputs, self.kernel)) + (1.0 - share) * inputs

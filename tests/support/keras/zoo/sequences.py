@@ -20,8 +20,8 @@ def wavenet() -> Any:
     skips = []
     for dilation in (1, 2, 4):
         filtered = layers.Conv1D(6, 2, dilation_rate=dilation, padding="causal", activation="tanh")(x)
-        gate = layers.Conv1D(6, 2, dilation_rate=dilation, padding="causal", activation="sigmoid")(x)
-        y = layers.Multiply()([filtered, gate])
+        admission = layers.Conv1D(6, 2, dilation_rate=dilation, padding="causal", activation="sigmoid")(x)
+        y = layers.Multiply()([filtered, admission])
         skips.append(layers.Conv1D(6, 1)(y))
         x = layers.Add()([x, layers.Conv1D(6, 1)(y)])
     x = layers.ReLU()(layers.Add()(skips))

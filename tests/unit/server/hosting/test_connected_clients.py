@@ -36,15 +36,15 @@ class Recorder:
 
 
 def audience_of(count: int) -> tuple[ConnectedClients, list[Recorder]]:
-    audience, links = ConnectedClients(), [Recorder() for _ in range(count)]
+    connected, links = ConnectedClients(), [Recorder() for _ in range(count)]
     for number, link in enumerate(links):
-        audience.add(ConnectedClient(f"{number:016x}", "browser", "wasm", link))
-    return audience, links
+        connected.add(ConnectedClient(f"{number:016x}", "browser", "wasm", link))
+    return connected, links
 
 
 def test_a_broadcast_is_encoded_once() -> None:
-    audience, links = audience_of(3)
-    audience.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
+    connected, links = audience_of(3)
+    connected.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
     assert links[0].frames[0] is links[1].frames[0] is links[2].frames[0]
 
 
@@ -57,72 +57,72 @@ def changing(count: int = 2000) -> Iterator[tuple[float, Round]]:
 
 
 def test_states_are_told_at_most_four_times_a_second() -> None:
-    audience, links = audience_of(1)
+    connected, links = audience_of(1)
     for now, machine in changing(1000):
-        audience.state_changed(now)
-        audience.tell_state(machine, {}, now)
+        connected.state_changed(now)
+        connected.tell_state(machine, {}, now)
     assert len(links[0].frames) == 4
-    assert audience.timer() == 4 * STATE_SECONDS
+    assert connected.timer() == 4 * STATE_SECONDS
 
 
 def test_states_to_a_crowd_cost_no_more_bytes_than_they_may() -> None:
-    audience, links = audience_of(2000)
+    connected, links = audience_of(2000)
     for now, machine in changing():
-        audience.state_changed(now)
-        audience.tell_state(machine, {}, now)
+        connected.state_changed(now)
+        connected.tell_state(machine, {}, now)
     told = sum(len(frame) for link in links for frame in link.frames)
     once = len(links) * len(links[0].frames[0])
     assert once < told <= 2 * STATE_BYTES_PER_SECOND + once
 
 
 def test_the_last_change_is_told_though_nothing_follows() -> None:
-    audience, links = audience_of(1)
+    connected, links = audience_of(1)
     machine = Round(PLAN)
     for now in (0.0, 0.1):
         machine.round += 1
-        audience.state_changed(now)
-        audience.tell_state(machine, {}, now)
-    assert audience.timer() == STATE_SECONDS
-    audience.tell_state(machine, {}, STATE_SECONDS)
-    assert (len(links[0].frames), audience.timer()) == (2, None)
+        connected.state_changed(now)
+        connected.tell_state(machine, {}, now)
+    assert connected.timer() == STATE_SECONDS
+    connected.tell_state(machine, {}, STATE_SECONDS)
+    assert (len(links[0].frames), connected.timer()) == (2, None)
 
 
 def test_nothing_is_told_when_only_time_has_passed() -> None:
-    audience, links = audience_of(1)
+    connected, links = audience_of(1)
     machine = Round(PLAN)
     for now in (0.0, 1.0, 2.0):
-        audience.state_changed(now)
-        audience.tell_state(machine, {}, now)
-    assert (len(links[0].frames), audience.timer()) == (1, None)
+        connected.state_changed(now)
+        connected.tell_state(machine, {}, now)
+    assert (len(links[0].frames), connected.timer()) == (1, None)
 
 
 def test_newcomers_are_told_at_once_and_nobody_is_told_of_each() -> None:
-    audience, links = audience_of(1000)
+    connected, links = audience_of(1000)
     machine = Round(PLAN)
-    for number, client in enumerate(audience.clients):
+    for number, client in enumerate(connected.clients):
         now = number / 1000
-        audience.welcome(client, now)
-        audience.tell_state(machine, {}, now)
-    audience.tell_state(machine, {}, 1.0)
+        connected.welcome(client, now)
+        connected.tell_state(machine, {}, now)
+    connected.tell_state(machine, {}, 1.0)
     assert [len(link.frames) for link in links] == [1] * len(links)
-    assert audience.timer() is None
+    assert connected.timer() is None
 
 
 def test_a_newcomer_that_left_again_is_told_nothing() -> None:
-    audience, links = audience_of(2)
-    gone, here = audience.clients
-    audience.welcome(gone, 0.0)
-    audience.welcome(here, 0.0)
-    del audience.clients[gone]
-    audience.tell_state(Round(PLAN), {}, 0.0)
+    connected, links = audience_of(2)
+    gone, here = connected.clients
+    connected.welcome(gone, 0.0)
+    connected.welcome(here, 0.0)
+    del connected.clients[gone]
+    connected.tell_state(Round(PLAN), {}, 0.0)
     assert [len(link.frames) for link in links] == [0, 1]
 
 
 @pytest.mark.parametrize(("count", "listed"), [(MAX_LISTED, MAX_LISTED), (MAX_LISTED + 1, SOME)])
 def test_of_a_crowd_some_are_listed(count: int, listed: int) -> None:
-    audience, links = audience_of(count)
-    audience.state_changed(0.0)
-    audience.tell_state(Round(PLAN), {f"{1:016x}": 7}, 0.0)
+    connected, links = audience_of(count)
+    connected.state_changed(0.0)
+    connected.tell_state(Round(PLAN), {f"{1:016x}": 7}, 0.0)
     state = decode_server(links[0].frames[0])
     assert isinstance(state, State)
     assert len(state.participants) == listed
@@ -130,13 +130,13 @@ def test_of_a_crowd_some_are_listed(count: int, listed: int) -> None:
 
 
 def test_who_left_is_forgotten_when_asked() -> None:
-    audience, _ = audience_of(3)
+    connected, _ = audience_of(3)
     for number in (0, 2):
-        del audience.clients[f"{number:016x}"]
-    audience.tell(f"{0:016x}", Evaluated(version=1, source="server", loss=0.5, metrics={}))
-    assert len(audience.known) == 3
-    audience.forget_absent(but=[f"{2:016x}"])
-    assert list(audience.known) == [f"{1:016x}", f"{2:016x}"]
+        del connected.clients[f"{number:016x}"]
+    connected.tell(f"{0:016x}", Evaluated(version=1, source="server", loss=0.5, metrics={}))
+    assert len(connected.known) == 3
+    connected.forget_absent(but=[f"{2:016x}"])
+    assert list(connected.known) == [f"{1:016x}", f"{2:016x}"]
 
 
 def test_a_public_id_tells_nothing_of_its_token() -> None:

@@ -36,27 +36,27 @@ async def task(tmp_path: Path, stores: Stores) -> Task:
 
 async def open_ledger(task: Task, stores: Stores) -> VersionHistory:
     run = await stores.records.open_run("tiny", task.bundle.address)
-    ledger = VersionHistory(task, stores.records, stores.blobs, run)
-    await ledger.open(100.0)
-    return ledger
+    history = VersionHistory(task, stores.records, stores.blobs, run)
+    await history.open(100.0)
+    return history
 
 
-async def advance(ledger: VersionHistory, by: float) -> None:
+async def advance(history: VersionHistory, by: float) -> None:
     mean = WeightedMean(SIZE)
     mean.add(np.full(SIZE, by, np.float32), 20)
-    weights, state = ledger.next_version(mean.mean())
-    number = ledger.round + 1
-    await ledger.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=number, accepted=1), [ANN])
+    weights, state = history.next_version(mean.mean())
+    number = history.round + 1
+    await history.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=number, accepted=1), [ANN])
 
 
 async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
     task: Task, stores: Stores
 ) -> None:
-    ledger = await open_ledger(task, stores)
-    await advance(ledger, 1.0)
+    history = await open_ledger(task, stores)
+    await advance(history, 1.0)
     again = await open_ledger(task, stores)
-    assert (again.current, again.round, again.accepted) == (ledger.current, 1, {ANN.client: 1})
-    for one in (ledger, again):
+    assert (again.current, again.round, again.accepted) == (history.current, 1, {ANN.client: 1})
+    for one in (history, again):
         mean = WeightedMean(SIZE)
         mean.add(np.full(SIZE, 2.0, np.float32), 1)
         weights, state = one.next_version(mean.mean())
@@ -67,40 +67,40 @@ async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
 async def test_how_long_rounds_lasted_still_counts_in_a_ledger_opened_again(
     task: Task, stores: Stores
 ) -> None:
-    ledger = await open_ledger(task, stores)
-    await advance(ledger, 1.0)
-    await advance(ledger, 1.0)
+    history = await open_ledger(task, stores)
+    await advance(history, 1.0)
+    await advance(history, 1.0)
     again = await open_ledger(task, stores)
     assert again.progress(StopRules()).spent == 2 * ROUND.seconds
     assert again.progress(StopRules(seconds=7.0)).reason() == "The rounds lasted 7 of 7 seconds."
 
 
 async def test_a_version_that_overflows_is_not_made(task: Task, stores: Stores) -> None:
-    ledger = await open_ledger(task, stores)
+    history = await open_ledger(task, stores)
     mean = WeightedMean(SIZE)
     mean.add(np.full(SIZE, 3.4e38, np.float32), 1)
-    await advance(ledger, 3e38)
+    await advance(history, 3e38)
     with pytest.raises(NotFiniteError, match="Lower the server's learning rate"):
-        ledger.next_version(mean.mean())
-    assert ledger.current.version == 1
+        history.next_version(mean.mean())
+    assert history.current.version == 1
 
 
 async def test_a_version_that_cannot_be_recorded_is_not_current(task: Task, stores: Stores) -> None:
-    ledger = await open_ledger(task, stores)
+    history = await open_ledger(task, stores)
     mean = WeightedMean(SIZE)
     mean.add(np.ones(SIZE, np.float32), 1)
-    weights, state = ledger.next_version(mean.mean())
+    weights, state = history.next_version(mean.mean())
     await stores.records.record(1, RoundResult(ROUND))
     with pytest.raises(StoreError):
-        await ledger.add_version(weights, state, 4, 0.5, {}, ROUND, [ANN])
-    assert (ledger.current.version, ledger.accepted) == (0, {})
-    assert np.allclose(ledger.next_version(mean.mean())[0][:8], np.arange(8) + 1.0)
+        await history.add_version(weights, state, 4, 0.5, {}, ROUND, [ANN])
+    assert (history.current.version, history.accepted) == (0, {})
+    assert np.allclose(history.next_version(mean.mean())[0][:8], np.arange(8) + 1.0)
 
 
 async def test_weights_that_were_damaged_on_disk_are_told(task: Task, stores: Stores) -> None:
-    ledger = await open_ledger(task, stores)
-    await advance(ledger, 1.0)
-    path = await stores.blobs.path(ledger.current.weights)
+    history = await open_ledger(task, stores)
+    await advance(history, 1.0)
+    path = await stores.blobs.path(history.current.weights)
     path.write_bytes(bytes(4 * SIZE))
     with pytest.raises(StoreError, match="is damaged"):
         await open_ledger(task, stores)
@@ -115,30 +115,30 @@ async def test_control_variates_can_be_turned_on_in_the_middle_and_go_on_after_a
 
     toml = tmp_path / "tiny" / "task.toml"
     on = await load_task(toml, ["training.control_variates=true"], frozenset(OPS), stores.blobs)
-    ledger = await open_ledger(on, stores)
-    assert ledger.control_at is not None
-    assert await stores.blobs.read(ledger.control_at) == bytes(4 * TRAINABLE)
-    changes = ledger.control_changes()
+    history = await open_ledger(on, stores)
+    assert history.control_at is not None
+    assert await stores.blobs.read(history.control_at) == bytes(4 * TRAINABLE)
+    changes = history.control_changes()
     assert changes is not None
     changes.add(np.full(SIZE, -2.0, np.float32), 4)
     # Of the clients one took part before; its variate is zero, that of the other 2 / (4 * 0.5).
-    control = ledger.next_control(changes, ["b" * 16])
+    control = history.next_control(changes, ["b" * 16])
     assert control is not None
     assert np.array_equal(control, np.full(TRAINABLE, 0.5, np.float32))
     mean = WeightedMean(SIZE)
     mean.add(np.ones(SIZE, np.float32), 20)
-    weights, state = ledger.next_version(mean.mean())
-    await ledger.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=2, accepted=1), [ANN], control)
+    weights, state = history.next_version(mean.mean())
+    await history.add_version(weights, state, 4, 0.5, {}, replace(ROUND, round=2, accepted=1), [ANN], control)
 
     again = await open_ledger(on, stores)
-    assert again.control_at == again.current.control == ledger.control_at
+    assert again.control_at == again.current.control == history.control_at
     assert await stores.blobs.read(again.current.control or "") == control.tobytes()
 
 
 async def test_another_bundle_begins_another_history(task: Task, stores: Stores, tmp_path: Path) -> None:
-    ledger = await open_ledger(task, stores)
-    await advance(ledger, 1.0)
-    await ledger.add_evaluation(EvaluationRecord(1, 0.25, {"accuracy": 0.5}))
+    history = await open_ledger(task, stores)
+    await advance(history, 1.0)
+    await history.add_evaluation(EvaluationRecord(1, 0.25, {"accuracy": 0.5}))
     other = replace(task, bundle=replace(task.bundle, address="f" * 64))
     fresh = await open_ledger(other, stores)
     assert (fresh.current.version, fresh.round, fresh.evaluations) == (0, 0, {})

@@ -52,12 +52,12 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def held(gate: Event) -> Assimilate:
-    """Adds changes once `gate` is open."""
+def held(admission: Event) -> Assimilate:
+    """Adds changes once `admission` is open."""
     add = downpour()
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
-        assert gate.wait(PATIENCE)
+        assert admission.wait(PATIENCE)
         return add(params, result, memory)
 
     return assimilate
@@ -79,13 +79,13 @@ async def test_staleness_counts_what_was_assimilated_while_a_result_waited() -> 
 
 
 async def test_servers_come_while_results_wait_and_go_when_none_do() -> None:
-    gate = Event()
+    admission = Event()
     rules = PoolRules(least=1, most=3, window=0.05, gain=1.0)
-    async with serving(partial(held, gate), rules) as servers:
+    async with serving(partial(held, admission), rules) as servers:
         asked = [asyncio.create_task(servers.assimilate(ONE, 0, str(turn))) for turn in range(20)]
         await until(lambda: servers.count == 3)
         assert servers.backlog > 0
-        gate.set()
+        admission.set()
         receipts = await asyncio.gather(*asked)
         assert {receipt.base for receipt in receipts} == set(range(1, 21))
         await until(lambda: servers.count == 1)
@@ -104,14 +104,14 @@ async def test_a_host_goes_on_from_its_checkpoint() -> None:
 async def test_a_store_that_was_emptied_goes_on_from_the_newest_weights_whoever_told_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    gate = Event()
+    admission = Event()
 
     class Slow(MemoryParameters):
         """Tells only once the gate is open what came of the first result."""
 
         def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
             receipt = super().assimilate(recipe, result, base, turn)
-            assert turn != "first" or gate.wait(PATIENCE)
+            assert turn != "first" or admission.wait(PATIENCE)
             return receipt
 
     store = Slow()
@@ -123,7 +123,7 @@ async def test_a_store_that_was_emptied_goes_on_from_the_newest_weights_whoever_
         await until(lambda: store.read().base == 2)
         # It is told after the first one, of which nothing is known yet.
         assert not (await asyncio.wait([second], timeout=0.1))[0]
-        gate.set()
+        admission.set()
         await asyncio.gather(first, second)
         store.clear()
         assert (await servers.assimilate(ONE, 2, "third")).base == 3
@@ -139,14 +139,14 @@ async def test_a_result_of_another_model_is_refused_and_the_servers_go_on() -> N
 
 
 async def test_servers_that_stop_finish_what_they_have_and_let_go_of_the_rest() -> None:
-    gate = Event()
-    servers = ParameterServers(PLACE, partial(held, gate))
+    admission = Event()
+    servers = ParameterServers(PLACE, partial(held, admission))
     await servers.begin(ZEROS, no_memory(), 0)
     first, second = (asyncio.create_task(servers.assimilate(ONE, 0, turn)) for turn in "ab")
     await until(lambda: servers.backlog == 1)
     stopping = asyncio.create_task(servers.stop())
     await until(lambda: servers.count == 0)
-    gate.set()
+    admission.set()
     await stopping
     assert (await first).base == 1
     with pytest.raises(asyncio.CancelledError):
