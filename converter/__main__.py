@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from converter.process import add_limits, answered, shut_in
+from converter.conversion_task import read_task
 from converter.refusal import Refusal
-from converter.task import read_task
+from converter.sandbox.limited_command import add_limits, answered, shut_in
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def _convert(args: argparse.Namespace) -> str:
         shut_in(_readable(model, args.custom), [output.parent], temporary)
         _tell("Starting TensorFlow.")
         # TensorFlow is imported only now: shut in, within limits, and after cheap mistakes were told.
-        from converter.bundle import write_bundle
+        from converter.bundle.bundle_writer import write_bundle
 
         draft = Path(temporary) / "bundle"
         draft.mkdir()

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from converter.graph.common import share_common
+from converter.graph.common_subexpressions import share_common
 from converter.graph.constants import narrow_constants
 from converter.graph.einsums import lower_einsums
-from converter.graph.fused import fuse_bias
-from converter.graph.neutral import drop_neutral
-from converter.graph.products import flatten_products, flatten_summed_products
+from converter.graph.graph_view import View
+from converter.graph.matrix_products import flatten_products, flatten_summed_products
+from converter.graph.neutral_ops import drop_neutral
+from converter.graph.op_fusion import fuse_bias
+from converter.graph.packed_vectors import join_split, lift_arithmetic
+from converter.graph.recurrent_products import join_unpacked, products_of_steps, sum_of_products
 from converter.graph.reductions import narrow_reductions
 from converter.graph.reshapes import cancel_transposes, lift_bias_gradients, merge_reshapes, sink_reshapes
-from converter.graph.sequences import join_unpacked, products_of_steps, sum_of_products
 from converter.graph.signs import fold_factors, fold_signs, plain_sums
 from converter.graph.softmax import skip_softmax
 from converter.graph.tiles import drop_tiles
-from converter.graph.vectors import join_split, lift_arithmetic
-from converter.graph.view import View
 
 __all__ = [
     "PASSES",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 _BROADCASTING = {
     "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SelectV2",

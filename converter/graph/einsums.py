@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 
 @dataclass(frozen=True)

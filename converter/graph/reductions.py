@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 import tensorflow as tf
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 # Up to here every backend has a kernel of its own.
 _PLAIN_RANK = 4

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 _RESHAPES = ("Reshape", "ExpandDims", "Squeeze")
 # Elementwise ops of one tensor: a reshape may as well come after them.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 
 def fold_signs(view: View) -> None:

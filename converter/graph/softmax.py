@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 _MONOTONE = ("Softmax", "LogSoftmax")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from converter.graph.view import View
+from converter.graph.graph_view import View
 
 _BROADCASTING = {"AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference", "DivNoNan"}
 

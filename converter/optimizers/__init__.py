@@ -3,7 +3,7 @@
 The formulas are those of Keras 3, so that a federated run can be compared with a central one.
 """
 
-from converter.optimizers.around import is_constrained
-from converter.optimizers.choice import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
+from converter.optimizers.optimizer_factory import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
+from converter.optimizers.update_wrappers import is_constrained
 
 __all__ = ["FACTORIES", "Optimizer", "compiled_optimizer", "is_constrained", "make_optimizer"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from converter.optimizers.scalars import full_steps, half_cosine, power, real_power, table
+from converter.optimizers.scalar_math import full_steps, half_cosine, power, real_power, table
 from converter.refusal import Refusal
 
 Schedule = Callable[[Any], Any]

@@ -125,7 +125,7 @@ def measure(example: Example, folder: Path) -> None:
 
 
 def main() -> None:
-    from converter.limits import quiet_tensorflow
+    from converter.sandbox.process_limits import quiet_tensorflow
 
     quiet_tensorflow()
     output = Path(sys.argv[1])

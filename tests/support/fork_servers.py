@@ -42,7 +42,7 @@ class Preload(Enum):
         "tests.support.quiet_converter",
         "converter.__main__",
         "keras",
-        "converter.bundle",
+        "converter.bundle.bundle_writer",
         "PIL.Image",
         "pyarrow.csv",
         "pyarrow.parquet",

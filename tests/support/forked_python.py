@@ -27,9 +27,9 @@ PRELOADS = {
     ("-m", "backend.peer.training.evaluator"): "PEER",
     ("-m", "backend.server.privacy.epsilon"): "ACCOUNTANT",
     ("-m", "converter"): "CONVERTER",
-    ("-m", "converter.confined"): "CONVERTER",
-    ("-m", "converter.exporting"): "CONVERTER",
-    ("-m", "converter.rehearsal"): "CONVERTER",
+    ("-m", "converter.sandbox.confined_process"): "CONVERTER",
+    ("-m", "converter.export"): "CONVERTER",
+    ("-m", "converter.dry_run"): "CONVERTER",
     ("-m", "tests.support.small_model"): "CONVERTER",
 }
 SCRIPT = "build.py"

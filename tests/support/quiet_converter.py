@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from converter.limits import quiet_tensorflow
+from converter.sandbox.process_limits import quiet_tensorflow
 
 quiet_tensorflow()

@@ -135,5 +135,5 @@ class Exporter:
         arguments = [str(model), "--weights", str(source.values), "--format", wanted.name]
         arguments += ["-o", str(file), *LIMITS.flags()]
         remedy = "take npz or safetensors instead"
-        work = ProcessWork("Making the file", remedy, "converter.exporting", arguments, folder, root)
+        work = ProcessWork("Making the file", remedy, "converter.export", arguments, folder, root)
         run_limited(work, LIMITS, cancelled=self._stopped.is_set)

@@ -120,7 +120,12 @@ def _run(
             arguments += ["--read", str(path.resolve())]
         arguments += ["--write", str(home), "backend.datasets.inspection", str(home / _JOB)]
         work = ProcessWork(
-            "Reading the data", "bring fewer data", "converter.confined", arguments, home, package.parent
+            "Reading the data",
+            "bring fewer data",
+            "converter.sandbox.confined_process",
+            arguments,
+            home,
+            package.parent,
         )
         message = run_limited(work, limits, tell, cancelled)
         made.rename(output)

@@ -28,7 +28,7 @@ from backend.server.sandbox.limited_process import (
 
 LIMITS = ProcessLimits(wall_seconds=600.0, cpu_seconds=300)
 _REPORT = "report.json"
-# Beside it: the batch, the loss and the gradient of the step (converter/stepfile.py).
+# Beside it: the batch, the loss and the gradient of the step (converter/step_file.py).
 STEP = "step.safetensors"
 
 
@@ -67,7 +67,7 @@ def rehearse(
             np.savez(home / "batch.npz", **first_batch(shards, manifest))
             arguments += ["--batch", str(home / "batch.npz")]
         remedy = "use a smaller model or batch"
-        work = ProcessWork("The dry run", remedy, "converter.rehearsal", arguments, home, root)
+        work = ProcessWork("The dry run", remedy, "converter.dry_run", arguments, home, root)
         run_limited(work, LIMITS, tell, cancelled)
         try:
             report = msgspec.json.decode((made / _REPORT).read_bytes(), type=Rehearsed)

@@ -6,7 +6,7 @@ import warnings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from converter.limits import quiet_tensorflow
+    from converter.sandbox.process_limits import quiet_tensorflow
 
     quiet_tensorflow()
     import tensorflow as tf

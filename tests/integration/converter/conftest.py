@@ -6,7 +6,7 @@ import warnings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from converter.limits import quiet_tensorflow
+    from converter.sandbox.process_limits import quiet_tensorflow
 
     quiet_tensorflow()
     import keras
@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from converter.bundle import write_bundle
-from converter.limits import Limits
-from converter.task import ConversionTask
+from converter.bundle.bundle_writer import write_bundle
+from converter.conversion_task import ConversionTask
+from converter.sandbox.process_limits import Limits
 from tests.support.keras.native import NativeBundle
 
 __all__ = ["keras", "tf"]

@@ -11,11 +11,11 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from converter.allowlist import check_ops
-from converter.borders import Port
-from converter.freezing import freeze
-from converter.rows import Rows
-from converter.tracing import Traced
+from converter.op_allowlist import check_ops
+from converter.padding.real_rows import Rows
+from converter.tracing.graph_freezer import freeze
+from converter.tracing.model_ports import Port
+from converter.tracing.tracer import Traced
 
 ROWS, BATCH, CLASSES = 6, 8, 4
 Measure = Callable[[Any, Any, Rows], Any]

@@ -106,7 +106,7 @@ def test_a_cancelled_conversion_leaves_nothing(files: Path, tmp_path: Path) -> N
 
 def test_the_kernel_enforces_the_limit_on_files(tmp_path: Path) -> None:
     script = (
-        "from converter.limits import Limits, apply_limits\n"
+        "from converter.sandbox.process_limits import Limits, apply_limits\n"
         "apply_limits(Limits(file_bytes=1000))\n"
         "from pathlib import Path\n"
         f"Path({str(tmp_path / 'big')!r}).write_bytes(bytes(2000))\n"

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converter.exporting.formats import WRITERS
-from converter.exporting.tfjs_ops import KNOWN
-from converter.exporting.version import load_version
-from converter.layout import Layout
-from converter.limits import Limits
+from converter.export.export_formats import WRITERS
+from converter.export.model_version import load_version
+from converter.export.tfjs_ops import KNOWN
 from converter.refusal import Refusal
+from converter.sandbox.process_limits import Limits
+from converter.tracing.vector_layout import Layout
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.tensorflow
@@ -198,7 +198,7 @@ def test_the_process_makes_one_file_and_answers(tmp_path: Path) -> None:
     version = Version(mlp(), tmp_path)
     out = tmp_path / "out"
     out.mkdir()
-    command = [sys.executable, "-m", "converter.exporting", str(version.file)]
+    command = [sys.executable, "-m", "converter.export", str(version.file)]
     command += ["--weights", str(version.weights), "--format", "onnx", "-o", str(out / "m.onnx")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from converter import graph as converter_graph
-from converter.graph.view import View
+from converter.graph.graph_view import View
 from tests.support.keras.native import relative_error
 
 pytestmark = pytest.mark.tensorflow

@@ -19,11 +19,11 @@ import keras
 import numpy as np
 import pytest
 
-from converter.bundle import write_bundle
-from converter.limits import Limits
-from converter.loading import load_model
-from converter.saving import save_model
-from converter.task import ConversionTask
+from converter.bundle.bundle_writer import write_bundle
+from converter.bundle.keras_model_file import save_model
+from converter.conversion_task import ConversionTask
+from converter.readers.model_loader import load_model
+from converter.sandbox.process_limits import Limits
 from tests.support.keras.native import NativeBundle
 
 pytestmark = pytest.mark.tensorflow

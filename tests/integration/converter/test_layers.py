@@ -13,7 +13,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from converter.refusal import Refusal
-from converter.unsupported import UNSUPPORTED, refuse_unsupported
+from converter.validation.unsupported_layers import UNSUPPORTED, refuse_unsupported
 from tests.integration.converter.conftest import Convert
 from tests.integration.converter.tracing import BATCH, inputs_of, run, traced_errors, tracer_of
 from tests.integration.converter.zoo import CASES, Case

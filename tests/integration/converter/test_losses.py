@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from converter.borders import Port
-from converter.losses import LOSSES, OutputLoss, compiled_loss, named_loss
+from converter.objectives.losses import LOSSES, OutputLoss, compiled_loss, named_loss
 from converter.refusal import Refusal
+from converter.tracing.model_ports import Port
 from tests.integration.converter.measuring import (
     BATCH,
     ROWS,

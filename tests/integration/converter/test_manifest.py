@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converter.allowlist import ALLOWED
+from converter.op_allowlist import ALLOWED
 from tests.integration.converter.conftest import Convert
 from tests.support.keras.native import NativeBundle
 from tests.support.keras.zoo import CASES

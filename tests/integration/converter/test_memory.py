@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converter.memory import Footprint, execution_order, footprint
+from converter.summary.tensor_memory import Footprint, execution_order, footprint
 from tests.integration.converter.conftest import tf
 
 pytestmark = pytest.mark.tensorflow

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.metrics import METRICS
-from converter.metrics import make_metric
+from converter.objectives.metrics import make_metric
 from converter.refusal import Refusal
 from tests.integration.converter.measuring import (
     CLASSES,

@@ -12,10 +12,10 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from backend.formats import task_file
-from converter.layout import Layout
 from converter.optimizers import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
 from converter.optimizers.settings import AROUND, DEFAULTS, SCHEDULE_DEFAULTS
 from converter.refusal import Refusal
+from converter.tracing.vector_layout import Layout
 from tests.support.keras.native import relative_error
 
 pytestmark = pytest.mark.tensorflow

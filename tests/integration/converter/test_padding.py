@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converter.padding import ExactPadding
+from converter.padding.batch_statistics import ExactPadding
+from converter.padding.real_rows import Rows
 from converter.refusal import Refusal
-from converter.rows import Rows
 from tests.integration.converter.conftest import Convert
 from tests.support.keras.native import metric_values, relative_error
 

@@ -7,9 +7,9 @@ from typing import Any
 import keras
 import pytest
 
-from converter.borders import find_borders
-from converter.proposing import in_words, proposals
-from converter.task import ConversionTask
+from converter.conversion_task import ConversionTask
+from converter.objectives.objective_proposals import in_words, proposals
+from converter.tracing.model_ports import find_borders
 
 pytestmark = pytest.mark.tensorflow
 

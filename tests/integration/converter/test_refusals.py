@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converter.allowlist import check_ops
-from converter.draws import captured_draws
-from converter.freezing import freeze
-from converter.limits import Limits
+from converter.conversion_task import read_task
+from converter.op_allowlist import check_ops
 from converter.refusal import Refusal
-from converter.task import read_task
-from converter.tracing import Traced
+from converter.sandbox.process_limits import Limits
+from converter.tracing.graph_freezer import freeze
+from converter.tracing.random_inputs import captured_draws
+from converter.tracing.tracer import Traced
 from tests.integration.converter.conftest import Convert
 
 pytestmark = pytest.mark.tensorflow

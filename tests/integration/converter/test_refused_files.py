@@ -14,9 +14,9 @@ import keras
 import numpy as np
 import pytest
 
-from converter.limits import Limits
-from converter.loading import load_model
+from converter.readers.model_loader import load_model
 from converter.refusal import Refusal
+from converter.sandbox.process_limits import Limits
 
 pytestmark = pytest.mark.tensorflow
 layers = keras.layers

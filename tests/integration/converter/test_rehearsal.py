@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from converter.limits import Limits
+from converter.dry_run import rehearse
 from converter.refusal import Refusal
-from converter.rehearsal import rehearse
+from converter.sandbox.process_limits import Limits
 from tests.integration.converter.conftest import Convert, keras
 
 pytestmark = pytest.mark.tensorflow

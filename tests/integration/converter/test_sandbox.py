@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from converter import landlock, seccomp
+from converter.sandbox import landlock, seccomp
 
 # Runs shut in, after `confine`; tries each thing and prints the name of the error, or "done".
 PROBE = """

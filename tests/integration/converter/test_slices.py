@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from converter.refusal import Refusal
-from converter.slices import ROOMY_BYTES, slice_size
+from converter.tracing.batch_slices import ROOMY_BYTES, slice_size
 from tests.integration.converter.conftest import Convert
 from tests.support.keras.native import NativeBundle, relative_error
 

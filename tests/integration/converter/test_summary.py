@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from converter.layout import Layout
-from converter.summary import describe_layers
+from converter.summary.model_summary import describe_layers
+from converter.tracing.vector_layout import Layout
 from tests.integration.converter.conftest import Convert, keras
 
 pytestmark = pytest.mark.tensorflow

@@ -13,16 +13,16 @@ import numpy as np
 import tensorflow as tf
 from keras.src.backend.tensorflow import random as keras_random
 
-from converter.allowlist import check_ops
-from converter.borders import find_borders
-from converter.freezing import freeze
-from converter.layout import Layout
-from converter.limits import Limits
-from converter.loading import load_model
-from converter.objectives import choose_objectives
+from converter.conversion_task import ConversionTask
+from converter.objectives.objective_selection import choose_objectives
+from converter.op_allowlist import check_ops
 from converter.optimizers import make_optimizer
-from converter.task import ConversionTask
-from converter.tracing import Traced, Tracer
+from converter.readers.model_loader import load_model
+from converter.sandbox.process_limits import Limits
+from converter.tracing.graph_freezer import freeze
+from converter.tracing.model_ports import find_borders
+from converter.tracing.tracer import Traced, Tracer
+from converter.tracing.vector_layout import Layout
 from tests.support.keras.native import relative_error
 from tests.support.keras.reference import uniform_input
 

@@ -41,9 +41,9 @@ import tensorflow as tf
 from keras import tree
 from keras.src.backend.tensorflow import random as keras_random
 
-from converter.bundle import write_bundle
-from converter.limits import Limits
-from converter.task import read_task
+from converter.bundle.bundle_writer import write_bundle
+from converter.conversion_task import read_task
+from converter.sandbox.process_limits import Limits
 from tests.support.keras.cases import Batch, Case, pack_inputs, pack_outputs
 from tests.support.keras.made import ZOO, digest, is_fresh, sources_digest
 from tests.support.keras.zoo import CASES, FAMILIES

@@ -1,0 +1,176 @@
+"""The whole road from a model's file to a bundle directory (docs/reference/bundle.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from converter.bundle.keras_model_file import save_model
+from converter.bundle.tfjs_graph_model import write_graph_model
+from converter.conversion_task import ConversionTask
+from converter.objectives.objective_proposals import in_words, proposals
+from converter.objectives.objective_selection import Objectives, choose_objectives
+from converter.op_allowlist import check_ops
+from converter.optimizers import Optimizer, compiled_optimizer, is_constrained, make_optimizer
+from converter.readers.model_loader import load_model
+from converter.sandbox.process_limits import Limits
+from converter.summary.model_summary import summarize, summarize_slices
+from converter.tracing.batch_slices import SIGNATURE, adds_up, slice_size, trace_slice
+from converter.tracing.graph_freezer import freeze
+from converter.tracing.model_ports import Port, find_borders
+from converter.tracing.tracer import Traced, Tracer
+from converter.tracing.vector_layout import Layout
+from converter.validation.model_checks import check_batch
+from converter.validation.padding_invariance import check_padding, may_mix_rows
+from converter.validation.unsupported_layers import refuse_unsupported
+
+FORMAT = "minga-bundle/2"
+
+
+def _silent(_text: str) -> None:
+    """Tells nobody."""
+
+
+def write_bundle(
+    model_file: Path,
+    task: ConversionTask,
+    directory: Path,
+    limits: Limits,
+    custom: Path | None = None,
+    tell: Callable[[str], None] = _silent,
+    propose: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal.
+
+    `custom` is a Python file of the owner's with the model's own layers; it is run. `tell` hears sentences
+    about what is being done. With `propose` what nobody said is proposed, and it hears the keys of [model].
+    """
+    tell("Reading the model.")
+    model = load_model(model_file, limits, custom)
+    refuse_unsupported(model)
+    check_batch(model, task.batch_size)
+    borders = find_borders(model)
+    if propose is not None:
+        lacking = proposals(model, task, borders)
+        task = replace(task, **lacking)
+        for sentence in in_words(lacking):
+            tell(sentence)
+        propose(lacking)
+    objectives = choose_objectives(model, task, borders)
+    optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
+    layout = Layout(model)
+    tell(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
+    tracer = Tracer(model, layout, borders, objectives, optimizer, task.batch_size)
+    traces = {
+        "train": tracer.train(),
+        "apply": tracer.apply(),
+        "evaluate": tracer.evaluate(),
+        "predict": tracer.predict(),
+    }
+    graphs = {name: freeze(trace) for name, trace in traces.items()}
+    returned = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
+    summary = summarize(model, layout, graphs, returned)
+    tell("Looking for slices that suit small devices.")
+    rows = slice_size(task.batch_size, summary["step"]["memory"]["intermediates"], task.slice)
+    if rows is not None and adds_up(model, objectives):
+        sliced = trace_slice(tracer, traces["train"], rows)
+        if sliced is not None:
+            traces[SIGNATURE], graphs[SIGNATURE] = sliced
+            summary["step"]["sliced"] = summarize_slices(layout, graphs, returned, SIGNATURE)
+    layers = [layer.name for layer in model._flatten_layers() if layer is not model]
+    tell("Checking every operation against the allow-list.")
+    # The forward graph first: its ops say more to the owner than those of their gradients.
+    ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
+
+    if objectives.own or may_mix_rows(model):
+        check_padding(tracer, traces["train"], graphs["train"])
+    tell("Writing the graphs for browsers and for TensorFlow.")
+    _write_graphs(graphs, directory)
+    (directory / "weights.bin").write_bytes(layout.values().tobytes())
+    save_model(model, model_file, directory / "model.keras")
+
+    manifest = _manifest(task, tracer, objectives, optimizer, traces)
+    manifest["slice"] = {"batch_size": rows} if SIGNATURE in graphs else None
+    manifest |= {"ops": ops, **summary, "files": _files(directory)}
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    (directory / "bundle.json").write_text(text + "\n", "utf-8")
+    return manifest
+
+
+def _write_graphs(graphs: dict[str, Any], directory: Path) -> None:
+    (directory / "native").mkdir()
+    for name, graph in graphs.items():
+        (directory / "native" / f"{name}.pb").write_bytes(graph.SerializeToString(deterministic=True))
+        write_graph_model(graph, directory / name)
+
+
+def _manifest(
+    task: ConversionTask,
+    tracer: Tracer,
+    objectives: Objectives,
+    optimizer: Optimizer,
+    traces: dict[str, Traced],
+) -> dict[str, Any]:
+    layout = tracer.layout
+    train = traces["train"]
+    return {
+        "format": FORMAT,
+        "name": task.name,
+        "batch_size": task.batch_size,
+        "parameters": {"trainable": layout.trainable, "state": layout.state},
+        "layout": [
+            {"name": e.name, "shape": list(e.shape), "offset": e.offset, "trainable": e.trainable}
+            for e in layout.entries
+        ],
+        "inputs": [_port(port) for port in tracer.borders.inputs],
+        "labels": [_port(port) for port in objectives.labels],
+        "outputs": [_port(port, objectives.loss_name(k)) for k, port in enumerate(tracer.borders.outputs)],
+        "metrics": objectives.metrics,
+        "optimizer": {
+            "name": optimizer.name,
+            "learning_rate": optimizer.learning_rate,
+            "slots": optimizer.slots,
+            "hyperparameters": optimizer.hyperparameters
+            | ({"constrained": True} if is_constrained(layout) else {}),
+            "schedule": optimizer.schedule,
+        },
+        "preprocess": task.preprocess,
+        "random": [
+            {"name": t.op.name, "shape": t.shape.as_list(), "kind": "uniform"}
+            for t in train.inputs
+            if t.op.name.startswith("random_")
+        ],
+        "signatures": {
+            name: {"inputs": _tensors(trace.inputs), "outputs": _tensors(trace.outputs)}
+            for name, trace in traces.items()
+        },
+    }
+
+
+def _port(port: Port, loss: str | None = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": port.name, "shape": list(port.shape), "dtype": port.dtype}
+    if port.classes is not None:
+        entry["classes"] = port.classes
+    return entry | ({"loss": loss} if loss is not None else {})
+
+
+def _tensors(tensors: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [
+        {"name": t.op.name, "tensor": t.op.name, "shape": t.shape.as_list(), "dtype": t.dtype.name}
+        for t in tensors
+    ]
+
+
+def _files(directory: Path) -> dict[str, dict[str, Any]]:
+    files = {}
+    for path in sorted(p for p in directory.rglob("*") if p.is_file()):
+        content = path.read_bytes()
+        files[path.relative_to(directory).as_posix()] = {
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "bytes": len(content),
+        }
+    return files

@@ -1,0 +1,75 @@
+"""Keras' functions in terms of ops that every backend has, and that are cheap to differentiate.
+
+Each module says what some functions of Keras' TensorFlow backend compute; `expressible` swaps them in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import keras
+import tensorflow as tf
+from keras.src.backend.tensorflow import core as keras_core
+from keras.src.backend.tensorflow import image as keras_image
+from keras.src.backend.tensorflow import nn as keras_nn
+from keras.src.backend.tensorflow import numpy as keras_numpy
+from keras.src.utils import tf_utils
+
+from converter.decompositions import activations, categorical, convolutions, images, pooling
+from converter.decompositions.normalization import short_gradients
+from converter.refusal import Refusal
+from converter.tracing.attribute_patch import replaced
+
+# What layers and TensorFlow raise where shapes or types do not fit a fixed batch.
+_FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, tf.errors.OpError)
+
+
+@contextmanager
+def expressible() -> Iterator[None]:
+    """While open, Keras' layers are traced with the functions of this package."""
+    conv = convolutions.make_conv(keras_nn.conv, keras_nn.depthwise_conv)
+    nn: dict[str, Callable[..., Any]] = {
+        "gelu": activations.gelu,
+        "sparsemax": activations.sparsemax,
+        "conv": conv,
+        "conv_transpose": convolutions.make_conv_transpose(keras_nn.conv_transpose, conv),
+        "max_pool": pooling.make_pool(keras_nn.max_pool, is_max=True),
+        "average_pool": pooling.make_pool(keras_nn.average_pool, is_max=False),
+    }
+    for name, is_max in (("adaptive_max_pool", True), ("adaptive_average_pool", False)):
+        # Keras 3.15 has them.
+        if hasattr(keras_nn, name):
+            nn[name] = pooling.make_adaptive_pool(getattr(keras_nn, name), is_max)
+    image: dict[str, Callable[..., Any]] = {
+        "resize": images.resize,
+        "affine_transform": images.affine_transform,
+        "rgb_to_hsv": images.rgb_to_hsv,
+        "hsv_to_rgb": images.hsv_to_rgb,
+    }
+    with ExitStack() as stack:
+        stack.enter_context(replaced(keras_nn, nn))
+        stack.enter_context(replaced(keras_image, image))
+        stack.enter_context(replaced(keras_core, {"cond": categorical.cond}))
+        stack.enter_context(replaced(keras_numpy, {"digitize": categorical.digitize}))
+        encode = {"tf_encode_categorical_inputs": categorical.encode_categories}
+        stack.enter_context(replaced(tf_utils, encode))
+        stack.enter_context(short_gradients())
+        stack.enter_context(_told_plainly())
+        yield
+
+
+@contextmanager
+def _told_plainly() -> Iterator[None]:
+    """What a layer raises becomes a Refusal, without the call's arguments that Keras adds to the text."""
+    was_enabled = keras.config.is_traceback_filtering_enabled()
+    keras.config.disable_traceback_filtering()
+    try:
+        yield
+    except _FAULTS as error:
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        raise Refusal(f"The model cannot be traced: {reason}. Replace the layer that says so.") from error
+    finally:
+        if was_enabled:
+            keras.config.enable_traceback_filtering()

@@ -1,0 +1,99 @@
+"""Normalisation with gradients in closed form: half the ops of what automatic differentiation makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from converter.tracing.attribute_patch import replaced
+
+
+def standardized(inputs: Any, axes: list[int], epsilon: float) -> Any:
+    """(inputs - mean) / sqrt(variance + epsilon) over `axes` (Ba et al. 2016, eq. 3)."""
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def normalize(x: Any) -> Any:
+        centered = x - tf.reduce_mean(x, axes, keepdims=True)
+        variance = tf.reduce_mean(tf.square(centered), axes, keepdims=True)
+        inverse = tf.math.rsqrt(variance + epsilon)
+        output = centered * inverse
+
+        def gradient(upstream: Any) -> Any:
+            along = tf.reduce_mean(upstream * output, axes, keepdims=True)
+            mean = tf.reduce_mean(upstream, axes, keepdims=True)
+            return (upstream - mean - output * along) * inverse
+
+        return output, gradient
+
+    return normalize(inputs)
+
+
+def batch_standardized(
+    inputs: Any, scale: Any, offset: Any, weights: Any, axes: list[int], count: Any, epsilon: float
+) -> tuple[Any, Any, Any]:
+    """Batch normalisation over the rows that `weights` (broadcast to `inputs`, 0 or 1) leave (Ioffe and
+    Szegedy 2015, alg. 1): output, mean and population variance, the latter two for moving averages only.
+
+    `scale` and `offset` have the rank of `inputs` with length 1 along `axes`; `count` is how many values per
+    channel the weights leave.
+    """
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def normalize(x: Any, gamma: Any, beta: Any) -> Any:
+        mean = tf.reduce_sum(x * weights, axes, keepdims=True) / count
+        centered = x - mean
+        variance = tf.reduce_sum(tf.square(centered) * weights, axes, keepdims=True) / count
+        inverse = tf.math.rsqrt(variance + epsilon)
+        factor = inverse * gamma
+
+        def gradient(upstream: Any, of_mean: Any, of_variance: Any) -> Any:
+            del of_mean, of_variance
+            total = tf.reduce_sum(upstream, axes, keepdims=True)
+            along = tf.reduce_sum(upstream * centered, axes, keepdims=True)
+            pull = centered * (tf.square(inverse) * along) + total
+            return upstream * factor - pull * (factor / count * weights), along * inverse, total
+
+        return (centered * factor + beta, mean, variance), gradient
+
+    output, mean, variance = normalize(inputs, scale, offset)
+    return output, mean, variance
+
+
+def _layer_call(original: Any) -> Any:
+    def call(layer: Any, inputs: Any) -> Any:
+        if layer.rms_scaling:
+            return original(layer, inputs)
+        rank = len(inputs.shape)
+        axes = sorted(axis % rank for axis in layer.axis)
+        shape = [inputs.shape[axis] if axis in axes else 1 for axis in range(rank)]
+        output = standardized(inputs, axes, layer.epsilon)
+        if layer.gamma is not None:
+            output = output * tf.reshape(layer.gamma, shape)
+        return output if layer.beta is None else output + tf.reshape(layer.beta, shape)
+
+    return call
+
+
+def _group_call(layer: Any, reshaped: Any, input_shape: Any) -> Any:
+    """Stands for `GroupNormalization._apply_normalization` (Wu and He 2018, eq. 2-3)."""
+    kept = len(reshaped.shape) - 2 if layer.axis == -1 else layer.axis
+    axes = [axis for axis in range(1, len(reshaped.shape)) if axis != kept]
+    shape = layer._create_broadcast_shape(input_shape)
+    output = standardized(reshaped, axes, layer.epsilon)
+    if layer.scale:
+        output = output * tf.reshape(layer.gamma, shape)
+    return output + tf.reshape(layer.beta, shape) if layer.center else output
+
+
+@contextmanager
+def short_gradients() -> Iterator[None]:
+    """While open, LayerNormalization and GroupNormalization compute as above."""
+    layers = keras.layers
+    call = {"call": _layer_call(layers.LayerNormalization.call)}
+    group = {"_apply_normalization": _group_call}
+    with replaced(layers.LayerNormalization, call), replaced(layers.GroupNormalization, group):
+        yield

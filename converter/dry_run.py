@@ -1,0 +1,192 @@
+"""`python -m converter.dry_run BUNDLE -o DIR`: a step of a bundle with TensorFlow, beside Keras' own model.
+
+DIR/report.json gets what came out (`rehearse`), DIR/step.safetensors the batch, the loss and the gradient
+of the step, for those who take the same one elsewhere. Answers as the converter does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from converter.refusal import Refusal
+from converter.sandbox.limited_command import add_limits, answered, shut_in
+from converter.step_file import write_step
+
+# Relative L2 distance up to which two computations of the same outputs in float32 agree.
+AGREE = 1e-3
+REPORT, STEP = "report.json", "step.safetensors"
+
+
+def main() -> int:
+    """Rehearse; returns the exit code."""
+    parser = argparse.ArgumentParser("python -m converter.dry_run")
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="folder for report.json")
+    parser.add_argument("--batch", type=Path, help="examples as .npz: x_0, ..., y_0, ...; default: noise")
+    add_limits(parser)
+    args = parser.parse_args()
+    return answered(args, "dry run", lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> str:
+    bundle, output = args.bundle.resolve(), args.output.resolve()
+    with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=output) as temporary:
+        shut_in([bundle, *([args.batch.resolve()] if args.batch else [])], [output], temporary)
+        print("doing: Starting TensorFlow.", flush=True)
+        report = rehearse(bundle, args.batch, args.limits, output / STEP)
+    (output / REPORT).write_text(json.dumps(report), "utf-8")
+    return "One step was taken."
+
+
+def rehearse(
+    bundle: Path, batch_file: Path | None, limits: Any, step_file: Path | None = None
+) -> dict[str, float]:
+    """Predicts with Keras and with the native graph, then takes one step on a batch. Raises Refusal.
+
+    `difference` is the largest relative L2 distance of an output, `loss` and `loss_after` are those of the
+    batch before and after the step, `gradient_norm`, `step_ms` and `step_loss`, which counts
+    dropout and the like, are of the step. `step_file` gets what
+    every input of `train` but the model's values was, `loss`, and `gradient`.
+    """
+    import numpy as np
+    from keras import tree
+
+    from converter.export.model_version import load_version
+    from converter.tracing.model_ports import find_borders
+
+    manifest = json.loads((bundle / "bundle.json").read_text("utf-8"))
+    model = load_version(bundle / "model.keras", bundle / "weights.bin", limits)
+    weights, size = np.fromfile(bundle / "weights.bin", "<f4"), manifest["parameters"]["trainable"]
+    batch = _batch(manifest, batch_file)
+    feeds = {**batch, "trainable": weights[:size], "state": weights[size:]}
+    print("doing: Predicting with Keras and with the native graph.", flush=True)
+    inputs = [batch[f"x_{number}"] for number in range(len(manifest["inputs"]))]
+    expected = tree.flatten(model(find_borders(model).pack(inputs), training=False))
+    if not all(np.isfinite(one).all() for one in expected):
+        raise Refusal(
+            "The model's outputs on these examples are not finite: scale the inputs (0 to 1, or mean 0), or "
+            "begin with other weights."
+        )
+    found = _graph(bundle, manifest, "predict")(feeds).values()
+    difference = max(
+        float(np.linalg.norm(np.subtract(a, b)) / max(float(np.linalg.norm(b)), 1e-12))
+        for a, b in zip(found, expected, strict=True)
+    )
+    if not difference <= AGREE:
+        raise Refusal(
+            f"Keras and the converted graph differ by {difference:.2g} in their outputs; please report this "
+            "with the model."
+        )
+    print("doing: Taking one training step.", flush=True)
+    stepped, found = _step(bundle, manifest, feeds)
+    if step_file is not None:
+        _keep(step_file, manifest, batch, stepped)
+    return {"difference": difference, **found}
+
+
+def _keep(
+    path: Path, manifest: Mapping[str, Any], batch: Mapping[str, Any], stepped: Mapping[str, Any]
+) -> None:
+    import numpy as np
+
+    taken = [spec["name"] for spec in manifest["signatures"]["train"]["inputs"] if spec["name"] in batch]
+    outcome = {name: np.asarray(stepped[name], np.float32) for name in ("loss", "gradient")}
+    write_step(path, {**{name: batch[name] for name in taken}, **outcome})
+
+
+def _step(
+    bundle: Path, manifest: Mapping[str, Any], feeds: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """What `train` gave, and the figures of the step."""
+    import numpy as np
+
+    train, apply, measure = (_graph(bundle, manifest, name) for name in ("train", "apply", "evaluate"))
+    train(feeds)  # The first run is slow: TensorFlow settles.
+    began = time.perf_counter()
+    stepped = train(feeds)
+    optimizer = manifest["optimizer"]
+    after = apply(
+        {
+            **feeds,
+            "gradient": stepped["gradient"],
+            "slots": np.zeros((optimizer["slots"], len(feeds["trainable"])), np.float32),
+            "learning_rate": np.float32(optimizer["learning_rate"]),
+            "step": np.float32(1),
+            "past_steps": np.float32(0),
+        }
+    )
+    milliseconds = 1000 * (time.perf_counter() - began)
+    moved = {**feeds, "trainable": after["new_trainable"]}
+    found = {
+        "loss": float(measure(feeds)["loss"]),
+        "loss_after": float(measure(moved)["loss"]),
+        "step_loss": float(stepped["loss"]),
+        "gradient_norm": float(np.linalg.norm(stepped["gradient"])),
+        "step_ms": milliseconds,
+    }
+    if not all(map(np.isfinite, found.values())):
+        raise Refusal(
+            "A training step ends in numbers that are not finite: lower the learning rate, scale the inputs "
+            "(0 to 1, or mean 0), and check that the loss fits the labels."
+        )
+    return stepped, found
+
+
+def _batch(manifest: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
+    """A whole batch by the names of inputs: of the examples in `path`, padded, or of noise."""
+    import numpy as np
+
+    rows, random = manifest["batch_size"], np.random.default_rng(0)
+    feeds: dict[str, Any] = {"sample_weight": np.ones(rows, np.float32)}
+    if path is not None:
+        with np.load(path, allow_pickle=False) as given:
+            for name in given.files:
+                some = given[name][:rows]
+                # Padded as clients do (webapp/static/src/shared/examples.ts, `makeBatch`).
+                feeds[name] = np.concatenate([some, np.repeat(some[:1], rows - len(some), axis=0)])
+                feeds["sample_weight"] = (np.arange(rows) < len(some)).astype(np.float32)
+    else:
+        for letter, specs in (("x", manifest["inputs"]), ("y", manifest["labels"])):
+            for number, spec in enumerate(specs):
+                shape = (rows, *spec["shape"])
+                whole = random.integers(0, min(spec.get("classes") or 2, 2), shape, np.int32)
+                noise = random.random(shape, np.float32)
+                feeds[f"{letter}_{number}"] = whole if spec["dtype"] == "int32" else noise
+    return feeds | {one["name"]: random.random(one["shape"], np.float32) for one in manifest["random"]}
+
+
+def _graph(bundle: Path, manifest: Mapping[str, Any], name: str) -> Any:
+    """A native graph as a function from named arrays to named arrays; it takes what it needs."""
+    import tensorflow as tf
+
+    definition = tf.compat.v1.GraphDef()
+    definition.ParseFromString((bundle / "native" / f"{name}.pb").read_bytes())
+    whole = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
+    signature = manifest["signatures"][name]
+
+    def tensors(specs: list[dict[str, Any]]) -> list[Any]:
+        return [whole.graph.get_tensor_by_name(_tensor(spec["tensor"])) for spec in specs]
+
+    pruned = whole.prune(tensors(signature["inputs"]), tensors(signature["outputs"]))
+
+    def run(feeds: Mapping[str, Any]) -> dict[str, Any]:
+        given = [tf.constant(feeds[spec["name"]], spec["dtype"]) for spec in signature["inputs"]]
+        outputs = pruned(*given)
+        names = [spec["name"] for spec in signature["outputs"]]
+        return {key: value.numpy() for key, value in zip(names, outputs, strict=True)}
+
+    return run
+
+
+def _tensor(name: str) -> str:
+    return name if ":" in name else f"{name}:0"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

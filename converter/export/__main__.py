@@ -1,0 +1,54 @@
+"""`python -m converter.export MODEL --weights FILE --format F -o FILE`: one file, in a limited process.
+
+It answers on standard output as the conversion does (converter/__main__.py). Exit code 0: the file is there;
+1: this model cannot be had in that format; 2: wrong arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from converter.refusal import Refusal
+from converter.sandbox.limited_command import add_limits, answered, shut_in
+
+FORMATS = ("keras", "tfjs-layers", "tfjs-graph", "saved-model", "onnx")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Export; returns the exit code."""
+    args = _parser().parse_args(arguments)
+    return answered(args, "export", lambda: _export(args))
+
+
+def _export(args: argparse.Namespace) -> str:
+    model, weights = args.model.resolve(), args.weights.resolve()
+    output: Path = args.output.absolute()
+    if output.exists():
+        raise Refusal(f"{output.name} exists already; choose another name.")
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=output.parent) as temporary:
+        shut_in([model, weights], [output.parent], temporary)
+        # TensorFlow is imported only now: shut in and within limits.
+        from converter.export.export_formats import WRITERS
+        from converter.export.model_version import load_version
+
+        draft = Path(temporary) / "draft"
+        draft.mkdir()
+        file = WRITERS[args.format](load_version(model, weights, args.limits), draft)
+        file.rename(output)
+    return f"{output.stat().st_size} bytes."
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m converter.export")
+    parser.add_argument("model", type=Path, help="model.keras of a bundle")
+    parser.add_argument("--weights", type=Path, required=True, help="flat vector, little-endian float32")
+    parser.add_argument("--format", choices=FORMATS, required=True)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the file; must not exist")
+    add_limits(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,202 @@
+"""Keras' losses by their names and settings, each as one number of the rows that exist."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import tensorflow as tf
+from keras.src.losses import ALL_OBJECTS_DICT
+from keras.src.losses.losses import LossFunctionWrapper
+from keras.src.utils.naming import to_snake_case
+
+from converter.objectives.cross_row_losses import circle_rows, overlap_of_rows
+from converter.objectives.plain_ops import plain_ops
+from converter.padding.real_rows import Rows, reduce_rows, to_rank, with_columns
+from converter.refusal import Refusal
+from converter.tracing.model_ports import Port
+
+# Their labels are class numbers, one axis fewer than the outputs have.
+SPARSE = ("sparse_categorical_crossentropy", "categorical_generalized_cross_entropy")
+REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight")
+
+
+def pinball(y: Any, output: Any, quantile: float) -> Any:
+    """The loss whose best answer is a `quantile` (Koenker and Bassett 1978), mean over the last axis."""
+    error = y - output
+    return tf.reduce_mean(tf.maximum(quantile * error, (quantile - 1.0) * error), -1)
+
+
+class Quantile(LossFunctionWrapper):  # type: ignore[misc]
+    """`pinball` as a loss that a task file can name."""
+
+    def __init__(self, quantile: float = 0.5, reduction: str = "sum_over_batch_size") -> None:
+        if isinstance(quantile, bool) or not 0.0 < quantile < 1.0:
+            raise ValueError("`quantile` must lie between 0 and 1")
+        super().__init__(pinball, reduction, "quantile", quantile=float(quantile))
+
+
+def _named_losses() -> dict[str, type]:
+    """Every name that Keras knows a loss by: class, snake case, short form."""
+    base = (keras.losses.Loss, keras.losses.CTC)
+    classes = [c for c in vars(keras.losses).values() if inspect.isclass(c) and c not in base]
+    named = {to_snake_case(c.__name__): c for c in classes} | {c.__name__: c for c in classes}
+    for alias, loss in ALL_OBJECTS_DICT.items():
+        if getattr(loss, "__name__", None) in named:
+            named[alias] = named[loss.__name__]
+    return named | {"quantile": Quantile}
+
+
+LOSSES = _named_losses()
+
+
+@dataclass(frozen=True)
+class OutputLoss:
+    """A Keras loss with its settings; `name` is the one that task files use."""
+
+    name: str
+    loss: Any
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the labels are class numbers."""
+        return self.name in SPARSE
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the owner's, so that nobody knows what it does with its rows."""
+        return not of_keras(getattr(self.loss, "fn", self.loss)) and self.name != "quantile"
+
+    @property
+    def mean_over_rows(self) -> bool:
+        """Whether it is a plain mean of a number for each row."""
+        mixing = (
+            self.name in ("dice", "tversky", "circle") or getattr(self.loss, "ignore_class", None) is not None
+        )
+        return self.loss.reduction in ("sum_over_batch_size", "mean") and not mixing
+
+    def label(self, output: Port) -> Port:
+        """The labels that fit an output. Raises Refusal where the output has too few axes for the loss."""
+        if self.sparse and not output.shape:
+            raise _bad(
+                f"The loss {self.name} needs a number for each class; {output.name} has one an example."
+            )
+        if self.name == "circle":
+            return Port(output.name, (), "int32")
+        if not self.sparse:
+            return Port(output.name, output.shape, "float32")
+        classes: int | None = output.shape[-1]
+        ignored = getattr(self.loss, "ignore_class", None)
+        if ignored is not None and not 0 <= ignored < output.shape[-1]:
+            # Labels beyond the classes are meant, so nobody may check them.
+            classes = None
+        return Port(output.name, output.shape[:-1], "int32", classes)
+
+    def of(self, y: Any, output: Any, rows: Rows) -> Any:
+        """Scalar: Keras' loss of the rows that exist."""
+        y, output = with_columns(y, output)
+        if self.name == "circle":
+            return circle_rows(self.loss, y, output, rows)
+        if self.name in ("dice", "tversky") and _mixes_rows(self.loss.axis, len(output.shape)):
+            return overlap_of_rows(self.loss, y, output, rows)
+        mask = getattr(output, "_keras_mask", None)
+        with plain_ops():
+            values = self.loss.call(self._labels(y, rows), output)
+        own = getattr(values, "_keras_mask", None)
+        if own is not None:
+            mask = own if mask is None else tf.logical_and(mask, own)
+        if mask is not None and len(mask.shape) > len(values.shape):
+            raise _bad(
+                f"The loss {self.name} gives one number for positions that a mask tells apart; use a loss of "
+                "positions, or a layer that ends the mask."
+            )
+        return reduce_rows(values, mask, rows, self.loss.reduction)
+
+    def _labels(self, y: Any, rows: Rows) -> Any:
+        # Whether the labels of hinge losses are 0 and 1 or -1 and 1, Keras reads off the whole batch.
+        return y * to_rank(rows.exists, len(y.shape)) if self.name in ("hinge", "squared_hinge") else y
+
+
+def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
+    """The loss of a task file. Raises Refusal naming the wrong word."""
+    if name in ("crossentropy", "ce"):
+        raise _bad(
+            "The loss crossentropy does not say which labels the shards hold; write binary_crossentropy, "
+            "categorical_crossentropy or sparse_categorical_crossentropy."
+        )
+    if name in ("ctc", "CTC"):
+        return _checked("ctc", None)
+    if name not in LOSSES:
+        known = sorted(n for n in LOSSES if (n.islower() and "_" in n) or (n == n.lower() and len(n) > 4))
+        raise _bad(f"The loss {name} is not supported; choose one of {', '.join(known)}.")
+    kind = LOSSES[name]
+    allowed = [p for p in inspect.signature(kind).parameters if p not in ("name", "dtype")]
+    for key in settings:
+        if key not in allowed:
+            raise _bad(f"The loss {name} has no setting `{key}`; it has {', '.join(allowed)}.")
+    try:
+        loss = kind(**settings)
+    except (TypeError, ValueError) as error:
+        raise _bad(
+            f"The loss {name} cannot have these settings: {' '.join(str(error).split())[:200]}."
+        ) from error
+    return _checked(to_snake_case(kind.__name__), loss)
+
+
+def compiled_loss(loss: Any) -> OutputLoss:
+    """A loss as `model.compile` takes it: a name, a function, a Loss. Raises Refusal.
+
+    What is not Keras' own comes from the owner's file (converter/readers/custom_layers.py), with a value for
+    each row.
+    """
+    if isinstance(loss, str):
+        return named_loss(loss, {})
+    if type(loss) is LossFunctionWrapper:
+        if getattr(loss.fn, "__name__", "") in LOSSES and of_keras(loss.fn):
+            return named_loss(loss.fn.__name__, dict(loss._fn_kwargs, reduction=loss.reduction))
+        return _checked(getattr(loss.fn, "__name__", loss.name), loss)
+    if not isinstance(loss, keras.losses.Loss):
+        return compiled_loss(LossFunctionWrapper(loss, name=getattr(loss, "__name__", None)))
+    name = to_snake_case(type(loss).__name__)
+    if name == "huber" and "delta" not in loss.get_config():
+        raise _bad(
+            "Keras does not save the delta of a compiled Huber loss; "
+            'write loss = { name = "huber", delta = 1.0 } under [model] in the task file.'
+        )
+    return _checked(name, loss)
+
+
+def of_keras(thing: Any) -> bool:
+    """Whether a class, function or object of a class comes from Keras itself."""
+    module = getattr(thing, "__module__", None) or type(thing).__module__
+    return str(module).partition(".")[0] == "keras"
+
+
+def _checked(name: str, loss: Any) -> OutputLoss:
+    if name == "ctc":
+        raise _bad(
+            "The loss ctc is computed in a loop, which no browser can differentiate; use another loss."
+        )
+    if loss.reduction not in REDUCTIONS:
+        raise _bad(
+            f"The loss {name} is not reduced to one number; use the reduction {', '.join(REDUCTIONS)}."
+        )
+    if name not in ("dice", "tversky") and getattr(loss, "_fn_kwargs", {}).get("axis") == 0:
+        raise _bad(
+            f"The loss {name} works across the examples of a batch (axis 0), which padding would change; "
+            "use another axis."
+        )
+    return OutputLoss(name, loss)
+
+
+def _mixes_rows(axis: Any, rank: int) -> bool:
+    if axis is None:
+        return True
+    axes = axis if isinstance(axis, list | tuple) else (axis,)
+    return any(a % rank == 0 for a in axes)
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(message, "bad-task")

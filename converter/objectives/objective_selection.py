@@ -1,0 +1,245 @@
+"""What is measured: the losses of the outputs, their weighted sum, and the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from converter.conversion_task import ConversionTask
+from converter.objectives.losses import OutputLoss, compiled_loss, named_loss
+from converter.objectives.metrics import OutputMetric, label_of_metric, make_metric
+from converter.padding.real_rows import Rows
+from converter.refusal import Refusal
+from converter.tracing.model_ports import Borders, Port
+
+# What an update may report (backend/formats/manifest.py).
+MAX_METRICS, MAX_NAME = 16, 64
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Loss, weight of the loss, metrics and labels of one output."""
+
+    output: Port
+    label: Port
+    loss: OutputLoss | None
+    weight: float
+    metrics: tuple[OutputMetric, ...]
+
+
+@dataclass(frozen=True)
+class Objectives:
+    """One entry per output; None where an output has neither loss nor metric."""
+
+    parts: tuple[Objective | None, ...]
+    class_weight: tuple[float, ...] | None = None
+
+    @property
+    def labels(self) -> tuple[Port, ...]:
+        """The labels, in the outputs' order."""
+        return tuple(part.label for part in self.parts if part is not None)
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """Name, kind and number of rows (1 where it is not said) of each of `measure`'s metrics."""
+        taken: set[str] = set()
+        described: list[dict[str, Any]] = []
+        for part in self._parts_with_labels():
+            prefix = f"{part.output.name}_" if len(self.parts) > 1 else ""
+            if part.loss is not None and self.several_losses:
+                described.append({"name": f"{prefix}loss", "kind": "ratio"})
+            for metric in part.metrics:
+                name = _free_name(prefix, metric, taken)
+                entry = {"name": name, "kind": metric.counting.kind, "rows": metric.counting.count}
+                described.append({k: v for k, v in entry.items() if (k, v) != ("rows", 1)})
+        return described
+
+    @property
+    def own(self) -> bool:
+        """Whether a loss is the owner's."""
+        return any(part.loss is not None and part.loss.own for part in self._parts_with_labels())
+
+    @property
+    def several_losses(self) -> bool:
+        """Whether each loss is told on its own, as Keras does where there is more than one."""
+        return sum(part.loss is not None for part in self._parts_with_labels()) > 1
+
+    @property
+    def mean_over_rows(self) -> bool:
+        """Whether every loss is a plain mean over the rows that exist."""
+        losses = [part.loss for part in self._parts_with_labels() if part.loss is not None]
+        return all(loss.mean_over_rows for loss in losses)
+
+    def loss_name(self, output: int) -> str | None:
+        """The name of an output's loss."""
+        part = self.parts[output]
+        return part.loss.name if part is not None and part.loss is not None else None
+
+    def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
+        """The rows of a training step: each row's weight times that of its class, as in `Model.fit`."""
+        if self.class_weight is None:
+            return rows
+        (y,) = labels
+        if y.dtype != tf.int32:
+            y = tf.cast(y[:, 0], tf.int32) if y.shape[-1] == 1 else tf.argmax(y, -1, tf.int32)
+        return Rows(rows.weight * tf.gather(tf.constant(self.class_weight), y), rows.exists)
+
+    def measure(self, labels: Sequence[Any], outputs: Sequence[Any], rows: Rows) -> tuple[Any, Any]:
+        """Scalar loss, and metrics [M, 2] of a batch; None without metrics."""
+        loss, metrics = 0.0, []
+        measured = [output for part, output in zip(self.parts, outputs, strict=True) if part is not None]
+        for part, y, output in zip(self._parts_with_labels(), labels, measured, strict=True):
+            if part.loss is not None:
+                own = part.loss.of(y, output, rows)
+                loss += own if part.weight == 1.0 else own * part.weight
+                if self.several_losses:
+                    metrics.append(tf.stack([own * rows.count, rows.count])[None])
+            metrics += [metric.of(y, output, rows) for metric in part.metrics]
+        return loss, tf.concat(metrics, 0) if metrics else None
+
+    def _parts_with_labels(self) -> list[Objective]:
+        return [part for part in self.parts if part is not None]
+
+
+def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Objectives:
+    """Losses and metrics of the task file, or where it is silent those the model was compiled with."""
+    outputs = borders.outputs
+    losses = _losses(model, task, outputs)
+    given = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
+    weights = [_weight(w) for w in by_output(task.loss_weights or given, outputs, "loss_weights")]
+    metrics, weighted = task.metrics, None
+    if metrics is None:
+        metrics = _compiled(model, "_compile_metrics", "_user_metrics")
+        weighted = _compiled(model, "_compile_metrics", "_user_weighted_metrics")
+    plain, counted = metrics_by_output(metrics, outputs), metrics_by_output(weighted, outputs)
+    parts = map(_objective, outputs, losses, weights, plain, counted)
+    objectives = Objectives(tuple(parts), task.class_weight)
+    _check_class_weight(objectives)
+    _check_metrics(objectives.metrics)
+    return objectives
+
+
+def _check_metrics(metrics: list[dict[str, Any]]) -> None:
+    if len(metrics) > MAX_METRICS:
+        raise _bad(
+            f"The losses and metrics of all outputs make {len(metrics)} metrics; at most {MAX_METRICS} fit, "
+            "so name fewer metrics."
+        )
+    long = [metric["name"] for metric in metrics if len(metric["name"]) > MAX_NAME]
+    if long:
+        raise _bad(
+            f"The metric's name {long[0]} is longer than {MAX_NAME} letters; shorten the output's name."
+        )
+
+
+def _check_class_weight(objectives: Objectives) -> None:
+    if objectives.class_weight is None:
+        return
+    labels = objectives.labels
+    classes = 0
+    if len(labels) == 1:
+        (label,) = labels
+        classes = (label.classes or 0) if label.shape == () else max(label.shape[0], 2)
+    if len(labels) != 1 or len(labels[0].shape) > 1 or not classes:
+        raise _bad(
+            "`class_weight` needs one output whose labels are one class an example; "
+            "use sample weights in the shards instead."
+        )
+    if len(objectives.class_weight) != classes:
+        raise _bad(
+            f"`class_weight` has {len(objectives.class_weight)} numbers, but there are {classes} classes."
+        )
+
+
+def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
+    """What a table by names, a list in order, or one entry for all says of each output; None if nothing."""
+    names = [port.name for port in outputs]
+    if isinstance(value, list | tuple):
+        if len(value) != len(names):
+            raise _bad(
+                f"`{word}` has {len(value)} entries, but the model has the outputs {', '.join(names)}."
+            )
+        return list(value)
+    if isinstance(value, dict) and not isinstance(value.get("name"), str):
+        unknown = [key for key in value if key not in names]
+        if unknown:
+            raise _bad(f"`{word}` names the output {unknown[0]}; the model has {', '.join(names)}.")
+        return [value.get(name) for name in names]
+    return [value] * len(names)
+
+
+def metrics_by_output(value: Any, outputs: Sequence[Port]) -> list[list[Any]]:
+    """Each output's list of metrics. A model with one output may have a plain list."""
+    if len(outputs) == 1 and isinstance(value, list | tuple):
+        return [_flat(value)]
+    return [_flat(entry) for entry in by_output(value, outputs, "metrics")]
+
+
+def _flat(entry: Any) -> list[Any]:
+    if isinstance(entry, list | tuple):
+        return [item for part in entry for item in _flat(part)]
+    return [] if entry is None else [entry]
+
+
+def _losses(model: Any, task: ConversionTask, outputs: Sequence[Port]) -> list[OutputLoss | None]:
+    if task.loss is not None:
+        losses = [_task_loss(entry) for entry in by_output(task.loss, outputs, "loss")]
+    else:
+        entries = by_output(_compiled(model, "_compile_loss", "_user_loss"), outputs, "loss")
+        losses = [None if entry is None else compiled_loss(entry) for entry in entries]
+    if not any(losses):
+        raise _bad('No loss: write loss = "..." under [model] in the task file, or compile the model.')
+    return losses
+
+
+def _task_loss(entry: Any) -> OutputLoss | None:
+    if isinstance(entry, dict):
+        settings = dict(entry)
+        return named_loss(str(settings.pop("name", "")), settings)
+    return None if entry is None else named_loss(entry, {})
+
+
+def _weight(entry: Any) -> float:
+    if entry is None:
+        return 1.0
+    try:
+        return float(entry)
+    except (TypeError, ValueError) as error:
+        raise _bad(
+            f"The model was compiled with {entry!r:.40} as a weight of its loss, which is no number. The "
+            'third value of `compile()` are loss weights: write `metrics=["accuracy"]` and save it again.'
+        ) from error
+
+
+def _objective(
+    output: Port, loss: OutputLoss | None, weight: float, metrics: list[Any], weighted: list[Any]
+) -> Objective | None:
+    if loss is None and not metrics and not weighted:
+        return None
+    label = loss.label(output) if loss is not None else label_of_metric((metrics + weighted)[0], output)
+    made = [make_metric(m, label, output, weighted=False) for m in metrics]
+    made += [make_metric(m, label, output, weighted=True) for m in weighted]
+    return Objective(output, label, loss, weight, tuple(made))
+
+
+def _free_name(prefix: str, metric: OutputMetric, taken: set[str]) -> str:
+    """Keras' name of a metric: numbered, or for weighted metrics with a word, where it would come twice."""
+    name = prefix + metric.name
+    if name in taken and metric.weighted:
+        name = f"{prefix}weighted_{metric.name}"
+    stem, number = name, 1
+    while name in taken:
+        name, number = f"{stem}_{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def _compiled(model: Any, part: str, attribute: str) -> Any:
+    return getattr(getattr(model, part, None), attribute, None)
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(message, "bad-task")

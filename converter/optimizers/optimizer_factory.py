@@ -1,0 +1,206 @@
+"""From a task file's `optimizer = {...}` or a compiled model to the step that `apply` is traced from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from converter.optimizers import update_rules, update_wrappers
+from converter.optimizers.schedules import SCHEDULES, Schedule
+from converter.optimizers.settings import (
+    AROUND,
+    DEFAULTS,
+    LEARNING_RATES,
+    SCHEDULE_DEFAULTS,
+    Value,
+    checked,
+    refuse,
+)
+from converter.optimizers.update_rules import Rule
+from converter.tracing.vector_layout import Layout
+
+FACTORIES: dict[str, Callable[..., Rule]] = {
+    "sgd": update_rules.sgd,
+    "momentum": update_rules.sgd,
+    "rmsprop": update_rules.rmsprop,
+    "adagrad": update_rules.adagrad,
+    "adadelta": update_rules.adadelta,
+    "adam": update_rules.adam,
+    "adamw": update_rules.adam,
+    "adamax": update_rules.adamax,
+    "nadam": update_rules.nadam,
+    "lion": update_rules.lion,
+    "ftrl": update_rules.ftrl,
+}
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """What the manifest says about the optimizer, and its arithmetic.
+
+    `hyperparameters` are the numbers and switches that were set or defaulted; `schedule` is the name of the
+    learning-rate schedule, whose rates are inside `step`: `learning_rate` is then a factor and 1.0.
+    """
+
+    name: str
+    learning_rate: float
+    hyperparameters: dict[str, Value]
+    schedule: str | None
+    settings: dict[str, Any]
+    rule: Rule
+    rate: Schedule | None
+
+    @property
+    def slots(self) -> int:
+        """Rows [T] that the optimizer keeps between steps."""
+        return self.rule.slots + bool(self.settings.get("gradient_accumulation_steps"))
+
+    def step(
+        self,
+        layout: Layout,
+        trainable: Any,
+        slots: Any,
+        gradient: Any,
+        learning_rate: Any,
+        step: Any,
+        past_steps: Any = None,
+    ) -> tuple[Any, Any]:
+        """One step: tensors [T], [K, T] or None, [T], [], [], [] to new ones [T] and [K, T] or None.
+
+        `step` counts from 1 within a round; `past_steps`, those before the round, is read by a schedule only.
+        """
+        clip = self._clip(layout)
+        rule = self.rule
+        if (decay := self.settings.get("weight_decay")) is not None:
+            excluded = tuple(self.settings.get("exclude_from_weight_decay", ()))
+            rule = update_wrappers.decayed(rule, decay, excluded, layout)
+        if length := self.settings.get("gradient_accumulation_steps"):
+            rule = update_wrappers.accumulated(rule, length, clip)
+        else:
+            gradient = clip(gradient)
+        rate = learning_rate
+        if self.rate is not None:
+            rate = learning_rate * self.rate(past_steps + (step - 1.0))
+        moved, kept = rule.update(trainable, _rows(slots, rule.slots), gradient, rate, step)
+        return update_wrappers.constrained(moved, layout), _stacked(kept)
+
+    def _clip(self, layout: Layout) -> update_wrappers.Clip:
+        settings = self.settings
+        if limit := settings.get("clipnorm"):
+            return update_wrappers.clip_by_norm(limit, layout)
+        if limit := settings.get("global_clipnorm"):
+            return update_wrappers.clip_by_global_norm(limit)
+        if limit := settings.get("clipvalue"):
+            return update_wrappers.clip_by_value(limit)
+        return lambda gradient: gradient
+
+
+def _rows(slots: Any, count: int) -> tuple[Any, ...]:
+    if count == 0:
+        return ()
+    return (tf.reshape(slots, [-1]),) if count == 1 else tuple(tf.unstack(slots))
+
+
+def _stacked(rows: tuple[Any, ...]) -> Any:
+    if not rows:
+        return None
+    return tf.reshape(rows[0], [1, -1]) if len(rows) == 1 else tf.stack(rows)
+
+
+def make_optimizer(table: dict[str, Any]) -> Optimizer:
+    """The optimizer of a task file's `optimizer = {...}`. Raises Refusal naming the wrong key."""
+    given = dict(table)
+    name = given.pop("name")
+    if name not in FACTORIES:
+        raise refuse(f"The optimizer {name} is not supported; use one of {', '.join(FACTORIES)}.")
+    schedule = given.pop("schedule", None)
+    known = {"learning_rate": LEARNING_RATES.get(name, 0.001)} | DEFAULTS[name]
+    for key, value in given.items():
+        if key not in known and key not in AROUND:
+            raise refuse(
+                f"The optimizer {name} has no setting `{key}`; it has {', '.join([*known, *AROUND])}."
+            )
+        checked("optimizer", key, value)
+    if sum(bool(given.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
+        raise refuse(
+            "The optimizer may have one of clipnorm, clipvalue and global_clipnorm; keep one of them."
+        )
+    settings = known | given
+    learning_rate = float(settings.pop("learning_rate"))
+    own = {key: settings[key] for key in DEFAULTS[name] if key not in AROUND}
+    rate = None if schedule is None else _schedule(schedule, learning_rate, "learning_rate" in given)
+    return Optimizer(
+        name,
+        learning_rate if rate is None else 1.0,
+        {key: value for key, value in settings.items() if isinstance(value, bool | int | float)},
+        None if schedule is None else schedule["name"],
+        settings,
+        FACTORIES[name](**own),
+        rate,
+    )
+
+
+def _schedule(table: Any, learning_rate: float, is_given: bool) -> Schedule:
+    if not isinstance(table, dict) or table.get("name") not in SCHEDULES:
+        raise refuse(
+            "The optimizer's `schedule` must be a table with a name, one of " + ", ".join(SCHEDULES) + "."
+        )
+    name = table["name"]
+    settings = {key: value for key, value in table.items() if key != "name"}
+    required, optional = SCHEDULE_DEFAULTS[name]
+    for key, value in settings.items():
+        if key not in required and key not in optional:
+            raise refuse(
+                f"The schedule {name} has no setting `{key}`; it has {', '.join([*required, *optional])}."
+            )
+        checked(f"schedule {name}", key, value)
+    for key in required:
+        if key not in settings:
+            raise refuse(f"The schedule {name} needs `{key}`.")
+    if name == "piecewise_constant_decay":
+        if is_given:
+            raise refuse(
+                "The schedule piecewise_constant_decay has its own `values`; leave out `learning_rate`."
+            )
+        return SCHEDULES[name](**settings)
+    return SCHEDULES[name](learning_rate, **settings)
+
+
+def compiled_optimizer(model: Any) -> dict[str, Any]:
+    """A model's compiled optimizer as a task file would write it. Raises Refusal if it is none of ours."""
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        raise refuse('No optimizer: write optimizer = { name = "adam" } under [model] in the task file.')
+    name = type(optimizer).__name__.lower()
+    config = optimizer.get_config()
+    if name not in FACTORIES:
+        raise refuse(
+            f"The compiled optimizer {name} cannot be traced; "
+            f"write an optimizer of {', '.join(FACTORIES)} into the task file."
+        )
+    if config.get("use_ema"):
+        raise refuse(
+            f"The compiled optimizer {name} averages weights (use_ema), which the rounds' mean replaces; "
+            "compile it with use_ema=False or write an optimizer into the task file."
+        )
+    table = {"name": name} | {key: config[key] for key in DEFAULTS[name]}
+    table |= {key: config[key] for key in AROUND if config.get(key) is not None}
+    rate = config["learning_rate"]
+    return table | (_compiled_schedule(rate) if isinstance(rate, dict) else {"learning_rate": rate})
+
+
+def _compiled_schedule(serialized: dict[str, Any]) -> dict[str, Any]:
+    """A serialized Keras schedule as the keys `learning_rate` and `schedule` of a task file's table."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", str(serialized.get("class_name", ""))).lower()
+    if name not in SCHEDULES or serialized.get("registered_name"):
+        raise refuse(
+            f"The compiled learning-rate schedule {serialized.get('class_name')} cannot be traced; write "
+            f"schedule = {{ ... }} with one of {', '.join(SCHEDULES)} into the task file's optimizer."
+        )
+    config = {k: v for k, v in serialized["config"].items() if k != "name" and v is not None}
+    rate = config.pop("initial_learning_rate", None)
+    return ({} if rate is None else {"learning_rate": rate}) | {"schedule": {"name": name} | config}

@@ -1,0 +1,110 @@
+"""What Keras does around an update rule: clip the gradient, decay weights, accumulate, apply constraints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from converter.optimizers.scalar_math import full_steps
+from converter.optimizers.update_rules import Rule, Slots
+from converter.tracing.vector_layout import Layout
+
+Clip = Callable[[Any], Any]
+
+
+def clip_by_value(limit: float) -> Clip:
+    """Every value of the gradient [T] into [-limit, limit]."""
+    return lambda gradient: tf.clip_by_value(gradient, -limit, limit)
+
+
+def clip_by_global_norm(limit: float) -> Clip:
+    """The gradient [T] scaled to an L2 norm of at most `limit` (Pascanu et al. 2013, alg. 1)."""
+    return lambda gradient: _clipped(gradient, limit)
+
+
+def clip_by_norm(limit: float, layout: Layout) -> Clip:
+    """As `clip_by_global_norm`, for each variable by itself."""
+    sizes = [entry.size for entry in layout.entries if entry.trainable]
+    return lambda gradient: _join([_clipped(part, limit) for part in _split(gradient, sizes)])
+
+
+def decayed(rule: Rule, weight_decay: float, excluded: tuple[str, ...], layout: Layout) -> Rule:
+    """Decoupled weight decay before the update (Loshchilov and Hutter 2019).
+
+    Variables in whose own name one of the regular expressions `excluded` is found stay as they are.
+    """
+    runs = _runs([_is_decayed(e.name, excluded) for e in layout.entries if e.trainable], layout)
+
+    def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
+        parts = _split(trainable, [size for size, _ in runs])
+        share = weight_decay * rate
+        parts = [
+            part - part * share if decays else part for part, (_, decays) in zip(parts, runs, strict=True)
+        ]
+        return rule.update(_join(parts), slots, gradient, rate, step)
+
+    return Rule(rule.slots, update)
+
+
+def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
+    """The rule on the mean gradient of every `steps` steps; the last slot sums them up meanwhile.
+
+    Here `step` counts batches; the rule's own counts updates.
+    """
+
+    def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
+        *own, total = slots
+        total = total + gradient
+        updates = full_steps(step - 1.0, steps)
+        due = full_steps(step, steps) > updates
+        moved, kept = rule.update(trainable, tuple(own), clip(total * (1.0 / steps)), rate, updates + 1.0)
+        kept = tuple(tf.where(due, new, old) for new, old in zip(kept, own, strict=True))
+        return tf.where(due, moved, trainable), (*kept, tf.where(due, tf.zeros_like(total), total))
+
+    return Rule(rule.slots + 1, update)
+
+
+def is_constrained(layout: Layout) -> bool:
+    """Whether any variable was made with a constraint."""
+    return any(variable.constraint is not None for variable in layout.trainable_variables)
+
+
+def constrained(trainable: Any, layout: Layout) -> Any:
+    """The vector [T] after the constraints that variables were made with, such as MaxNorm."""
+    if not is_constrained(layout):
+        return trainable
+    constraints = [variable.constraint for variable in layout.trainable_variables]
+    parts = layout.split_trainable(trainable)
+    pairs = zip(parts, constraints, strict=True)
+    return _join([tf.reshape(constraint(part) if constraint else part, [-1]) for part, constraint in pairs])
+
+
+def _clipped(vector: Any, limit: float) -> Any:
+    norm = tf.sqrt(tf.reduce_sum(tf.square(vector)))
+    return vector * (limit / tf.maximum(norm, limit))
+
+
+def _is_decayed(path: str, excluded: tuple[str, ...]) -> bool:
+    return not any(re.search(pattern, path.rpartition("/")[2]) for pattern in excluded)
+
+
+def _runs(flags: list[bool], layout: Layout) -> list[tuple[int, bool]]:
+    """Neighbouring variables with the same flag as one run (size, flag)."""
+    runs: list[tuple[int, bool]] = []
+    for entry, flag in zip(layout.entries, flags, strict=False):
+        size = entry.size
+        if runs and runs[-1][1] == flag:
+            size += runs.pop()[0]
+        runs.append((size, flag))
+    return runs
+
+
+def _split(vector: Any, sizes: list[int]) -> list[Any]:
+    return tf.split(vector, sizes) if len(sizes) > 1 else [vector]
+
+
+def _join(parts: list[Any]) -> Any:
+    return tf.concat(parts, 0) if len(parts) > 1 else parts[0]

@@ -1,0 +1,1 @@
+"""Makes padded rows exact: statistics, reductions and regularizers count real rows only."""

@@ -1,0 +1,48 @@
+"""Unrolled recurrent layers that read a masked sequence backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import tensorflow as tf
+from keras import tree
+from keras.src import backend
+
+from converter.tracing.attribute_patch import replaced
+
+
+def forwards(rnn: Callable[..., Any]) -> Callable[..., Any]:
+    """Keras' `rnn`, which reads a masked sequence backwards as the reversed one forwards.
+
+    Unrolled, Keras 3.15 zeroes the masked outputs of a backward pass by the mask in forward order; its
+    loop, which bundles cannot hold, does not.
+    """
+
+    @wraps(rnn)
+    def run(
+        step_function: Any,
+        inputs: Any,
+        initial_states: Any,
+        go_backwards: bool = False,
+        mask: Any = None,
+        **settings: Any,
+    ) -> Any:
+        if go_backwards and mask is not None:
+            time = 0 if settings.get("time_major") else 1
+            inputs = tree.map_structure(lambda tensor: tf.reverse(tensor, [time]), inputs)
+            # Not every backend reverses truth values.
+            mask = tf.reverse(tf.cast(mask, tf.float32), [time]) > 0.5
+            go_backwards = False
+        return rnn(step_function, inputs, initial_states, go_backwards=go_backwards, mask=mask, **settings)
+
+    return run
+
+
+@contextmanager
+def exact_recurrence() -> Iterator[None]:
+    """While open, recurrent layers treat masks as Keras' loop does."""
+    with replaced(backend, {"rnn": forwards(backend.rnn)}):
+        yield

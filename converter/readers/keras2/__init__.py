@@ -1,0 +1,1 @@
+"""Upgrades configurations of Keras 2 and TF.js to those of Keras 3."""

@@ -1,0 +1,109 @@
+"""Load a model of any format safely and refuse, with a sentence, what cannot become a bundle."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from converter.readers.config_check import check_config
+from converter.readers.custom_layers import import_custom
+from converter.readers.file_kind import read_source
+from converter.readers.keras2.hard_sigmoid import keep_hard_sigmoid
+from converter.readers.model_source import Source
+from converter.refusal import Refusal
+from converter.sandbox.process_limits import Limits
+from converter.validation.model_checks import check_built, check_count, check_model
+
+# What Keras and TensorFlow raise at a configuration or at weights that do not fit.
+_FAULTS = (TypeError, ValueError, KeyError, AttributeError, ImportError, OSError, IndexError, RuntimeError,
+           ArithmeticError, NotImplementedError, AssertionError)  # fmt: skip
+
+
+def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
+    """The model, its recurrent layers set to unroll. Raises Refusal.
+
+    `path` is a `.keras`, `.h5`, a SavedModel folder, a TF.js model.json, or a zip of a folder. `custom` is a
+    Python file of the owner's own, run before loading; it makes custom layers and Lambda known.
+    """
+    objects = import_custom(custom) if custom else {}
+    with tempfile.TemporaryDirectory() as folder, keras.saving.custom_object_scope(objects):
+        source = read_source(path, Path(folder), limits.file_bytes)
+        check_config([source.config, source.compiled], objects if custom else None)
+        model = _build(source, path.name, limits, safe=custom is None)
+        _fill(model, source, path.name)
+    model.minga_own_file, model.minga_unrolled = source.own, []
+    check_model(model)
+    _unroll(model)
+    return model
+
+
+def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
+    """The model, counted before its variables get memory: a stateless scope keeps them empty.
+
+    Not so the owner's own code, which may make variables in ways that such a scope forbids.
+    """
+    scope = keras.StatelessScope() if safe else None
+    with scope or contextlib.nullcontext():
+        try:
+            keras.utils.set_random_seed(0)  # layers with random numbers keep their seed in the file
+            model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
+            check_built(model, name)
+            check_count(model, limits)
+        except BaseException as error:
+            if scope:
+                scope.initialize_variables = False
+            keras.backend.clear_session()
+            if isinstance(error, RecursionError):
+                raise Refusal(f"{name} is nested too deeply; use fewer nested models.") from error
+            if isinstance(error, _FAULTS):
+                raise _cannot_load(name, error) from error
+            raise
+    return model
+
+
+def _fill(model: Any, source: Source, name: str) -> None:
+    try:
+        source.fill(model)
+        if source.old_sigmoid:
+            keep_hard_sigmoid(model)
+        if source.compiled:
+            model.compile_from_config(source.compiled)
+    except _FAULTS as error:
+        raise _cannot_load(name, error) from error
+
+
+def _cannot_load(name: str, error: BaseException) -> Refusal:
+    # Keras puts the whole configuration before the cause.
+    reason = " ".join(str(error).rpartition("Exception encountered: ")[2].split())[:300].rstrip(".")
+    return Refusal(
+        f"Keras cannot load {name}: {reason}. Save it again with model.save(), from a current Keras."
+    )
+
+
+def _free_batch(config: Mapping[str, Any]) -> dict[str, Any]:
+    # A Sequential that was first built by calling it remembers that one batch's size as if it were meant.
+    # Copied because Keras takes configurations apart while it reads them.
+    own = copy.deepcopy(dict(config))
+    settings = own.get("config")
+    if own.get("class_name") == "Sequential" and isinstance(settings, dict):
+        layers = settings.get("layers")
+        first = layers[0].get("config") if isinstance(layers, list) and layers else None
+        for place, key in ((settings, "build_input_shape"), (first, "batch_shape")):
+            shape = place.get(key) if isinstance(place, dict) else None
+            if isinstance(place, dict) and isinstance(shape, list) and shape:
+                place[key] = [None, *shape[1:]]
+    return own
+
+
+def _unroll(model: Any) -> None:
+    # Loops over TensorLists have no gradient in TF.js.
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.RNN) and not layer.unroll:
+            layer.unroll = True
+            model.minga_unrolled.append(layer)

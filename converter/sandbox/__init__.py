@@ -1,0 +1,1 @@
+"""Confines the process that reads strangers' files: limits, Landlock, seccomp."""

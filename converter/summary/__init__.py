@@ -1,0 +1,1 @@
+"""Measures a traced step for the manifest: layers, operations and memory."""

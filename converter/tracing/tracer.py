@@ -1,0 +1,180 @@
+"""Trace a Keras model into the four graphs of a bundle: train, apply, evaluate, predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from keras import tree
+
+from converter.decompositions import expressible
+from converter.objectives.objective_selection import Objectives
+from converter.optimizers import Optimizer
+from converter.padding.activity_regularizers import exact_activities
+from converter.padding.batch_reductions import exact_reductions
+from converter.padding.batch_statistics import exact_padding
+from converter.padding.masked_recurrence import exact_recurrence
+from converter.padding.real_rows import Rows
+from converter.refusal import Refusal
+from converter.tracing.model_ports import Borders, Port
+from converter.tracing.random_inputs import captured_draws, mean_draws
+from converter.tracing.vector_layout import Layout, join
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A graph as it was traced: its input placeholders and output tensors, in the manifest's order."""
+
+    graph: Any
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Placeholders of a signature; None or () is left out."""
+
+    trainable: Any
+    state: Any
+    x: tuple[Any, ...]
+    y: tuple[Any, ...]
+    sample_weight: Any
+
+    def tensors(self) -> tuple[Any, ...]:
+        """All of them in the manifest's order."""
+        tensors = (self.trainable, self.state, *self.x, *self.y, self.sample_weight)
+        return tuple(tensor for tensor in tensors if tensor is not None)
+
+
+class Tracer:
+    """Traces one model for one batch size. The layout, losses and optimizer are fixed at the start."""
+
+    def __init__(
+        self,
+        model: Any,
+        layout: Layout,
+        borders: Borders,
+        objectives: Objectives,
+        optimizer: Optimizer,
+        batch_size: int,
+    ) -> None:
+        self.model, self.layout, self.borders = model, layout, borders
+        self.objectives, self.optimizer, self.batch_size = objectives, optimizer, batch_size
+
+    def train(self) -> Traced:
+        """(trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, new_state)."""
+        graph = tf.__internal__.FuncGraph("train")
+        with graph.as_default():
+            batch = self._batch()
+            variables = self.layout.split_trainable(batch.trainable)
+            rows = Rows.of(batch.sample_weight)
+            with captured_draws() as draws, tf.GradientTape() as tape:
+                tape.watch(variables)
+                with self._exact(rows, batch.x):
+                    outputs, new_state, losses = self._forward(variables, batch, training=True)
+                weighted = self.objectives.weigh_classes(batch.y, rows)
+                loss, metrics = self.objectives.measure(batch.y, outputs, weighted)
+                loss += sum(losses)
+            gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+            results = _outputs(
+                loss=loss,
+                metrics=metrics,
+                gradient=join(dense),
+                new_state=None if batch.state is None else self.layout.join_state(new_state),
+            )
+        return Traced(graph, (*batch.tensors(), *draws.placeholders), results)
+
+    def evaluate(self) -> Traced:
+        """(trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
+        graph = tf.__internal__.FuncGraph("evaluate")
+        with graph.as_default():
+            batch = self._batch()
+            rows = Rows.of(batch.sample_weight)
+            with self._exact(rows, batch.x):
+                outputs, losses = self._infer(batch)
+            loss, metrics = self.objectives.measure(batch.y, outputs, rows)
+            results = _outputs(loss=loss + sum(losses), metrics=metrics)
+        return Traced(graph, batch.tensors(), results)
+
+    def predict(self) -> Traced:
+        """(trainable, state, x_i) -> output_k."""
+        graph = tf.__internal__.FuncGraph("predict")
+        with graph.as_default():
+            batch = self._batch(labels=False)
+            outputs, _ = self._infer(batch)
+            results = _outputs(**{f"output_{k}": output for k, output in enumerate(outputs)})
+        return Traced(graph, batch.tensors(), results)
+
+    def apply(self) -> Traced:
+        """(trainable, slots, gradient, learning_rate, step, past_steps) -> (new_trainable, new_slots)."""
+        graph = tf.__internal__.FuncGraph("apply")
+        size, slot_count = self.layout.trainable, self.optimizer.slots
+        with graph.as_default():
+            inputs = {
+                "trainable": _placeholder("trainable", (size,)),
+                "slots": _placeholder("slots", (slot_count, size)) if slot_count else None,
+                "gradient": _placeholder("gradient", (size,)),
+                "learning_rate": _placeholder("learning_rate", ()),
+                "step": _placeholder("step", ()),
+                "past_steps": _placeholder("past_steps", ()) if self.optimizer.schedule else None,
+            }
+            new_trainable, new_slots = self.optimizer.step(self.layout, **inputs)
+            outputs = _outputs(new_trainable=new_trainable, new_slots=new_slots)
+        return Traced(graph, tuple(t for t in inputs.values() if t is not None), outputs)
+
+    @contextmanager
+    def _exact(self, rows: Rows, inputs: tuple[Any, ...]) -> Iterator[None]:
+        with exact_padding(rows), exact_activities(self.model, rows), exact_reductions(rows, inputs):
+            yield
+
+    def _batch(self, labels: bool = True) -> Batch:
+        return Batch(
+            _placeholder("trainable", (self.layout.trainable,)),
+            _placeholder("state", (self.layout.state,)) if self.layout.state else None,
+            self._ports("x", self.borders.inputs),
+            self._ports("y", self.objectives.labels) if labels else (),
+            _placeholder("sample_weight", (self.batch_size,)) if labels else None,
+        )
+
+    def _ports(self, letter: str, ports: tuple[Port, ...]) -> tuple[Any, ...]:
+        return tuple(
+            _placeholder(f"{letter}_{i}", (self.batch_size, *port.shape), port.dtype)
+            for i, port in enumerate(ports)
+        )
+
+    def _infer(self, batch: Batch) -> tuple[list[Any], list[Any]]:
+        with mean_draws():
+            variables = self.layout.split_trainable(batch.trainable)
+            outputs, _, losses = self._forward(variables, batch, training=False)
+        return outputs, losses
+
+    def _forward(
+        self, variables: list[Any], batch: Batch, training: bool
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        with expressible(), exact_recurrence():
+            packed, new_state, losses = self.model.stateless_call(
+                variables,
+                self.layout.split_state(batch.state),
+                self.borders.pack(batch.x),
+                training=training,
+                return_losses=True,
+            )
+        outputs = tree.flatten(packed)
+        for port, output in zip(self.borders.outputs, outputs, strict=True):
+            if output.shape != (self.batch_size, *port.shape):
+                raise Refusal(
+                    f"The output {port.name} has the shape {output.shape} instead of one row per example."
+                )
+        return outputs, new_state, losses
+
+
+def _placeholder(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+    return tf.compat.v1.placeholder(dtype, shape, name)
+
+
+def _outputs(**tensors: Any) -> tuple[Any, ...]:
+    return tuple(tf.identity(tensor, name) for name, tensor in tensors.items() if tensor is not None)

@@ -1,0 +1,108 @@
+"""A trial of the traced step: padding must not change it, whatever an owner's layer does to its batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from converter.objectives.losses import of_keras
+from converter.refusal import Refusal
+from converter.tracing.graph_freezer import freeze
+from converter.tracing.tracer import Traced, Tracer
+
+Arrays = dict[str, NDArray[Any]]
+# Padding is copies of the first example; others show what takes a maximum.
+PADDINGS = (1, 3, -3)
+# Ops between layers that take each number on its own.
+ELEMENTWISE = {
+    "Abs", "Add", "Cast", "Clip", "Cos", "Divide", "Elu", "Equal", "Erf", "Exp", "Gelu", "Greater",
+    "GreaterEqual", "LeakyRelu", "Less", "LessEqual", "Log", "Log1p", "LogicalAnd", "LogicalNot",
+    "LogicalOr", "Maximum", "Minimum", "Multiply", "Negative", "NotEqual", "Power", "Reciprocal", "Relu",
+    "Relu6", "Rsqrt", "Selu", "Sigmoid", "Sign", "Silu", "Sin", "Softplus", "Sqrt", "Square", "Subtract",
+    "Tanh", "TrueDivide", "Where",
+}  # fmt: skip
+# Other batch sizes add up in another order, in float32.
+TOLERANCE = 1e-3
+
+
+def may_mix_rows(model: Any) -> bool:
+    """Whether a model computes by other means than Keras' own layers, each of which keeps to its rows."""
+    operations = [op for layer in model._flatten_layers() for op in getattr(layer, "operations", [])]
+    own = [
+        op
+        for op in [*operations, *model._flatten_layers()]
+        if not of_keras(op) or isinstance(op, keras.layers.Lambda)
+    ]
+    free = {type(op).__name__ for op in operations if not isinstance(op, keras.layers.Layer)}
+    return bool(own) or not free <= ELEMENTWISE
+
+
+def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
+    """Compare the step of a half-padded batch with that of half a batch. Raises Refusal where they differ.
+
+    `frozen` is the GraphDef of `whole`, the traced train graph.
+    """
+    rows = (tracer.batch_size + 1) // 2
+    if rows == tracer.batch_size:
+        return
+    half = Tracer(
+        tracer.model, tracer.layout, tracer.borders, tracer.objectives, tracer.optimizer, rows
+    ).train()
+    arrays = _arrays(tracer, whole, rows)
+    short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}
+    expected = _run(freeze(half), half, short)
+    for factor in PADDINGS:
+        found = _run(frozen, whole, _padded(arrays, rows, factor))
+        if not _finite(expected) or (factor != 1 and not _finite(found)):
+            # Numbers drawn at random may lie outside of what the model can take.
+            continue
+        for name, values in expected.items():
+            error = float(np.linalg.norm(found[name] - values))
+            if not error <= TOLERANCE * max(float(np.linalg.norm(values)), 1e-6):
+                raise Refusal(
+                    f"The model mixes the examples of a batch: its {name} changes when the batch is padded. "
+                    "Let layers work on each example alone; over a batch use keras.ops.mean or keras.ops.sum "
+                    "without dividing by the batch's size."
+                )
+
+
+def _finite(arrays: Arrays) -> bool:
+    return all(np.isfinite(array).all() for array in arrays.values())
+
+
+def _padded(arrays: Arrays, rows: int, factor: int) -> Arrays:
+    """The arrays with the first example instead of those that do not exist, its numbers `factor` times."""
+    padded = dict(arrays)
+    for name, array in arrays.items():
+        if name.startswith(("x_", "y_")):
+            padded[name] = array.copy()
+            padded[name][rows:] = array[0] * (factor if array.dtype == np.float32 else 1)
+    return padded
+
+
+def _arrays(tracer: Tracer, whole: Traced, rows: int) -> Arrays:
+    """Values for every input; of `rows` rows that exist and others that do not."""
+    generator = np.random.default_rng(0)
+    vector, size = tracer.layout.values(), tracer.layout.trainable
+    arrays: Arrays = {}
+    for tensor in whole.inputs:
+        shape = tensor.shape.as_list()
+        # Zeros and ones are classes and token ids of every model.
+        whole_numbers = tensor.dtype == tf.int32
+        drawn = generator.integers(0, 2, shape) if whole_numbers else generator.uniform(0.1, 0.9, shape)
+        arrays[tensor.op.name] = drawn.astype(tensor.dtype.as_numpy_dtype)
+    weight = np.zeros(tracer.batch_size, np.float32)
+    weight[:rows] = 1.0
+    return arrays | {"trainable": vector[:size], "state": vector[size:], "sample_weight": weight}
+
+
+def _run(graph_def: Any, traced: Traced, arrays: Arrays) -> Arrays:
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tf.import_graph_def(graph_def, name="")
+        fed = {f"{tensor.op.name}:0": arrays[tensor.op.name] for tensor in traced.inputs}
+        names = [tensor.op.name for tensor in traced.outputs]
+        return dict(zip(names, session.run([f"{name}:0" for name in names], fed), strict=True))
