@@ -1,10 +1,10 @@
 /** What one training step costs, in milliseconds. */
 
+import type { StartOptions } from "../../../../webapp/static/src/engine/backends";
 import type { Bundle, TensorSpec } from "../../../../webapp/static/src/shared/bundle";
 import { randomInputs } from "../../../../webapp/static/src/shared/draws";
 import { uniform } from "../../../../webapp/static/src/shared/philox";
 import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import type { StartOptions } from "../../../../webapp/static/src/worker/backends";
 import type { PreparedBatch } from "../../../../webapp/static/src/worker/input/order";
 import { startVariables, TrainingStep, type Variables } from "../../../../webapp/static/src/worker/step";
 import { fetchFloats, openFolder, prepare } from "./files";

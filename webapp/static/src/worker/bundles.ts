@@ -1,8 +1,8 @@
 /** Reads a bundle's manifest, and its files as they are needed. */
 
+import type { GraphFiles } from "../engine/graph";
 import type { Bundle, SignatureName } from "../shared/bundle";
 import { fetchBlob } from "./blobs";
-import type { GraphFiles } from "./graph";
 
 /** A bundle on the server; files are fetched on demand. */
 export interface BundleSource {

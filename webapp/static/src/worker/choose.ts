@@ -1,14 +1,14 @@
 /** Chooses the backend: the wanted one, or the fastest of those that work here. */
 
+import { Watch } from "../engine/backend-health";
+import { candidates, startBackend } from "../engine/backends";
 import type { Bundle, TensorSpec } from "../shared/bundle";
 import { randomInputs } from "../shared/draws";
 import { elements, makeBatch } from "../shared/examples";
 import { uniform } from "../shared/philox";
 import type { Setup } from "../shared/recovery";
 import type { Backend } from "../shared/worker-messages";
-import { candidates, startBackend } from "./backends";
 import type { BundleSource } from "./bundles";
-import { Watch } from "./health";
 import { disposeVariables, startVariables, TrainingStep } from "./step";
 
 export interface Choice {

@@ -9,13 +9,13 @@ import {
   tensor1d,
   tidy,
 } from "@tensorflow/tfjs-core";
+import { Watch } from "../engine/backend-health";
+import { Graph, type Tensors } from "../engine/graph";
 import type { Bundle } from "../shared/bundle";
 import { type Batch, type Examples, makeBatch } from "../shared/examples";
 import type { Sums } from "../shared/worker-messages";
 import type { BundleSource } from "./bundles";
 import { batchTensors } from "./gradient";
-import { Graph, type Tensors } from "./graph";
-import { Watch } from "./health";
 import type { Source } from "./input/source";
 import { Stride, Tally, take, yieldToMessages } from "./tally";
 

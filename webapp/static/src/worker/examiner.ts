@@ -1,13 +1,13 @@
 /** What a version answers, example by example: where it is right, and where it is wrong. */
 
 import { dispose, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import { Watch } from "../engine/backend-health";
+import { Graph, type Tensors } from "../engine/graph";
 import type { Bundle } from "../shared/bundle";
 import { type Column, type Examples, makeBatch } from "../shared/examples";
 import { Answers, type AskedAbout, type Findings, type Reading, readingOf } from "../shared/mistakes";
 import type { BundleSource } from "./bundles";
 import { batchTensors } from "./gradient";
-import { Graph, type Tensors } from "./graph";
-import { Watch } from "./health";
 import type { Source } from "./input/source";
 import { yieldToMessages } from "./tally";
 

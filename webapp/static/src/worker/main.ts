@@ -1,5 +1,7 @@
 /** The worker's shell: decodes messages, hands them over, answers. */
 
+import { failureOf } from "../engine/backend-health";
+import { registerOps } from "../engine/ops";
 import type { Bundle } from "../shared/bundle";
 import { REHEARSING, type ToRehearsal } from "../shared/dryrun/messages";
 import { type Examples, joinShards } from "../shared/examples";
@@ -14,10 +16,8 @@ import { type BundleSource, openBundle } from "./bundles";
 import { chooseBackend } from "./choose";
 import { batchesOfShards, batchesOfSource, Evaluator } from "./evaluator";
 import { type Asked, Examiner, storedInShards, storedInSource } from "./examiner";
-import { failureOf } from "./health";
 import { OwnExamples } from "./input/own";
 import { plannedFeed } from "./input/planned";
-import { registerOps } from "./ops";
 import { protect } from "./protect";
 import { TrainingStep } from "./step";
 import { train, type Variates } from "./trainer";

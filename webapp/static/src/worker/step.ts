@@ -12,13 +12,18 @@ import {
   tidy,
   zeros,
 } from "@tensorflow/tfjs-core";
+import { pinnedScalar } from "../engine/constant-inputs";
+import {
+  type Correction,
+  correctNodes,
+  correctSignature,
+  INPUTS,
+} from "../engine/fusion/gradient-correction";
+import { hasShaders } from "../engine/gpu/elementwise";
+import { Graph, type GraphFiles, type Tensors } from "../engine/graph";
 import type { Bundle } from "../shared/bundle";
 import type { BundleSource } from "./bundles";
-import { pinnedScalar } from "./constants";
-import { type Correction, correctNodes, correctSignature, INPUTS } from "./fuse/correct";
-import { hasShaders } from "./gpu/elementwise";
 import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradient";
-import { Graph, type GraphFiles, type Tensors } from "./graph";
 import type { PreparedBatch } from "./input/order";
 import { type Parts, PartwiseStep } from "./parts";
 import { type Bound, privateGradient } from "./private";
@@ -39,7 +44,7 @@ export interface StepResult {
   readonly report: Tensor1D;
 }
 
-/** What a plan adds to each gradient (see fuse/correct.ts), on the backend. Whoever holds it disposes it. */
+/** What a plan adds to each gradient (see engine/fusion/gradient-correction.ts), on the backend. Whoever holds it disposes it. */
 export interface Corrections {
   readonly mu: number;
   readonly tensors: Readonly<Partial<Record<Correction, Tensor | Parts>>>;

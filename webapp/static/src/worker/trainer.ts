@@ -1,11 +1,11 @@
 /** A participant's part of one round: steps over its examples, from a version's weights to an update. */
 
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import { Watch } from "../engine/backend-health";
 import type { Bundle } from "../shared/bundle";
 import { combine, controlChange } from "../shared/control";
 import { elastic } from "../shared/elastic";
 import type { Plan, Sums } from "../shared/worker-messages";
-import { Watch } from "./health";
 import type { Feed } from "./input/feed";
 import { boundOf } from "./private";
 import {

@@ -1,16 +1,16 @@
 /** Takes the step that the server took, on the very same batch, and reads the first shard as a volunteer would. */
 
 import { reshape, type Tensor, type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import { failureOf, Watch } from "../../engine/backend-health";
+import { startBackend } from "../../engine/backends";
 import type { Bundle } from "../../shared/bundle";
 import type { FromRehearsal, Step, ToRehearsal } from "../../shared/dryrun/messages";
 import { floats, readStep, relativeError, type StepArrays } from "../../shared/dryrun/stepfile";
 import { joinShards, makeBatch } from "../../shared/examples";
 import { decodeShard } from "../../shared/shard";
 import type { Backend } from "../../shared/worker-messages";
-import { startBackend } from "../backends";
 import { fetchBlob, fetchWeights } from "../blobs";
 import { type BundleSource, openBundle } from "../bundles";
-import { failureOf, Watch } from "../health";
 import type { PreparedBatch } from "../input/order";
 import { startVariables, TrainingStep } from "../step";
 import { take } from "../tally";

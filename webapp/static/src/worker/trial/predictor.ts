@@ -1,11 +1,11 @@
 /** The model's output for one example. */
 
 import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import { Graph } from "../../engine/graph";
 import type { Bundle, PartSpec } from "../../shared/bundle";
 import { elements, load } from "../../shared/examples";
 import type { BundleSource } from "../bundles";
 import { batchTensors } from "../gradient";
-import { Graph } from "../graph";
 
 /** Owns the graph `predict`. */
 export class Predictor {

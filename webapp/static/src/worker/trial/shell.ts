@@ -1,10 +1,10 @@
 /** The shell of the worker in which people try a model: decodes messages, hands them over, answers. */
 
+import { candidates, startBackend } from "../../engine/backends";
 import { combine } from "../../shared/control";
 import { DataProblem } from "../../shared/preprocess/problem";
 import type { FromTrial, Subject, ToTrial, Version } from "../../shared/trial/messages";
 import type { Backend } from "../../shared/worker-messages";
-import { candidates, startBackend } from "../backends";
 import { fetchWeights } from "../blobs";
 import { type BundleSource, openBundle } from "../bundles";
 import { decodeImage } from "../reader/images";
