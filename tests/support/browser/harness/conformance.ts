@@ -7,7 +7,7 @@ import {
   flatVector,
   startVariables,
   TrainingStep,
-} from "../../../../webapp/static/src/worker/step";
+} from "../../../../webapp/static/src/workers/training/step";
 import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
 
 interface Wanted {

@@ -2,8 +2,8 @@
 
 import type { Bundle } from "../../../../webapp/static/src/shared/bundle";
 import type { Examples } from "../../../../webapp/static/src/shared/examples";
-import { type Feed, openFeed } from "../../../../webapp/static/src/worker/input/feed";
-import type { PreparedBatch } from "../../../../webapp/static/src/worker/input/order";
+import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
+import { type Feed, openFeed } from "../../../../webapp/static/src/workers/training/input/feed";
 
 const bundle = {
   batch_size: 4,

@@ -5,8 +5,8 @@ import { registerOps } from "../../../../webapp/static/src/engine/ops";
 import type { Bundle } from "../../../../webapp/static/src/shared/bundle";
 import { randomInputs } from "../../../../webapp/static/src/shared/draws";
 import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import { type BundleSource, readGraphFiles } from "../../../../webapp/static/src/worker/bundles";
-import type { PreparedBatch } from "../../../../webapp/static/src/worker/input/order";
+import { type BundleSource, readGraphFiles } from "../../../../webapp/static/src/workers/downloads/bundles";
+import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
 
 async function fetchBytes(address: string): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetch(address);

@@ -1,7 +1,7 @@
 /** The training worker, whose graphics card can be taken away: a message `lose` loses the context of its backend. */
 
 import { backend } from "@tensorflow/tfjs-core";
-import "../../../../webapp/static/src/worker/main";
+import "../../../../webapp/static/src/workers/training/main";
 
 interface Gpu {
   readonly gpgpu?: { readonly gl: WebGL2RenderingContext };

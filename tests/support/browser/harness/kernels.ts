@@ -9,7 +9,11 @@ import {
   registerKernel,
   unregisterKernel,
 } from "@tensorflow/tfjs-core";
-import { disposeVariables, startVariables, TrainingStep } from "../../../../webapp/static/src/worker/step";
+import {
+  disposeVariables,
+  startVariables,
+  TrainingStep,
+} from "../../../../webapp/static/src/workers/training/step";
 import { fetchFloats, openFolder, prepare } from "./files";
 import { noiseBatch, type Wanted } from "./speed";
 

@@ -5,8 +5,8 @@ import type { Bytes } from "../../../../webapp/static/src/shared/crypto/bytes";
 import { makeIdentity } from "../../../../webapp/static/src/shared/crypto/keys";
 import { BLOCK_BYTES } from "../../../../webapp/static/src/shared/crypto/keystream";
 import type { Keys, Member } from "../../../../webapp/static/src/shared/masker-messages";
-import { RoundSecrets } from "../../../../webapp/static/src/worker/masker/secrets";
-import { expand, maskUpdate } from "../../../../webapp/static/src/worker/masker/update";
+import { RoundSecrets } from "../../../../webapp/static/src/workers/masking/secrets";
+import { expand, maskUpdate } from "../../../../webapp/static/src/workers/masking/update";
 
 interface Wanted {
   readonly clients: number;

@@ -2,7 +2,11 @@
 
 import { memory, profile } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import { disposeVariables, startVariables, TrainingStep } from "../../../../webapp/static/src/worker/step";
+import {
+  disposeVariables,
+  startVariables,
+  TrainingStep,
+} from "../../../../webapp/static/src/workers/training/step";
 import { fetchFloats, openFolder, prepare } from "./files";
 import { noiseBatch } from "./speed";
 

@@ -115,7 +115,7 @@ const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "measured", "kept
 let trainer: Worker | null = null;
 
 function trainingWorker(): Worker {
-  trainer ??= new Worker(new URL("../../../../webapp/static/src/worker/main.ts", import.meta.url), {
+  trainer ??= new Worker(new URL("../../../../webapp/static/src/workers/training/main.ts", import.meta.url), {
     type: "module",
   });
   return trainer;

@@ -1,7 +1,11 @@
 /** What a bundle reports while it trains over its reference's batches; nothing as large as its weights comes back. */
 
 import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import { disposeVariables, startVariables, TrainingStep } from "../../../../webapp/static/src/worker/step";
+import {
+  disposeVariables,
+  startVariables,
+  TrainingStep,
+} from "../../../../webapp/static/src/workers/training/step";
 import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
 
 interface Wanted {

@@ -5,8 +5,12 @@ import type { Bundle, TensorSpec } from "../../../../webapp/static/src/shared/bu
 import { randomInputs } from "../../../../webapp/static/src/shared/draws";
 import { uniform } from "../../../../webapp/static/src/shared/philox";
 import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import type { PreparedBatch } from "../../../../webapp/static/src/worker/input/order";
-import { startVariables, TrainingStep, type Variables } from "../../../../webapp/static/src/worker/step";
+import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
+import {
+  startVariables,
+  TrainingStep,
+  type Variables,
+} from "../../../../webapp/static/src/workers/training/step";
 import { fetchFloats, openFolder, prepare } from "./files";
 import { bytesTaken } from "./taken";
 

@@ -2,8 +2,12 @@
 
 import { backend as currentBackend, type DataId, memory, type Tensor1D } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import type { PreparedBatch } from "../../../../webapp/static/src/worker/input/order";
-import { startVariables, TrainingStep, type Variables } from "../../../../webapp/static/src/worker/step";
+import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
+import {
+  startVariables,
+  TrainingStep,
+  type Variables,
+} from "../../../../webapp/static/src/workers/training/step";
 import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
 import { bytesTaken } from "./taken";
 

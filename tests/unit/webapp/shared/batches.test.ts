@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { batches, permutation } from "../../../../webapp/static/src/shared/batches";
-import { BatchOrder } from "../../../../webapp/static/src/worker/input/order";
+import { BatchOrder } from "../../../../webapp/static/src/workers/training/input/batch-order";
 import golden from "../../../contract/vectors/batches.json";
 import walks from "../../../contract/vectors/walks.json";
 

@@ -20,7 +20,10 @@ interface Pending {
 }
 
 function trialWorker(): Worker {
-  return new Worker(new URL("../worker/main.ts", import.meta.url), { type: "module", name: TRYING });
+  return new Worker(new URL("../workers/training/main.ts", import.meta.url), {
+    type: "module",
+    name: TRYING,
+  });
 }
 
 export class Asker {

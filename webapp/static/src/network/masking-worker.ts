@@ -19,7 +19,7 @@ type Answers = {
 export type Question<Q extends keyof Answers> = QuestionOf<ToMasker, Q>;
 
 function spawnWorker(): Worker {
-  return new Worker(new URL("../worker/masker/main.ts", import.meta.url), { type: "module" });
+  return new Worker(new URL("../workers/masking/main.ts", import.meta.url), { type: "module" });
 }
 
 export class MaskingWorker extends Asking<ToMasker, FromMasker, Answers> {

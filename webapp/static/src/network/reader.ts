@@ -16,7 +16,7 @@ interface Pending {
 }
 
 function readerWorker(): Worker {
-  return new Worker(new URL("../worker/reader/main.ts", import.meta.url), { type: "module" });
+  return new Worker(new URL("../workers/data-reader/main.ts", import.meta.url), { type: "module" });
 }
 
 export class Reader {

@@ -3,7 +3,10 @@
 import { type FromRehearsal, REHEARSING, type ToRehearsal } from "../shared/dryrun/messages";
 
 function rehearsingWorker(): Worker {
-  return new Worker(new URL("../worker/main.ts", import.meta.url), { type: "module", name: REHEARSING });
+  return new Worker(new URL("../workers/training/main.ts", import.meta.url), {
+    type: "module",
+    name: REHEARSING,
+  });
 }
 
 /** Why a worker was ended before it answered. */

@@ -51,7 +51,7 @@ export type Recovered = (reason: string, loaded: Loaded) => void;
 const ignore = (): void => undefined;
 
 export function trainingWorker(): Worker {
-  return new Worker(new URL("../worker/main.ts", import.meta.url), { type: "module" });
+  return new Worker(new URL("../workers/training/main.ts", import.meta.url), { type: "module" });
 }
 
 export class Trainer {

@@ -18,7 +18,7 @@ async function start(): Promise<AveragingWorker> {
   vi.stubGlobal("self", port2);
   // Each worker has the state of its script for itself.
   vi.resetModules();
-  await import("../../../../../webapp/static/src/worker/averager/main");
+  await import("../../../../../webapp/static/src/workers/averaging/main");
   vi.unstubAllGlobals();
   const worker = Object.assign(port1, { terminate: () => port1.close() });
   return new AveragingWorker(() => worker as unknown as Worker);

@@ -3,12 +3,12 @@
 import type { Examples } from "../../../../../webapp/static/src/shared/examples";
 import type { DataSpec, Preprocess } from "../../../../../webapp/static/src/shared/preprocess/declaration";
 import type { Pixels } from "../../../../../webapp/static/src/shared/preprocess/pixels";
-import { understand } from "../../../../../webapp/static/src/worker/reader/understand";
+import { understand } from "../../../../../webapp/static/src/workers/data-reader/files";
 import {
   Problems,
   reportOf,
   type Understood,
-} from "../../../../../webapp/static/src/worker/reader/understood";
+} from "../../../../../webapp/static/src/workers/data-reader/result";
 import type { Golden } from "./vectors";
 
 export type Content = string | Uint8Array<ArrayBuffer>;

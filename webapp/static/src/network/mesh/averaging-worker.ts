@@ -17,7 +17,7 @@ type Answers = {
 };
 
 function spawnWorker(): Worker {
-  return new Worker(new URL("../../worker/averager/main.ts", import.meta.url), { type: "module" });
+  return new Worker(new URL("../../workers/averaging/main.ts", import.meta.url), { type: "module" });
 }
 
 /** Rejects with an UnfitMember where what a member sent is of no use. */
