@@ -11,11 +11,11 @@ export default defineConfig({
     hookTimeout: PATIENCE,
     // Of the pure floors, in percent. `npm test -- --coverage.reporter=text` lists the lines that no test reaches.
     coverage: {
-      include: ["webapp/static/src/{protocols,shared}/**/*.ts"],
+      include: ["webapp/static/src/{protocol,shared}/**/*.ts"],
       exclude: [
         "**/words/**", // Texts; tests/unit/webapp/words compares the languages.
         "**/shared/{held,keeping}.ts", // Storage of the browser; tests/e2e has one.
-        "**/{messages,*-messages,*-events,declaration,bundle}.ts", // Types.
+        "**/{shared/*/messages,*-messages,events,*-events,declaration,bundle}.ts", // Types.
       ],
       reporter: ["text-summary"],
       reportsDirectory: ".cache/coverage",

@@ -4,9 +4,9 @@ import type { Links } from "../../../../webapp/static/src/network/links/links";
 import { AveragingWorker } from "../../../../webapp/static/src/network/mesh/averaging-worker";
 import { Early } from "../../../../webapp/static/src/network/mesh/early";
 import { Exchange } from "../../../../webapp/static/src/network/mesh/exchange";
+import type { GroupFrame, GroupOrder } from "../../../../webapp/static/src/protocol/wire/mesh";
 import { sha256, toHex } from "../../../../webapp/static/src/shared/crypto/bytes";
 import { uniform } from "../../../../webapp/static/src/shared/philox";
-import type { GroupFrame, GroupOrder } from "../../../../webapp/static/src/shared/wire-mesh";
 
 /** How often the page looks whether it could work. */
 const TICK_MILLISECONDS = 5;

@@ -1,6 +1,6 @@
 /** What a masked round costs one client, part by part, in this browser; the others are there to exchange keys with. */
 
-import { degree, neighboursOf } from "../../../../webapp/static/src/protocols/degrees";
+import { degree, neighboursOf } from "../../../../webapp/static/src/protocol/secagg/degrees";
 import type { Bytes } from "../../../../webapp/static/src/shared/crypto/bytes";
 import { makeIdentity } from "../../../../webapp/static/src/shared/crypto/keys";
 import { BLOCK_BYTES } from "../../../../webapp/static/src/shared/crypto/keystream";

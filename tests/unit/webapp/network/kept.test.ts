@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Kept } from "../../../../webapp/static/src/network/kept";
 import type { Trained } from "../../../../webapp/static/src/network/trainer";
-import type { Train } from "../../../../webapp/static/src/protocols/participant-events";
+import type { Train } from "../../../../webapp/static/src/protocol/rounds/participant-events";
 
 const HASH = "a".repeat(64);
 const PLAN: Train = {

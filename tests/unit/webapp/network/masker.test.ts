@@ -2,9 +2,9 @@ import { expect, test, vi } from "vitest";
 import { Identities, type Shelf } from "../../../../webapp/static/src/network/identities";
 import { type Circumstances, Masker } from "../../../../webapp/static/src/network/masker";
 import { MaskingWorker } from "../../../../webapp/static/src/network/masking-worker";
-import type { Train } from "../../../../webapp/static/src/protocols/participant-events";
+import type { Train } from "../../../../webapp/static/src/protocol/rounds/participant-events";
+import type { ClientFrame } from "../../../../webapp/static/src/protocol/wire/messages";
 import type { ToMasker } from "../../../../webapp/static/src/shared/masker-messages";
-import type { ClientFrame } from "../../../../webapp/static/src/shared/wire";
 
 const HASH = "a".repeat(64);
 const PLAN: Train = {

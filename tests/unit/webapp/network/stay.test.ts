@@ -8,8 +8,8 @@ import {
   type Contacting,
   NO_CONTACT,
   type Send,
-} from "../../../../webapp/static/src/protocols/contact";
-import type { Step } from "../../../../webapp/static/src/protocols/reducer";
+} from "../../../../webapp/static/src/protocol/client/connection";
+import type { Step } from "../../../../webapp/static/src/protocol/client/reducer";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

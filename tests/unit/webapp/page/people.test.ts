@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { showPeople } from "../../../../webapp/static/src/page/people";
-import type { Participant } from "../../../../webapp/static/src/shared/wire";
+import type { Participant } from "../../../../webapp/static/src/protocol/wire/messages";
 
 const ANN: Participant = {
   client: "ann",

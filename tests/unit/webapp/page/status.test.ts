@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { View } from "../../../../webapp/static/src/network/session";
 import { statusOf } from "../../../../webapp/static/src/page/status";
-import { handle, INITIAL, type State } from "../../../../webapp/static/src/protocols/participant";
-import type { Event } from "../../../../webapp/static/src/protocols/participant-events";
-import type { FrameOf } from "../../../../webapp/static/src/shared/wire";
+import { handle, INITIAL, type State } from "../../../../webapp/static/src/protocol/rounds/participant";
+import type { Event } from "../../../../webapp/static/src/protocol/rounds/participant-events";
+import type { FrameOf } from "../../../../webapp/static/src/protocol/wire/messages";
 
 const HASH = "a".repeat(64);
 const ME = "0123456789abcdef";

@@ -1,13 +1,13 @@
 /**
- * This browser's part in masked rounds: performs the effects that the machine in protocols/secagg-member.ts decides. Owns the
+ * This browser's part in masked rounds: performs the effects that the machine in protocol/secagg/member.ts decides. Owns the
  * machine's state and the worker that has the round's secrets.
  */
 
-import type { Effect, Event, Train } from "../protocols/secagg-events";
-import { handle, INITIAL, members, type Stage, type State } from "../protocols/secagg-member";
+import { handle, INITIAL, members, type Stage, type State } from "../protocol/secagg/member";
+import type { Effect, Event, Train } from "../protocol/secagg/member-events";
+import type { ClientFrame, ServerFrame } from "../protocol/wire/messages";
 import type { Terms } from "../shared/crypto/context";
 import { Residual } from "../shared/sparse";
-import type { ClientFrame, ServerFrame } from "../shared/wire";
 import { Identities } from "./identities";
 import { MaskingWorker, type Question } from "./masking-worker";
 

@@ -1,6 +1,6 @@
 /** From the server's plan to the training worker's. */
 
-import type { Train } from "../protocols/participant-events";
+import type { Train } from "../protocol/rounds/participant-events";
 import type { Control, ExampleClip, Plan, Protection } from "../shared/worker-messages";
 
 /** What a plan's privacy asks of the whole update, if anything; a masked one is clipped while it is masked. */

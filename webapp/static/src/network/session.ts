@@ -3,13 +3,19 @@
  * Owns the update that waits to be sent; its stay owns the rest.
  */
 
-import { trainingSeconds } from "../protocols/pace";
-import { handle, INITIAL, type State } from "../protocols/participant";
-import type { Effect, Evaluate, Event, Train } from "../protocols/participant-events";
+import { trainingSeconds } from "../protocol/client/training-pace";
+import { handle, INITIAL, type State } from "../protocol/rounds/participant";
+import type { Effect, Evaluate, Event, Train } from "../protocol/rounds/participant-events";
+import {
+  type ClientFrame,
+  decodeServer,
+  encodeFrame,
+  type FrameOf,
+  type ServerFrame,
+} from "../protocol/wire/messages";
 import type { Findings } from "../shared/mistakes";
 import { maskedBytes } from "../shared/packing";
 import { chosenValues } from "../shared/sparse";
-import { type ClientFrame, decodeServer, encodeFrame, type FrameOf, type ServerFrame } from "../shared/wire";
 import { type Backend, type Control, clock } from "../shared/worker-messages";
 import { Examining } from "./examining";
 import { Kept } from "./kept";

@@ -1,6 +1,6 @@
 /** The one connection to a task: bytes in, bytes out. WebSocket is one Transport; tests and later networks bring others. */
 
-import { PROTOCOL } from "../shared/wire";
+import { PROTOCOL } from "../protocol/wire/messages";
 
 export interface TransportEvents {
   opened(): void;

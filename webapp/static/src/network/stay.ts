@@ -4,8 +4,8 @@
  * its task.
  */
 
-import type { Connect, ContactEvent, Contacting, Send } from "../protocols/contact";
-import type { Step } from "../protocols/reducer";
+import type { Connect, ContactEvent, Contacting, Send } from "../protocol/client/connection";
+import type { Step } from "../protocol/client/reducer";
 import { say } from "../shared/words";
 import type { Learned } from "./learned";
 import type { Transport } from "./socket";

@@ -1,7 +1,7 @@
 /** Sends updates in chunks as the server grants credit, and learns how fast that goes. */
 
-import { type Rate, uploaded } from "../protocols/pace";
-import { CHUNK_BYTES, encodeFrame } from "../shared/wire";
+import { type Rate, uploaded } from "../protocol/client/training-pace";
+import { CHUNK_BYTES, encodeFrame } from "../protocol/wire/messages";
 import { clock } from "../shared/worker-messages";
 import type { Transport } from "./socket";
 

@@ -1,8 +1,8 @@
 /** What pages of tasks with rounds do when their server tells of a version. */
 
+import type { ServerToPeer } from "../protocol/wire/mesh";
+import type { ServerFrame } from "../protocol/wire/messages";
 import type { Findings } from "../shared/mistakes";
-import type { ServerFrame } from "../shared/wire";
-import type { ServerToPeer } from "../shared/wire-mesh";
 import { bindMistakes } from "./mistakes/mistakes";
 import type { Training } from "./training";
 

@@ -1,7 +1,7 @@
 /** What a masked round means for the volunteer, in words. Pure: everything shown is an argument. */
 
 import type { MaskedView } from "../network/masker";
-import type { Stage } from "../protocols/secagg-member";
+import type { Stage } from "../protocol/secagg/member";
 import { say } from "../shared/words";
 
 const words = say.masked;

@@ -3,8 +3,8 @@
 import type { Outcome } from "../network/mesh/exchange";
 import { MeshSession } from "../network/mesh/session";
 import type { MeshView } from "../network/mesh/view";
+import { MESH_PROTOCOL } from "../protocol/wire/mesh";
 import { milliseconds, number, percent } from "../shared/format";
-import { MESH_PROTOCOL } from "../shared/wire-mesh";
 import { answeredJson } from "./answers";
 import type { Now } from "./control";
 import { part, write } from "./dom";

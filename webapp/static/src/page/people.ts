@@ -1,7 +1,7 @@
 /** The list of those who take part now. */
 
+import type { Participant } from "../protocol/wire/messages";
 import { number } from "../shared/format";
-import type { Participant } from "../shared/wire";
 import { say } from "../shared/words";
 import { part, write } from "./dom";
 

@@ -1,7 +1,7 @@
 /** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
 
 import type { View } from "../network/session";
-import { type Phase, phase } from "../protocols/participant";
+import { type Phase, phase } from "../protocol/rounds/participant";
 import { seconds } from "../shared/format";
 import { say } from "../shared/words";
 import { exchanging } from "./masked";

@@ -2,8 +2,8 @@
 
 import { Session, type View } from "../network/session";
 import type { Loaded } from "../network/trainer";
+import { PROTOCOL } from "../protocol/wire/messages";
 import { number } from "../shared/format";
-import { PROTOCOL } from "../shared/wire";
 import { say } from "../shared/words";
 import type { Now } from "./control";
 import { part, write } from "./dom";

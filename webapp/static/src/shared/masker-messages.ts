@@ -3,9 +3,9 @@
  * secrets, and they end with it. Lists of places ascend; docs/decisions/0017-masked-rounds.md has the protocol.
  */
 
+import type { FrameOf } from "../protocol/wire/messages";
 import type { Terms } from "./crypto/context";
 import type { Identity } from "./crypto/keys";
-import type { FrameOf } from "./wire";
 
 export type Member = FrameOf<"roster">["members"][number];
 export type Keys = FrameOf<"keys">;

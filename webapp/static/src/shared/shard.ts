@@ -1,6 +1,6 @@
 /** Data shards: msgpack maps of two arrays; docs/reference/bundle.md is the specification. */
 
-import { unpack } from "./msgpack";
+import { unpack } from "../protocol/wire/msgpack";
 
 export type Values = Uint8Array | Int32Array | Float32Array;
 

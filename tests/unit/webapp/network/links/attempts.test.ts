@@ -3,9 +3,9 @@
 import { expect, test, vi } from "vitest";
 import { Attempts } from "../../../../../webapp/static/src/network/links/attempts";
 import type { Surroundings } from "../../../../../webapp/static/src/network/links/surroundings";
+import { readSignal } from "../../../../../webapp/static/src/protocol/mesh/signals";
 import { toHex } from "../../../../../webapp/static/src/shared/crypto/bytes";
 import { type Identity, makeIdentity } from "../../../../../webapp/static/src/shared/crypto/keys";
-import { readSignal } from "../../../../../webapp/static/src/shared/signals";
 
 const TASK = "digits";
 /** The smaller id. */

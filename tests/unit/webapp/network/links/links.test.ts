@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/shared/wire-mesh";
+import { encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { Mesh, type Peer } from "./mesh";
 
 const ANN = "00000000000000aa";

@@ -2,8 +2,8 @@
 
 import { Identities, type Shelf } from "../../../../../webapp/static/src/network/identities";
 import { type Heard, Links } from "../../../../../webapp/static/src/network/links/links";
+import type { Neighbour } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { type Identity, makeIdentity } from "../../../../../webapp/static/src/shared/crypto/keys";
-import type { Neighbour } from "../../../../../webapp/static/src/shared/wire-mesh";
 
 export interface Peer {
   readonly client: string;

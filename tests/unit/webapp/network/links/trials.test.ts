@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Trials } from "../../../../../webapp/static/src/network/links/trials";
-import type { Way } from "../../../../../webapp/static/src/shared/wire-mesh";
+import type { Way } from "../../../../../webapp/static/src/protocol/wire/mesh";
 
 const BOTH: ReadonlySet<Way> = new Set(["webrtc", "relay"]);
 const RELAY: ReadonlySet<Way> = new Set(["relay"]);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Departures, type GroupLinks } from "../../../../../webapp/static/src/network/mesh/departures";
-import { encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/shared/wire-mesh";
+import { encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { clients } from "./member";
 
 const MEMBERS = clients(5);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
-import type { Event } from "../../../../../webapp/static/src/protocols/onward-events";
-import type { Evaluate } from "../../../../../webapp/static/src/protocols/participant-events";
+import type { Event } from "../../../../../webapp/static/src/protocol/mesh/serverless/events";
+import type { Evaluate } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import { orderFor } from "./member";
 import { OnwardPage, type Past } from "./onward-page";
 import { PythonMember } from "./python";

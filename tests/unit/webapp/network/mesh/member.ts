@@ -2,8 +2,8 @@
 
 import type { AveragingWorker } from "../../../../../webapp/static/src/network/mesh/averaging-worker";
 import { Exchange, type Outcome } from "../../../../../webapp/static/src/network/mesh/exchange";
+import type { GroupFrame, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { uniform } from "../../../../../webapp/static/src/shared/philox";
-import type { GroupFrame, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/shared/wire-mesh";
 import { TcpLinks } from "./tcp-links";
 import { averagingWorker } from "./workers";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Outcome } from "../../../../../webapp/static/src/network/mesh/exchange";
-import type { GroupOrder } from "../../../../../webapp/static/src/shared/wire-mesh";
+import type { GroupOrder } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { frames, linkAll, type Meddle, Member, orderFor, vectorOf } from "./member";
 import { PythonMember, type Told } from "./python";
 

@@ -3,7 +3,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { encodeMesh, type GroupOrder } from "../../../../../webapp/static/src/shared/wire-mesh";
+import { encodeMesh, type GroupOrder } from "../../../../../webapp/static/src/protocol/wire/mesh";
 
 const ROOT = fileURLToPath(new URL("../../../../..", import.meta.url));
 

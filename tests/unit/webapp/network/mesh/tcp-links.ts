@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import type { GroupLinks } from "../../../../../webapp/static/src/network/mesh/departures";
-import { decodePeer, encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/shared/wire-mesh";
+import { decodePeer, encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 
 const ROOM = 16 * 1024;
 

@@ -1,7 +1,7 @@
 /** Units, and machines that hold them, for tests. */
 
-import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocols/worker";
-import type { Event, Unit } from "../../../../../webapp/static/src/protocols/worker-events";
+import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/units/unit-client";
+import type { Event, Unit } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
 
 const HASH = "a".repeat(64);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { doing, heard, type Piece, recent } from "../../../../../webapp/static/src/network/units/pieces";
-import type { Event } from "../../../../../webapp/static/src/protocols/worker-events";
-import type { ServerToUnits } from "../../../../../webapp/static/src/shared/wire-units";
+import type { Event } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
+import type { ServerToUnits } from "../../../../../webapp/static/src/protocol/wire/units";
 import { given, ready, trained, unitOf } from "./given";
 
 function told(...frames: readonly ServerToUnits[]): readonly Piece[] {

@@ -7,7 +7,7 @@ import {
   encodeUnits,
   type ServerToUnits,
   type UnitsFrameOf,
-} from "../../../../../webapp/static/src/shared/wire-units";
+} from "../../../../../webapp/static/src/protocol/wire/units";
 import { unitOf } from "./given";
 
 beforeEach(() => void vi.useFakeTimers());

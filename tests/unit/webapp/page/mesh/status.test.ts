@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { MeshView } from "../../../../../webapp/static/src/network/mesh/view";
 import { meshStatus } from "../../../../../webapp/static/src/page/mesh/status";
 import { dotsOf, linesOf, rowsOf, speedOf, summaryOf } from "../../../../../webapp/static/src/page/mesh/view";
-import { type Link, NO_CONTACT } from "../../../../../webapp/static/src/protocols/contact";
-import { INITIAL, type State } from "../../../../../webapp/static/src/protocols/mesh-member";
-import { type InHand, NOTHING } from "../../../../../webapp/static/src/protocols/mesh-member-in-hand";
-import type { GroupOrder } from "../../../../../webapp/static/src/shared/wire-mesh";
+import { type Link, NO_CONTACT } from "../../../../../webapp/static/src/protocol/client/connection";
+import { INITIAL, type State } from "../../../../../webapp/static/src/protocol/mesh/member";
+import { type InHand, NOTHING } from "../../../../../webapp/static/src/protocol/mesh/member-work";
+import type { GroupOrder } from "../../../../../webapp/static/src/protocol/wire/mesh";
 
 const ME = "00000000000000aa";
 const BO = "00000000000000bb";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Progress } from "../../../../../webapp/static/src/network/trainer";
 import { NOTHING, type UnitsView } from "../../../../../webapp/static/src/network/units/view";
 import { unitsStatus } from "../../../../../webapp/static/src/page/units/status";
-import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocols/worker";
-import type { Event, IdleCause } from "../../../../../webapp/static/src/protocols/worker-events";
+import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/units/unit-client";
+import type { Event, IdleCause } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
 import { given, ready, trained, unitOf } from "../../network/units/given";
 
 const PROGRESS: Progress = { type: "progress", id: 1, step: 3, steps: 8, loss: 0.25, stepMs: 5 };

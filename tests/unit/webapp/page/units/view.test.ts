@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { heard } from "../../../../../webapp/static/src/network/units/pieces";
 import { NOTHING } from "../../../../../webapp/static/src/network/units/view";
 import { epochOf, rowsOf, trustOf } from "../../../../../webapp/static/src/page/units/view";
-import type { Board, Standing } from "../../../../../webapp/static/src/protocols/worker-events";
+import type { Board, Standing } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
 import { given, ready, unitOf } from "../../network/units/given";
 
 const BOARD: Board = {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { Outer } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { outerStep, sum } from "../../../../../webapp/static/src/shared/averaging/outer";
-import type { Outer } from "../../../../../webapp/static/src/shared/wire-mesh";
 
 interface Golden {
   readonly outer: Outer;

@@ -1,7 +1,7 @@
 /** One way to one peer while it stands: frames in, frames out. A data channel and the sealed relay are two of them. */
 
-import type { Said } from "../../shared/signals";
-import type { Way } from "../../shared/wire-mesh";
+import type { Said } from "../../protocol/mesh/signals";
+import type { Way } from "../../protocol/wire/mesh";
 
 /** What a frame's envelope takes at most, beside the data of its chunk. */
 const ENVELOPE_BYTES = 256;

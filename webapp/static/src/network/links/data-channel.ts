@@ -3,7 +3,7 @@
  * attempt has a connection of its own; what fails is tried anew in another session, never repaired.
  */
 
-import type { Candidate, Said } from "../../shared/signals";
+import type { Candidate, Said } from "../../protocol/mesh/signals";
 import { type Channel, type ChannelEvents, MOST_MESSAGE_BYTES, roomIn } from "./channel";
 
 export class DataChannelLink implements Channel {

@@ -3,7 +3,7 @@
  * seconds of a clock that `Links` reads.
  */
 
-import { decodePeer, encodeMesh, type PeerFrame, type Way } from "../../shared/wire-mesh";
+import { decodePeer, encodeMesh, type PeerFrame, type Way } from "../../protocol/wire/mesh";
 import { Attempts } from "./attempts";
 import type { Channel } from "./channel";
 import { Meter } from "./meter";

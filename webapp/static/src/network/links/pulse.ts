@@ -1,6 +1,6 @@
 /** Signs of life of one link: when the next is due, how long a frame takes, and since when nothing came. Times are seconds. */
 
-import type { PeerFrame } from "../../shared/wire-mesh";
+import type { PeerFrame } from "../../protocol/wire/mesh";
 
 /** Outside of groups a link beats this often. */
 const IDLE_BEAT = 2;

@@ -1,6 +1,6 @@
 /** When the ways to one peer are tried, and tried again. Times are seconds of a clock that the caller reads. */
 
-import type { Way } from "../../shared/wire-mesh";
+import type { Way } from "../../protocol/wire/mesh";
 import type { BrowserWay } from "./channel";
 
 /** The peer with the greater id leaves the beginning to the other for so long. */

@@ -3,8 +3,7 @@
  * and what goes over them.
  */
 
-import type { Averaged, Entered, Event, Failed } from "../../protocols/mesh-member-events";
-import type { Identity } from "../../shared/crypto/keys";
+import type { Averaged, Entered, Event, Failed } from "../../protocol/mesh/member-events";
 import {
   type Certificate,
   encodeMesh,
@@ -12,7 +11,8 @@ import {
   type Neighbour,
   type PeerToServer,
   type ServerToPeer,
-} from "../../shared/wire-mesh";
+} from "../../protocol/wire/mesh";
+import type { Identity } from "../../shared/crypto/keys";
 import type { Identities } from "../identities";
 import { type Heard, Links } from "../links/links";
 import { watchSleep } from "../links/sleep";

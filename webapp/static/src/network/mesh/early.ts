@@ -1,6 +1,6 @@
 /** What others say of a group before its order is here: some frames of each of them, before all pieces. */
 
-import type { GroupFrame } from "../../shared/wire-mesh";
+import type { GroupFrame } from "../../protocol/wire/mesh";
 
 const MOST_OF_CLIENT = 64;
 const MOST_GROUPS = 64;

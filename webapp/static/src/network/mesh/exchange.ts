@@ -1,14 +1,14 @@
 /**
- * One group's average at this peer: performs what the machine in protocols/allreduce.ts decides. Owns the machine, and what
+ * One group's average at this peer: performs what the machine in protocol/allreduce/member.ts decides. Owns the machine, and what
  * is on its way to and from other members; the averaging worker has the bytes. backend/peer/mesh/exchange.py is the twin.
  */
 
-import { AllReduce } from "../../protocols/allreduce";
-import type { Effect, Event } from "../../protocols/allreduce-events";
+import type { Effect, Event } from "../../protocol/allreduce/events";
+import { AllReduce } from "../../protocol/allreduce/member";
+import type { GroupFrame, GroupOrder } from "../../protocol/wire/mesh";
 import { UnfitMember } from "../../shared/averager-messages";
 import { pieceSize } from "../../shared/averaging/masked-pieces";
 import type { Bytes } from "../../shared/crypto/bytes";
-import type { GroupFrame, GroupOrder } from "../../shared/wire-mesh";
 import { Arrivals, type Chunk } from "./arrivals";
 import type { AveragingWorker } from "./averaging-worker";
 import { type Content, Departures, type GroupLinks } from "./departures";

@@ -1,12 +1,12 @@
 /** Rounds without the server: performs what the machine of them decides, over links. Owns that machine. */
 
-import type { State } from "../../protocols/mesh-member";
-import type { Event as MemberEvent } from "../../protocols/mesh-member-events";
-import { isBusy } from "../../protocols/mesh-member-in-hand";
-import { Onward } from "../../protocols/onward";
-import type { Effect, Event } from "../../protocols/onward-events";
-import type { Evaluation } from "../../protocols/participant-events";
-import type { GroupOrder, OnwardFrame } from "../../shared/wire-mesh";
+import type { State } from "../../protocol/mesh/member";
+import type { Event as MemberEvent } from "../../protocol/mesh/member-events";
+import { isBusy } from "../../protocol/mesh/member-work";
+import type { Effect, Event } from "../../protocol/mesh/serverless/events";
+import { Onward } from "../../protocol/mesh/serverless/rounds";
+import type { Evaluation } from "../../protocol/rounds/participant-events";
+import type { GroupOrder, OnwardFrame } from "../../protocol/wire/mesh";
 import type { Links } from "../links/links";
 
 /** What a peer measured while the server was away: by its own word. */

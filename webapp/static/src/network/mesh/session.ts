@@ -1,22 +1,22 @@
 /**
- * One browser's part in the mesh of one task: performs the effects that the machine in protocols/mesh-member.ts decides.
+ * One browser's part in the mesh of one task: performs the effects that the machine in protocol/mesh/member.ts decides.
  * Owns the links and the weights that it holds; its stay owns the rest.
  */
 
-import { handle, INITIAL, type State } from "../../protocols/mesh-member";
-import type { Averaged, Effect, Entered, Event, Failed } from "../../protocols/mesh-member-events";
-import { trainingSeconds } from "../../protocols/pace";
-import type { Evaluate, Train } from "../../protocols/participant-events";
-import type { Bytes } from "../../shared/crypto/bytes";
-import type { Identity } from "../../shared/crypto/keys";
-import type { Findings } from "../../shared/mistakes";
+import { trainingSeconds } from "../../protocol/client/training-pace";
+import { handle, INITIAL, type State } from "../../protocol/mesh/member";
+import type { Averaged, Effect, Entered, Event, Failed } from "../../protocol/mesh/member-events";
+import type { Evaluate, Train } from "../../protocol/rounds/participant-events";
 import {
   type Certificate,
   decodeToPeer,
   encodeMesh,
   type PeerToServer,
   type ServerToPeer,
-} from "../../shared/wire-mesh";
+} from "../../protocol/wire/mesh";
+import type { Bytes } from "../../shared/crypto/bytes";
+import type { Identity } from "../../shared/crypto/keys";
+import type { Findings } from "../../shared/mistakes";
 import { type Backend, clock } from "../../shared/worker-messages";
 import { Examining } from "../examining";
 import { Identities } from "../identities";

@@ -1,7 +1,7 @@
 /** What a session in a mesh has to show. */
 
-import type { State } from "../../protocols/mesh-member";
-import type { Neighbour, ServerToPeer } from "../../shared/wire-mesh";
+import type { State } from "../../protocol/mesh/member";
+import type { Neighbour, ServerToPeer } from "../../protocol/wire/mesh";
 import type { LinkView } from "../links/links";
 import { NOTHING_SHOWN, type Shown as ShownByAll } from "../stay";
 import type { GroupView } from "./averager";

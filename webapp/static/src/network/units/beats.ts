@@ -1,6 +1,6 @@
 /** Says of each unit in hand, every `heartbeat` seconds, that it is at work. */
 
-import type { Unit } from "../../protocols/worker-events";
+import type { Unit } from "../../protocol/units/unit-client-events";
 
 interface Beat {
   readonly timer: ReturnType<typeof setInterval>;

@@ -1,8 +1,8 @@
 /** What became of the units of this visit, for people. Pure: a list in, a list out. */
 
-import type { State } from "../../protocols/worker";
-import type { Unit } from "../../protocols/worker-events";
-import type { ServerToUnits } from "../../shared/wire-units";
+import type { State } from "../../protocol/units/unit-client";
+import type { Unit } from "../../protocol/units/unit-client-events";
+import type { ServerToUnits } from "../../protocol/wire/units";
 
 /** What the server said of a unit; null while it is at work, and after it was given back. */
 type Said = "checked" | "compared" | "blended" | "counted" | "rejected" | "dropped" | null;

@@ -1,6 +1,6 @@
 /** From the server's unit to the training worker's plan. */
 
-import type { Unit } from "../../protocols/worker-events";
+import type { Unit } from "../../protocol/units/unit-client-events";
 import type { Plan } from "../../shared/worker-messages";
 
 /** `own` are the client's own last weights, if it has any. */

@@ -1,12 +1,17 @@
 /**
- * One browser's part in the work units of one task: performs the effects that the machine in protocols/worker.ts decides.
+ * One browser's part in the work units of one task: performs the effects that the machine in protocol/units/unit-client.ts decides.
  * Owns the results that wait to be sent; its stay owns the rest.
  */
 
-import { handle, INITIAL, type State } from "../../protocols/worker";
-import type { Effect, Event, Unit } from "../../protocols/worker-events";
+import { handle, INITIAL, type State } from "../../protocol/units/unit-client";
+import type { Effect, Event, Unit } from "../../protocol/units/unit-client-events";
+import {
+  decodeToUnits,
+  encodeUnits,
+  type ServerToUnits,
+  type UnitsToServer,
+} from "../../protocol/wire/units";
 import { heldShards } from "../../shared/held";
-import { decodeToUnits, encodeUnits, type ServerToUnits, type UnitsToServer } from "../../shared/wire-units";
 import type { Backend } from "../../shared/worker-messages";
 import { Stay, type StayOptions } from "../stay";
 import type { Trained } from "../trainer";

@@ -1,6 +1,6 @@
 /** What the page of a task of work units shows of its session. */
 
-import type { State } from "../../protocols/worker";
+import type { State } from "../../protocol/units/unit-client";
 import { NOTHING_SHOWN, type Shown as ShownByAll } from "../stay";
 import type { Piece } from "./pieces";
 

@@ -1,6 +1,6 @@
 /** Who is linked with whom, as a picture: peers on a circle, links between them, what flows now. Pure but for `draw`. */
 
-import type { Way } from "../../shared/wire-mesh";
+import type { Way } from "../../protocol/wire/mesh";
 
 export interface Dot {
   readonly client: string;

@@ -1,7 +1,7 @@
 /** What this device does in a mesh, in words. Pure: everything shown is an argument. */
 
 import type { MeshView } from "../../network/mesh/view";
-import { type Phase, phase, work } from "../../protocols/mesh-member";
+import { type Phase, phase, work } from "../../protocol/mesh/member";
 import { seconds } from "../../shared/format";
 import { say } from "../../shared/words";
 import {

@@ -1,8 +1,8 @@
 /** What the picture and the list of links show of a mesh. Pure: everything shown is an argument. */
 
 import type { MeshView } from "../../network/mesh/view";
+import type { Way } from "../../protocol/wire/mesh";
 import { milliseconds, tenths } from "../../shared/format";
-import type { Way } from "../../shared/wire-mesh";
 import { say } from "../../shared/words";
 import type { Dot, Line } from "./picture";
 

@@ -1,9 +1,9 @@
 /** What this device does in a task of work units, in words. Pure: everything shown is an argument. */
 
 import type { UnitsView } from "../../network/units/view";
-import { type Phase, phase } from "../../protocols/worker";
-import type { Unit } from "../../protocols/worker-events";
-import type { Stage } from "../../protocols/worker-hand";
+import { type Phase, phase } from "../../protocol/units/unit-client";
+import type { Unit } from "../../protocol/units/unit-client-events";
+import type { Stage } from "../../protocol/units/units-in-hand";
 import { seconds } from "../../shared/format";
 import { say } from "../../shared/words";
 import { again, gettingReady, PAUSED, type Status, statusIn, stepping, stopped, type Words } from "../words";

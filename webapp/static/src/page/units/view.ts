@@ -2,7 +2,7 @@
 
 import { type Doing, doing, type Piece } from "../../network/units/pieces";
 import type { UnitsView } from "../../network/units/view";
-import type { Board, Standing } from "../../protocols/worker-events";
+import type { Board, Standing } from "../../protocol/units/unit-client-events";
 import { say } from "../../shared/words";
 
 const { units } = say;

@@ -4,7 +4,7 @@
  * tests/contract/vectors/outer.json binds both within rounding, as each peer goes its own way.
  */
 
-import type { Outer } from "../wire-mesh";
+import type { Outer } from "../../protocol/wire/mesh";
 
 const { fround } = Math;
 

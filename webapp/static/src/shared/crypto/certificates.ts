@@ -3,7 +3,7 @@
  * `backend/crypto/certificates.py` is the twin. Whether a signature's key is that peer's, the caller knows.
  */
 
-import type { Certificate } from "../wire-mesh";
+import type { Certificate } from "../../protocol/wire/mesh";
 import { type Bytes, fields, fromHex, integer, utf8 } from "./bytes";
 import { verify } from "./keys";
 

@@ -3,8 +3,8 @@
  * `backend/crypto/context.py` is the twin; tests/contract/vectors/masked.json binds both.
  */
 
-import type { masking } from "../wire-masked";
-import type { Checked } from "../wire-schema";
+import type { Checked } from "../../protocol/wire/fields";
+import type { masking } from "../../protocol/wire/masked";
 import { type Bytes, compareBytes, fields, fromHex, integer, places, real, sha256, utf8 } from "./bytes";
 
 /** What a client knows of a round when it is asked to train. Hashes are hexadecimal. */

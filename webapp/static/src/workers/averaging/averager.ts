@@ -1,6 +1,6 @@
 /**
  * The bytes of one group at one member: its own vector, what others sent of it, and means. The machine in
- * protocols/allreduce.ts decides what becomes of them; backend/peer/mesh/ has the same in Python.
+ * protocol/allreduce/member.ts decides what becomes of them; backend/peer/mesh/ has the same in Python.
  */
 
 import { UnfitMember } from "../../shared/averager-messages";
