@@ -11,9 +11,9 @@ export default defineConfig({
     hookTimeout: PATIENCE,
     // Of the pure floors, in percent. `npm test -- --coverage.reporter=text` lists the lines that no test reaches.
     coverage: {
-      include: ["webapp/static/src/{protocol,shared}/**/*.ts"],
+      include: ["webapp/static/src/{i18n,protocol,shared}/**/*.ts"],
       exclude: [
-        "**/words/**", // Texts; tests/unit/webapp/words compares the languages.
+        "**/i18n/{index.ts,en/**,es/**,owners/**}", // Texts; tests/unit/webapp/i18n compares the languages.
         "**/shared/{held,keeping}.ts", // Storage of the browser; tests/e2e has one.
         "**/{shared/*/messages,*-messages,events,*-events,declaration,bundle}.ts", // Types.
       ],

@@ -32,7 +32,7 @@ from backend.web.security import POLICY, policy
 from backend.web.words import Words
 
 SOURCES = "webapp/static/src/page"
-WORDS = "webapp/static/src/shared/words"
+WORDS = "webapp/static/src/i18n"
 FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
 # Where one takes part in tasks of another scheme than the usual.
 TRAINING = {"decentralized": "mesh.html", "volunteer": "units.html"}

@@ -4,9 +4,9 @@
  * its task.
  */
 
+import { say } from "../i18n";
 import type { Connect, ContactEvent, Contacting, Send } from "../protocol/client/connection";
 import type { Step } from "../protocol/client/reducer";
-import { say } from "../shared/words";
 import type { Learned } from "./learned";
 import type { Transport } from "./socket";
 import type { Loaded, Progress, Recovered, Trainer } from "./trainer";

@@ -1,8 +1,8 @@
 /** The card where volunteers start, stop and read what their device does; the same on every training page. */
 
+import { say } from "../i18n";
+import { milliseconds, number } from "../i18n/formatting";
 import type { Loaded } from "../network/trainer";
-import { milliseconds, number } from "../shared/format";
-import { say } from "../shared/words";
 import type { Backend } from "../shared/worker-messages";
 import { backendChoice } from "./choice";
 import { part, write } from "./dom";

@@ -2,7 +2,7 @@
 
 import "./minga.css";
 import "./draft.css";
-import { say } from "../shared/words/owners/frame";
+import { say } from "../i18n/owners/frame";
 import { ask, trying } from "./account/ask";
 import { onSubmit } from "./account/forms";
 import { part, wake } from "./dom";

@@ -1,6 +1,6 @@
 /** Menus of a version's files: the list is fetched when one is opened, and a file is made when it is wanted. */
 
-import { say } from "../shared/words";
+import { say } from "../i18n";
 import { answeredJson } from "./answers";
 
 interface VersionFile {

@@ -1,6 +1,6 @@
 /** "Invite others": the task's address to copy or to send, in a dialog. */
 
-import { say } from "../shared/words";
+import { say } from "../i18n";
 import { part } from "./dom";
 import { toast } from "./toast";
 

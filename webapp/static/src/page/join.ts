@@ -1,7 +1,7 @@
 /** Where an invitation leads: its code, behind the # of the address, is exchanged for a cookie. */
 
 import "./minga.css";
-import { say } from "../shared/words";
+import { say } from "../i18n";
 import { ask, trying } from "./account/ask";
 import { codeOfAddress } from "./account/code";
 import { part } from "./dom";

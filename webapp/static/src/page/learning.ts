@@ -1,7 +1,7 @@
 /** The curve of the loss of this device's own steps. */
 
-import { decimal } from "../shared/format";
-import { say } from "../shared/words";
+import { say } from "../i18n";
+import { decimal } from "../i18n/formatting";
 import { Curve } from "./chart";
 import { part } from "./dom";
 

@@ -1,8 +1,8 @@
 /** The page on which owners watch a task, lead it, and send participants away. */
 
 import "./minga.css";
-import { decimal } from "../shared/format";
-import { say } from "../shared/words";
+import { say } from "../i18n";
+import { decimal } from "../i18n/formatting";
 import { ask, trying } from "./account/ask";
 import { Curve } from "./chart";
 import { arrange, part, wake, write } from "./dom";

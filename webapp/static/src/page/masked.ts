@@ -1,8 +1,8 @@
 /** What a masked round means for the volunteer, in words. Pure: everything shown is an argument. */
 
+import { say } from "../i18n";
 import type { MaskedView } from "../network/masker";
 import type { Stage } from "../protocol/secagg/member";
-import { say } from "../shared/words";
 
 const words = say.masked;
 

@@ -1,8 +1,8 @@
 /** The list of those who take part now. */
 
+import { say } from "../i18n";
+import { number } from "../i18n/formatting";
 import type { Participant } from "../protocol/wire/messages";
-import { number } from "../shared/format";
-import { say } from "../shared/words";
 import { part, write } from "./dom";
 
 /** Shows `participants`; the one whose id is `me` is marked. */

@@ -1,6 +1,6 @@
 /** The gallery's search: cards that do not fit are hidden while somebody types. Without scripts the server hides them. */
 
-import { say } from "../shared/words";
+import { say } from "../i18n";
 import { part, write } from "./dom";
 
 /** What somebody looks for; empty ones ask for nothing. */

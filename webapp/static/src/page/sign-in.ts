@@ -1,7 +1,7 @@
 /** The sign-in page: by a passkey, a password, or a link, whose code stands behind the # of the address. */
 
 import "./minga.css";
-import { say } from "../shared/words";
+import { say } from "../i18n";
 import { ask, trying } from "./account/ask";
 import { codeOfAddress } from "./account/code";
 import { onSubmit } from "./account/forms";

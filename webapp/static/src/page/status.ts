@@ -1,9 +1,9 @@
 /** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
 
+import { say } from "../i18n";
+import { seconds } from "../i18n/formatting";
 import type { View } from "../network/session";
 import { type Phase, phase } from "../protocol/rounds/participant";
-import { seconds } from "../shared/format";
-import { say } from "../shared/words";
 import { exchanging } from "./masked";
 import {
   again,

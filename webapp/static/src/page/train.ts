@@ -1,10 +1,10 @@
 /** The training page: one button, what happens in words, who takes part, and the curves. */
 
+import { say } from "../i18n";
+import { number } from "../i18n/formatting";
 import { Session, type View } from "../network/session";
 import type { Loaded } from "../network/trainer";
 import { PROTOCOL } from "../protocol/wire/messages";
-import { number } from "../shared/format";
-import { say } from "../shared/words";
 import type { Now } from "./control";
 import { part, write } from "./dom";
 import { hearVersions } from "./heard";

@@ -1,8 +1,8 @@
 /** The training page of a task of work units: one button, what happens in words, units, trust, and the curves. */
 
+import { number } from "../i18n/formatting";
 import { UnitsSession } from "../network/units/session";
 import { UNITS_PROTOCOL } from "../protocol/wire/units";
-import { number } from "../shared/format";
 import type { Now } from "./control";
 import { part, write } from "./dom";
 import { bindTraining } from "./training";

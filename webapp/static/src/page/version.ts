@@ -1,7 +1,7 @@
 /** The page of a version: whoever leads the task may go back to it. */
 
 import "./minga.css";
-import { say } from "../shared/words";
+import { say } from "../i18n";
 import { ask, trying } from "./account/ask";
 import { part, wake } from "./dom";
 

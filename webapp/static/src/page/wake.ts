@@ -1,6 +1,6 @@
 /** Keeps the screen on while training: a device that sleeps computes nothing. */
 
-import { say } from "../shared/words";
+import { say } from "../i18n";
 
 /** Returns a function that says whether the lock is wanted; `tell` hears the sentence for people, or null. */
 export function wakeLock(tell: (sentence: string | null) => void): (wanted: boolean) => void {

@@ -1,6 +1,6 @@
 /** What pages ask of the server's JSON interface. */
 
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
 
 /** An answer that is no success, with the server's sentence. */
 export class Refusal extends Error {}

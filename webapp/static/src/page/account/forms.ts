@@ -1,6 +1,6 @@
 /** What the forms of owners' pages have in common. */
 
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
 import { part } from "../dom";
 import { toast } from "../toast";
 import { ask, trying } from "./ask";

@@ -1,6 +1,6 @@
 /** Accounts that go: one's own, once its name was typed, and for operators those of others. */
 
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
 import { ask, trying } from "./ask";
 import { onSubmit } from "./forms";
 

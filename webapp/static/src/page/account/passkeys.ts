@@ -1,6 +1,6 @@
 /** Passkeys (WebAuthn): made and used by the browser, checked by the server. */
 
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
 import { ask, Refusal } from "./ask";
 
 /** Whether this browser can, at this address: passkeys belong to a name, not to a number. */

@@ -1,6 +1,6 @@
 /** The wizard's step `about`: what volunteers read, and what they are told of the data and the people in them. */
 
-import { say } from "../../shared/words/owners/about";
+import { say } from "../../i18n/owners/about";
 import { ask, trying } from "../account/ask";
 import { part, write } from "../dom";
 import { showChecks } from "./checks";

@@ -1,6 +1,6 @@
 /** Lines of a draft's checklist, as marks and sentences. */
 
-import { say } from "../../shared/words/owners/checks";
+import { say } from "../../i18n/owners/checks";
 import type { DraftRecord, Item } from "./record";
 
 /** Shows those items of the checklist that are `wanted`; with `links`, each leads to its step. */

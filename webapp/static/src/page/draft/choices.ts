@@ -1,6 +1,6 @@
 /** Every choice of [data.preprocess] for a kind of data, each with its effect. */
 
-import { say } from "../../shared/words/owners/preprocess";
+import { say } from "../../i18n/owners/preprocess";
 import { node } from "./nodes";
 import { isTable, type Table, type Value } from "./record";
 

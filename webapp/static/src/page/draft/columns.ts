@@ -1,6 +1,6 @@
 /** The columns of a table: what each is for can be changed, and the declaration follows. */
 
-import { say } from "../../shared/words/owners/preprocess";
+import { say } from "../../i18n/owners/preprocess";
 import type { Column } from "./findings";
 import { node } from "./nodes";
 import { isTable, type Table, type Value } from "./record";

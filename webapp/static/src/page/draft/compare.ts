@@ -1,6 +1,6 @@
 /** What differs between a draft and another draft or task, key by key. */
 
-import { say } from "../../shared/words/owners/review";
+import { say } from "../../i18n/owners/review";
 import { ask, trying } from "../account/ask";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";

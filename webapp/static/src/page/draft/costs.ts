@@ -1,6 +1,6 @@
 /** What `POST /api/drafts/{id}/estimate` answers, and how it reads (docs/reference/drafts.md#costs). */
 
-import { say } from "../../shared/words/owners/plan";
+import { say } from "../../i18n/owners/plan";
 
 type Range = readonly [number, number];
 

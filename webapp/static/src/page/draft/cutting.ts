@@ -1,6 +1,6 @@
 /** The cut of a draft's data: begun by itself the first time, and by hand after a change. */
 
-import { say } from "../../shared/words/owners/preprocess";
+import { say } from "../../i18n/owners/preprocess";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";
 import type { Work } from "./jobs";

@@ -1,6 +1,6 @@
 /** The step that brings the data: whose they are, the file, and what was found in it. */
 
-import { say } from "../../shared/words/owners/data";
+import { say } from "../../i18n/owners/data";
 import { part, write } from "../dom";
 import { bindAddress } from "./address";
 import type { Frame } from "./frame";

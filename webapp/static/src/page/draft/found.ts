@@ -1,6 +1,6 @@
 /** What an owner should know of the data before anything is made of them. */
 
-import { say } from "../../shared/words/owners/preprocess";
+import { say } from "../../i18n/owners/preprocess";
 import type { Findings } from "./findings";
 
 /** From this many times on, a class is far more frequent than another. */

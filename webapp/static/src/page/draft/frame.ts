@@ -1,6 +1,6 @@
 /** What every step of the wizard works with: the draft as the server has it, saving, and work that takes long. */
 
-import { say } from "../../shared/words/owners/frame";
+import { say } from "../../i18n/owners/frame";
 import { ask, Refusal } from "../account/ask";
 import { part, write } from "../dom";
 import { begin, follow, type Heard, type Work } from "./jobs";

@@ -1,6 +1,6 @@
 /** Work of the server as it is told on a page: its line, its log, and what can be done about it. */
 
-import { say } from "../../shared/words/owners/job";
+import { say } from "../../i18n/owners/job";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";
 import type { Work } from "./jobs";

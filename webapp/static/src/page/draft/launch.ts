@@ -1,6 +1,6 @@
 /** A draft goes to others: as a private test with an invitation, or to everybody at once. */
 
-import { say } from "../../shared/words/owners/review";
+import { say } from "../../i18n/owners/review";
 import { ask, trying } from "../account/ask";
 import { copy } from "../account/forms";
 import { part, write } from "../dom";

@@ -1,6 +1,6 @@
 /** What is part of the converted model: batch, optimizer and loss; a change has it converted once more. */
 
-import { say } from "../../shared/words/owners/plan";
+import { say } from "../../i18n/owners/plan";
 import { part, write } from "../dom";
 import type { Fields } from "./fields";
 import type { Frame } from "./frame";

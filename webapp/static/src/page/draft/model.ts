@@ -1,6 +1,6 @@
 /** The step that brings the model: from a file or a task that is here, its conversion, and what came out. */
 
-import { say } from "../../shared/words/owners/model";
+import { say } from "../../i18n/owners/model";
 import { ask, trying } from "../account/ask";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";

@@ -1,6 +1,6 @@
 /** Drafts that begin with what there is: an exported draft, a task file, or a task that runs. */
 
-import { say } from "../../shared/words/owners/otherwise";
+import { say } from "../../i18n/owners/import";
 import { ask, Refusal } from "../account/ask";
 import { onSubmit } from "../account/forms";
 import { part, write } from "../dom";

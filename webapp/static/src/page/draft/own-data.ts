@@ -1,6 +1,6 @@
 /** What volunteers' own data must be like: their kind, the classes of pictures, how many of one person. */
 
-import { say } from "../../shared/words/owners/data";
+import { say } from "../../i18n/owners/data";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";
 import { type DraftRecord, replacing, type Table, tableAt, type Value } from "./record";

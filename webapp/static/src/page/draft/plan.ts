@@ -1,6 +1,6 @@
 /** The wizard's step `plan`: values, the reason for each, and what they cost as one types. */
 
-import { say } from "../../shared/words/owners/plan";
+import { say } from "../../i18n/owners/plan";
 import { arrange, part, write } from "../dom";
 import { asker } from "./asking";
 import { type Costs, costRows, deviceRows, type Outlook, type Proposal } from "./costs";

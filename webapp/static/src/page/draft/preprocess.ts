@@ -1,6 +1,6 @@
 /** The wizard's step `preprocess`: what was found, how it is prepared, what the model gets, and the cut. */
 
-import { say } from "../../shared/words/owners/preprocess";
+import { say } from "../../i18n/owners/preprocess";
 import { part, write } from "../dom";
 import { choicesOf } from "./choices";
 import { columnRows } from "./columns";

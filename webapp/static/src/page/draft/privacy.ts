@@ -1,6 +1,6 @@
 /** The wizard's step `privacy`: choices, the rules against some of them, and what others could learn, as it is now. */
 
-import { say } from "../../shared/words/owners/privacy";
+import { say } from "../../i18n/owners/privacy";
 import { part, write } from "../dom";
 import { asker } from "./asking";
 import { Fields } from "./fields";

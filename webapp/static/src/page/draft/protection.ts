@@ -1,6 +1,6 @@
 /** What `POST /api/drafts/{id}/privacy` answers (docs/reference/drafts.md#protection). */
 
-import type { Changed } from "../../shared/words/owners/privacy";
+import type { Changed } from "../../i18n/owners/privacy";
 import type { Table } from "./record";
 
 /** Who reads along. */

@@ -1,6 +1,6 @@
 /** The wizard's step `review`: everything in words, the checklist, and the launch. */
 
-import { say } from "../../shared/words/owners/review";
+import { say } from "../../i18n/owners/review";
 import { ask, trying } from "../account/ask";
 import { part } from "../dom";
 import { showChecks } from "./checks";

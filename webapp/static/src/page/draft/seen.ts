@@ -1,6 +1,6 @@
 /** Some examples before and after their preprocessing. */
 
-import { say } from "../../shared/words/owners/preprocess";
+import { say } from "../../i18n/owners/preprocess";
 import { previewNodes } from "../own/preview";
 import type { Shown } from "./findings";
 import { node } from "./nodes";

@@ -1,6 +1,6 @@
 /** The task file as text: checked while one types, told by line what is wrong, and saved as a whole. */
 
-import { say } from "../../shared/words/owners/review";
+import { say } from "../../i18n/owners/review";
 import { Refusal, trying } from "../account/ask";
 import { part } from "../dom";
 import type { Frame } from "./frame";

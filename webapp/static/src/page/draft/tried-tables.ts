@@ -1,6 +1,6 @@
 /** Who will be able to take part, and what other browsers found. */
 
-import { say } from "../../shared/words/owners/trial";
+import { say } from "../../i18n/owners/dry-run";
 import { part, write } from "../dom";
 import { ownResults, type Told, type Tried } from "./tried";
 

@@ -1,8 +1,8 @@
 /** What `/api/drafts/{id}/trial` answers, and what is told of a try (docs/reference/drafts.md). */
 
+import { say } from "../../i18n/owners/dry-run";
 import type { Ended } from "../../network/rehearser";
 import type { FromRehearsal, Step } from "../../shared/dryrun/messages";
-import { say } from "../../shared/words/owners/trial";
 import type { Backend } from "../../shared/worker-messages";
 
 /** What a line of the checks is about. */

@@ -1,6 +1,6 @@
 /** Brings a file: chosen or dropped, sent in pieces, paused, taken up again after a cut, a reload or another day. */
 
-import { say } from "../../shared/words/owners/upload";
+import { say } from "../../i18n/owners/upload";
 import { trying } from "../account/ask";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";

@@ -1,6 +1,6 @@
 /** Alerts as a list: what is wrong, since when or from when to when, and a button for whoever has seen it. */
 
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
 import { arrange } from "../dom";
 import { button } from "./button";
 import type { Alert } from "./frames";

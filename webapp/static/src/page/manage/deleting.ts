@@ -1,6 +1,6 @@
 /** Taking everything of a task away, and deleting it once its name was typed. */
 
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
 import { ask } from "../account/ask";
 import { onSubmit } from "../account/forms";
 import { part } from "../dom";

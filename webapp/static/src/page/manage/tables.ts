@@ -1,8 +1,8 @@
 /** Tables and lists of the dashboard, as rows of text: what stands where. Pure. */
 
-import { number, seconds } from "../../shared/format";
-import { say } from "../../shared/words";
-import type { PassWords } from "../../shared/words/en/manage";
+import { say } from "../../i18n";
+import type { PassWords } from "../../i18n/en/manage";
+import { number, seconds } from "../../i18n/formatting";
 import type { Alert, Counts, Now, Participant, Round } from "./frames";
 
 export type Row = readonly string[];

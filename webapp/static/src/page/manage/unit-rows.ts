@@ -1,7 +1,7 @@
 /** The board of work units as rows of text and cells of a map: what stands where. Pure. */
 
-import { decimal, number, percent } from "../../shared/format";
-import { say } from "../../shared/words/owners/units";
+import { decimal, number, percent } from "../../i18n/formatting";
+import { say } from "../../i18n/owners/units";
 import type { Row } from "./tables";
 
 /** What the server tells of a task's work units (docs/reference/http.md, Work units). */

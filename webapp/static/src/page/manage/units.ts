@@ -1,7 +1,7 @@
 /** The board of work units on the dashboard of a volunteer task: asked for when something changed. */
 
-import { axisPercent } from "../../shared/format";
-import { say } from "../../shared/words/owners/units";
+import { axisPercent } from "../../i18n/formatting";
+import { say } from "../../i18n/owners/units";
 import { ask } from "../account/ask";
 import { Curve } from "../chart";
 import { part, write } from "../dom";

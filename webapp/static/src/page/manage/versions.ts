@@ -1,7 +1,7 @@
 /** The table of versions: what each is worth, its files, and a button to go back to it. */
 
-import { decimal, number, percent } from "../../shared/format";
-import { say } from "../../shared/words";
+import { say } from "../../i18n";
+import { decimal, number, percent } from "../../i18n/formatting";
 import { arrange, write } from "../dom";
 import { filesMenu } from "../files";
 import { button } from "./button";

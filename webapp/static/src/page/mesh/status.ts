@@ -1,9 +1,9 @@
 /** What this device does in a mesh, in words. Pure: everything shown is an argument. */
 
+import { say } from "../../i18n";
+import { seconds } from "../../i18n/formatting";
 import type { MeshView } from "../../network/mesh/view";
 import { type Phase, phase, work } from "../../protocol/mesh/member";
-import { seconds } from "../../shared/format";
-import { say } from "../../shared/words";
 import {
   again,
   gettingReady,

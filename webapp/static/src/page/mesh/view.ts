@@ -1,9 +1,9 @@
 /** What the picture and the list of links show of a mesh. Pure: everything shown is an argument. */
 
+import { say } from "../../i18n";
+import { milliseconds, tenths } from "../../i18n/formatting";
 import type { MeshView } from "../../network/mesh/view";
 import type { Way } from "../../protocol/wire/mesh";
-import { milliseconds, tenths } from "../../shared/format";
-import { say } from "../../shared/words";
 import type { Dot, Line } from "./picture";
 
 /** A link between two peers as the server knows it from what they reported. */

@@ -1,7 +1,7 @@
 /** What the page says of a version's answers. Pure. */
 
+import { say } from "../../i18n";
 import type { Findings } from "../../shared/mistakes";
-import { say } from "../../shared/words";
 
 /** What version `version` answers, and to which examples. */
 export function summaryOf(

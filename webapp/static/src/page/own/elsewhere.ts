@@ -1,13 +1,13 @@
 /** The part of the training page where the examples come from another place than the server: fetched on the start. */
 
+import { say } from "../../i18n";
+import { megabytes } from "../../i18n/formatting";
 import { fetchFiles, type UrlFile } from "../../network/elsewhere";
 import { Reader } from "../../network/reader";
 import { trainingWorker } from "../../network/trainer";
 import { type Dealt, dataKey } from "../../shared/dealing";
-import { megabytes } from "../../shared/format";
 import type { Preprocess } from "../../shared/preprocess/declaration";
 import type { Report } from "../../shared/reader-messages";
-import { say } from "../../shared/words";
 import { part, write } from "../dom";
 import type { Own } from "./own";
 

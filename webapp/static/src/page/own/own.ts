@@ -1,11 +1,11 @@
 /** The part of the training page where volunteers choose, check and preview their own files. */
 
+import { say } from "../../i18n";
+import { number } from "../../i18n/formatting";
 import { Reader } from "../../network/reader";
 import { trainingWorker } from "../../network/trainer";
-import { number } from "../../shared/format";
 import type { DataSpec } from "../../shared/preprocess/declaration";
 import type { OwnFile, Report } from "../../shared/reader-messages";
-import { say } from "../../shared/words";
 import { part, write } from "../dom";
 import { addFiles, fromDrop, fromInput } from "./gather";
 import { bindKeeping } from "./keeping";

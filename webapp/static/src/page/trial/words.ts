@@ -1,8 +1,8 @@
 /** What "Try the model" says. Pure. */
 
-import { decimal, percent } from "../../shared/format";
+import { say } from "../../i18n";
+import { decimal, percent } from "../../i18n/formatting";
 import { chancesOf } from "../../shared/trial/chances";
-import { say } from "../../shared/words";
 
 /** How a task names its model's answers, as `/api/tasks/<name>/data` tells it. */
 export interface Naming {

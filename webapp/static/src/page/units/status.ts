@@ -1,11 +1,11 @@
 /** What this device does in a task of work units, in words. Pure: everything shown is an argument. */
 
+import { say } from "../../i18n";
+import { seconds } from "../../i18n/formatting";
 import type { UnitsView } from "../../network/units/view";
 import { type Phase, phase } from "../../protocol/units/unit-client";
 import type { Unit } from "../../protocol/units/unit-client-events";
 import type { Stage } from "../../protocol/units/units-in-hand";
-import { seconds } from "../../shared/format";
-import { say } from "../../shared/words";
 import { again, gettingReady, PAUSED, type Status, statusIn, stepping, stopped, type Words } from "../words";
 
 const { card, round, units } = say;

@@ -1,9 +1,9 @@
 /** What the page says of units, trust and the epoch. Pure: figures in, sentences out. */
 
+import { say } from "../../i18n";
 import { type Doing, doing, type Piece } from "../../network/units/pieces";
 import type { UnitsView } from "../../network/units/view";
 import type { Board, Standing } from "../../protocol/units/unit-client-events";
-import { say } from "../../shared/words";
 
 const { units } = say;
 

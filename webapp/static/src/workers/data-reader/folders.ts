@@ -1,6 +1,6 @@
 /** Classes that files have by the folder that holds them. */
 
-import { counted } from "../../shared/format";
+import { counted } from "../../i18n/formatting";
 import type { LabelRule } from "../../shared/preprocess/declaration";
 import { encodeLabel, listed } from "../../shared/preprocess/labels";
 import { DataProblem } from "../../shared/preprocess/problem";

@@ -1,7 +1,7 @@
 /** What the reader makes of the chosen files: examples to train on, and what to tell people. */
 
+import { counted, number } from "../../i18n/formatting";
 import type { Examples } from "../../shared/examples";
-import { counted, number } from "../../shared/format";
 import type { DataSpec } from "../../shared/preprocess/declaration";
 import type { Split } from "../../shared/preprocess/order";
 import { DataProblem } from "../../shared/preprocess/problem";

@@ -1,6 +1,6 @@
 /** The server's side of an upload (docs/reference/drafts.md, Files in pieces). */
 
-import { say } from "../../../shared/words";
+import { say } from "../../../i18n";
 import { ask, Refusal, Silence } from "../../account/ask";
 import type { FileKind } from "../record";
 
