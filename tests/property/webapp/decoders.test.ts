@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { decode, encode } from "@msgpack/msgpack";
 import { describe, expect, it } from "vitest";
+import { decodeShard } from "../../../webapp/static/src/core/data/shard";
 import {
   decodePeer,
   decodeToPeer,
@@ -20,7 +21,6 @@ import {
   FrameError,
 } from "../../../webapp/static/src/protocol/wire/messages";
 import { decodeToUnits, decodeUnits, encodeUnits } from "../../../webapp/static/src/protocol/wire/units";
-import { decodeShard } from "../../../webapp/static/src/shared/shard";
 import { generator, Mutator } from "./mutate";
 
 const INPUTS = Number(process.env.FUZZ_INPUTS ?? 4_000);

@@ -3,10 +3,10 @@
  * `hear` brings what comes.
  */
 
+import { fromHex, toHex } from "../../../../webapp/static/src/core/crypto/bytes";
 import { Identities } from "../../../../webapp/static/src/network/identities";
 import { type Heard, Links, MOST_BUFFERED } from "../../../../webapp/static/src/network/links/links";
 import type { GroupOrder, Neighbour, Way } from "../../../../webapp/static/src/protocol/wire/mesh";
-import { fromHex, toHex } from "../../../../webapp/static/src/shared/crypto/bytes";
 import { type Averaged, Averaging } from "./averaging";
 
 type Carried = "signal" | "relay";

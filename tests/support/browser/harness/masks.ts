@@ -1,13 +1,13 @@
 /** Computes tests/contract/vectors/masked.json again: what differs, in words. Run in Node and in browsers. */
 
-import { concat, fields, fromHex, sha256 } from "../../../../webapp/static/src/shared/crypto/bytes";
-import * as context from "../../../../webapp/static/src/shared/crypto/context";
-import { ownKey, pairKey, sealingKey } from "../../../../webapp/static/src/shared/crypto/derive";
-import { keyPair, sign, usable, verify } from "../../../../webapp/static/src/shared/crypto/keys";
-import { addMasks, type Mask } from "../../../../webapp/static/src/shared/crypto/keystream";
-import { masksOf } from "../../../../webapp/static/src/shared/crypto/masking";
-import { seal, unseal } from "../../../../webapp/static/src/shared/crypto/sealing";
-import { split } from "../../../../webapp/static/src/shared/crypto/shamir";
+import { concat, fields, fromHex, sha256 } from "../../../../webapp/static/src/core/crypto/bytes";
+import * as context from "../../../../webapp/static/src/core/crypto/context";
+import { ownKey, pairKey, sealingKey } from "../../../../webapp/static/src/core/crypto/derive";
+import { keyPair, sign, usable, verify } from "../../../../webapp/static/src/core/crypto/keys";
+import { addMasks, type Mask } from "../../../../webapp/static/src/core/crypto/keystream";
+import { masksOf } from "../../../../webapp/static/src/core/crypto/masking";
+import { seal, unseal } from "../../../../webapp/static/src/core/crypto/sealing";
+import { split } from "../../../../webapp/static/src/core/crypto/shamir";
 import { withoutCurves } from "./without-curves";
 
 type Places = readonly number[];

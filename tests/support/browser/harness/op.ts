@@ -1,8 +1,8 @@
 /** Single ops as graphs on one backend. */
 
 import { env, memory, tensor } from "@tensorflow/tfjs-core";
+import type { Backend } from "../../../../webapp/static/src/core/messages/training";
 import { Graph, type GraphFiles } from "../../../../webapp/static/src/engine/graph";
-import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
 import { prepare } from "./files";
 
 interface EncodedArray {

@@ -4,16 +4,16 @@
  * the worker in which people try models.
  */
 
-import { Asker } from "../../../../webapp/static/src/network/asker";
-import { Trainer } from "../../../../webapp/static/src/network/trainer";
-import { heldShards } from "../../../../webapp/static/src/shared/held";
-import type { Question, Subject } from "../../../../webapp/static/src/shared/trial/messages";
+import { heldShards } from "../../../../webapp/static/src/core/data/shard-cache";
+import type { Question, Subject } from "../../../../webapp/static/src/core/messages/playground";
 import type {
   Backend,
   FromWorker,
   Plan,
   ToWorker,
-} from "../../../../webapp/static/src/shared/worker-messages";
+} from "../../../../webapp/static/src/core/messages/training";
+import { Asker } from "../../../../webapp/static/src/network/asker";
+import { Trainer } from "../../../../webapp/static/src/network/trainer";
 import type { Answer, Call } from "./messages";
 
 interface Fragile {

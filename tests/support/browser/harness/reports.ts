@@ -1,6 +1,6 @@
 /** What a bundle reports while it trains over its reference's batches; nothing as large as its weights comes back. */
 
-import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
+import type { Backend } from "../../../../webapp/static/src/core/messages/training";
 import {
   disposeVariables,
   startVariables,

@@ -1,10 +1,10 @@
 /** What one training step costs, in milliseconds. */
 
+import type { Bundle, TensorSpec } from "../../../../webapp/static/src/core/data/bundle";
+import type { Backend } from "../../../../webapp/static/src/core/messages/training";
+import { uniform } from "../../../../webapp/static/src/core/numerics/philox";
+import { randomInputs } from "../../../../webapp/static/src/core/numerics/random-inputs";
 import type { StartOptions } from "../../../../webapp/static/src/engine/backends";
-import type { Bundle, TensorSpec } from "../../../../webapp/static/src/shared/bundle";
-import { randomInputs } from "../../../../webapp/static/src/shared/draws";
-import { uniform } from "../../../../webapp/static/src/shared/philox";
-import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
 import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
 import {
   startVariables,

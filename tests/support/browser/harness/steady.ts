@@ -1,7 +1,7 @@
 /** Many steps in a row: do tensors pile up, does anything read back while a step runs? */
 
 import { backend as currentBackend, type DataId, memory, type Tensor1D } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
+import type { Backend } from "../../../../webapp/static/src/core/messages/training";
 import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
 import {
   startVariables,

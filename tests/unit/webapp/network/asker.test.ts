@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { FromTrial, Subject, ToTrial } from "../../../../webapp/static/src/core/messages/playground";
 import { Asker } from "../../../../webapp/static/src/network/asker";
-import type { FromTrial, Subject, ToTrial } from "../../../../webapp/static/src/shared/trial/messages";
 
 const SUBJECT: Subject = { origin: "http://localhost", bundle: "b".repeat(64), preprocess: null };
 const QUESTION = { kind: "values", values: [1, 2, 3] } as const;

@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sha256 } from "../../../../webapp/static/src/core/numerics/partition";
 import { type Fetching, fetchFiles, type UrlFile } from "../../../../webapp/static/src/network/elsewhere";
-import { sha256 } from "../../../../webapp/static/src/shared/dealing";
 
 const CONTENT = Uint8Array.from({ length: 100_000 }, (_, i) => i % 251);
 let server: Server;

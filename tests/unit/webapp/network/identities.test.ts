@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Identity } from "../../../../webapp/static/src/core/crypto/keys";
+import type { Member } from "../../../../webapp/static/src/core/messages/masking";
 import { Identities, type Shelf } from "../../../../webapp/static/src/network/identities";
-import type { Identity } from "../../../../webapp/static/src/shared/crypto/keys";
-import type { Member } from "../../../../webapp/static/src/shared/masker-messages";
 
 /** Keeps things as long as the test runs. */
 function shelf<T>(): Shelf<T> {

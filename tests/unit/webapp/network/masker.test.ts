@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
+import type { ToMasker } from "../../../../webapp/static/src/core/messages/masking";
 import { Identities, type Shelf } from "../../../../webapp/static/src/network/identities";
 import { type Circumstances, Masker } from "../../../../webapp/static/src/network/masker";
 import { MaskingWorker } from "../../../../webapp/static/src/network/masking-worker";
 import type { Train } from "../../../../webapp/static/src/protocol/rounds/participant-events";
 import type { ClientFrame } from "../../../../webapp/static/src/protocol/wire/messages";
-import type { ToMasker } from "../../../../webapp/static/src/shared/masker-messages";
 
 const HASH = "a".repeat(64);
 const PLAN: Train = {

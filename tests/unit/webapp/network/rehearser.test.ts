@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { FromRehearsal, Step, ToRehearsal } from "../../../../webapp/static/src/core/messages/dry-run";
 import { rehearse } from "../../../../webapp/static/src/network/rehearser";
-import type { FromRehearsal, Step, ToRehearsal } from "../../../../webapp/static/src/shared/dryrun/messages";
 
 const STEP: Step = { base: "https://here/api/drafts/0", bundle: "a", weights: "b", step: "c", shard: null };
 const ASKED: ToRehearsal = { type: "step", step: STEP, backend: "wasm" };

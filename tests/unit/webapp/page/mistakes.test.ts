@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { Mistake } from "../../../../webapp/static/src/core/data/mistakes";
+import type { Values } from "../../../../webapp/static/src/core/data/shard";
+import type { Preprocess } from "../../../../webapp/static/src/core/preprocessing/declaration";
 import { matrixOf, mixUps } from "../../../../webapp/static/src/page/mistakes/confusion";
 import { Pace } from "../../../../webapp/static/src/page/mistakes/pace";
 import { namesOf, sampler } from "../../../../webapp/static/src/page/mistakes/samples";
 import { summaryOf } from "../../../../webapp/static/src/page/mistakes/words";
-import type { Mistake } from "../../../../webapp/static/src/shared/mistakes";
-import type { Preprocess } from "../../../../webapp/static/src/shared/preprocess/declaration";
-import type { Values } from "../../../../webapp/static/src/shared/shard";
 
 function mistake(x: Values, position = 0): Mistake {
   return { truth: 0, guess: 1, chance: 0.5, position, x: [x] };

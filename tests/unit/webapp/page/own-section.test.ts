@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Report } from "../../../../webapp/static/src/core/messages/data-reader";
 import { part } from "../../../../webapp/static/src/page/dom";
 import { bindOwn } from "../../../../webapp/static/src/page/own/own";
-import type { Report } from "../../../../webapp/static/src/shared/reader-messages";
 
 const PARTS = `own-wanted own-classes own-drop own-folders own-progress own-line own-found own-problems
   own-problem-title own-problem-list own-counts own-preview own-kept own-kept-line`.split(/\s+/);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { OwnFile, Report } from "../../../../webapp/static/src/core/messages/data-reader";
+import type { DataSpec, Preprocess } from "../../../../webapp/static/src/core/preprocessing/declaration";
 import { addFiles, fromInput } from "../../../../webapp/static/src/page/own/gather";
 import { visible } from "../../../../webapp/static/src/page/own/preview";
 import { problemTitle, summary, wanted } from "../../../../webapp/static/src/page/own/words";
-import type { DataSpec, Preprocess } from "../../../../webapp/static/src/shared/preprocess/declaration";
-import type { OwnFile, Report } from "../../../../webapp/static/src/shared/reader-messages";
 
 function own(path: string, content = "x", lastModified = 1): OwnFile {
   return { path, file: new File([content], path.split("/").pop() ?? path, { lastModified }) };

@@ -1,7 +1,7 @@
 /** Tells when a backend can no longer be trusted: lost contexts, exhausted memory, numbers that are none. */
 
 import { backend } from "@tensorflow/tfjs-core";
-import type { FailureKind } from "../shared/recovery";
+import type { FailureKind } from "../core/backend-recovery";
 
 const SENTENCES: Readonly<Record<FailureKind, string>> = {
   lost: "The graphics card was taken away from this page.",

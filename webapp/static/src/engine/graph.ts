@@ -2,7 +2,7 @@
 
 import { type GraphModel, loadGraphModel } from "@tensorflow/tfjs-converter";
 import type { io, Tensor } from "@tensorflow/tfjs-core";
-import type { NamedTensor, Signature } from "../shared/bundle";
+import type { NamedTensor, Signature } from "../core/data/bundle";
 import { pinConstants } from "./constant-inputs";
 import { fuse } from "./fusion";
 import { INPUTS as CORRECTIONS } from "./fusion/gradient-correction";

@@ -8,7 +8,7 @@ import {
   type ToTrial,
   TRYING,
   type Version,
-} from "../shared/trial/messages";
+} from "../core/messages/playground";
 
 export type Answer = Extract<FromTrial, { readonly type: "answered" }>;
 export type Written = Extract<FromTrial, { readonly type: "wrote" | "written" }>;

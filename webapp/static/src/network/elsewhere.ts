@@ -1,7 +1,7 @@
 /** Files that a task's clients fetch from another place than its server: checked byte by byte, never half of one. */
 
+import { sha256 } from "../core/numerics/partition";
 import { say } from "../i18n";
-import { sha256 } from "../shared/dealing";
 
 const { url: words } = say;
 

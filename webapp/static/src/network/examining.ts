@@ -1,8 +1,8 @@
 /** Which examples a page asks the newest version about: those that nobody trains on, where the server dealt out such. */
 
+import type { Findings } from "../core/data/mistakes";
+import type { Weights } from "../core/messages/training";
 import type { Evaluate, Train } from "../protocol/rounds/participant-events";
-import type { Findings } from "../shared/mistakes";
-import type { Weights } from "../shared/worker-messages";
 import type { Trainer } from "./trainer";
 
 export class Examining {

@@ -3,9 +3,9 @@
  * nothing, as long as the page is open.
  */
 
-import { type Bytes, sameBytes } from "../shared/crypto/bytes";
-import { type Identity, makeIdentity } from "../shared/crypto/keys";
-import { Keeping } from "../shared/keeping";
+import { type Bytes, sameBytes } from "../core/crypto/bytes";
+import { type Identity, makeIdentity } from "../core/crypto/keys";
+import { Keeping } from "../core/data/storage";
 
 /** A client and the identity that it came with. */
 export interface Acquaintance {

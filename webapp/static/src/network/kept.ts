@@ -1,8 +1,8 @@
 /** A finished training whose round came to nothing, kept for the next round of the same version. */
 
+import { same } from "../core/data/equality";
 import type { Train } from "../protocol/rounds/participant-events";
 import type { ServerFrame } from "../protocol/wire/messages";
-import { same } from "../shared/same";
 import type { Trained } from "./trainer";
 
 /** Refused for what it is; any other refusal is about the round it was for. */

@@ -1,6 +1,6 @@
 /** What this device learned in a round, for its own curve: it is told to nobody else by this. */
 
-import { metricValues } from "../shared/metrics";
+import { metricValues } from "../core/numerics/metrics";
 import type { Loaded, Trained } from "./trainer";
 
 export interface Learned {

@@ -3,11 +3,11 @@
  * machine's state and the worker that has the round's secrets.
  */
 
+import type { Terms } from "../core/crypto/context";
+import { Residual } from "../core/numerics/masking/sparse";
 import { handle, INITIAL, members, type Stage, type State } from "../protocol/secagg/member";
 import type { Effect, Event, Train } from "../protocol/secagg/member-events";
 import type { ClientFrame, ServerFrame } from "../protocol/wire/messages";
-import type { Terms } from "../shared/crypto/context";
-import { Residual } from "../shared/sparse";
 import { Identities } from "./identities";
 import { MaskingWorker, type Question } from "./masking-worker";
 

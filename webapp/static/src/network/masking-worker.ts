@@ -1,6 +1,6 @@
 /** The worker of one masked round as promises: to end it ends all secrets of the round. */
 
-import type { FromMasker, ToMasker } from "../shared/masker-messages";
+import type { FromMasker, ToMasker } from "../core/messages/masking";
 import { Asking, type QuestionOf } from "./asking";
 
 /** What each question is answered by. */

@@ -1,7 +1,7 @@
 /** From the server's plan to the training worker's. */
 
+import type { Control, ExampleClip, Plan, Protection } from "../core/messages/training";
 import type { Train } from "../protocol/rounds/participant-events";
-import type { Control, ExampleClip, Plan, Protection } from "../shared/worker-messages";
 
 /** What a plan's privacy asks of the whole update, if anything; a masked one is clipped while it is masked. */
 function protectionOf({ privacy, masking }: Train): Protection | null {

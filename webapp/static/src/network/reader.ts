@@ -1,10 +1,10 @@
 /** The worker that reads a volunteer's own files, as promises. Owns the worker: `terminate` frees the memory it holds. */
 
-import type { Dealt } from "../shared/dealing";
-import type { OwnCounts } from "../shared/own-messages";
-import type { DataSpec } from "../shared/preprocess/declaration";
-import type { FromReader, OwnFile, Report, ToReader } from "../shared/reader-messages";
-import type { ToWorker } from "../shared/worker-messages";
+import type { FromReader, OwnFile, Report, ToReader } from "../core/messages/data-reader";
+import type { OwnCounts } from "../core/messages/local-data";
+import type { ToWorker } from "../core/messages/training";
+import type { Dealt } from "../core/numerics/partition";
+import type { DataSpec } from "../core/preprocessing/declaration";
 
 /** Called while files are read. */
 export type Reading = (done: number, total: number) => void;

@@ -1,6 +1,6 @@
 /** One answer of a worker that takes a dry run's step. The worker is ended with it, or when its time is over. */
 
-import { type FromRehearsal, REHEARSING, type ToRehearsal } from "../shared/dryrun/messages";
+import { type FromRehearsal, REHEARSING, type ToRehearsal } from "../core/messages/dry-run";
 
 function rehearsingWorker(): Worker {
   return new Worker(new URL("../workers/training/main.ts", import.meta.url), {

@@ -3,6 +3,10 @@
  * Owns the update that waits to be sent; its stay owns the rest.
  */
 
+import type { Findings } from "../core/data/mistakes";
+import { type Backend, type Control, clock } from "../core/messages/training";
+import { maskedBytes } from "../core/numerics/masking/bit-packing";
+import { chosenValues } from "../core/numerics/masking/sparse";
 import { trainingSeconds } from "../protocol/client/training-pace";
 import { handle, INITIAL, type State } from "../protocol/rounds/participant";
 import type { Effect, Evaluate, Event, Train } from "../protocol/rounds/participant-events";
@@ -13,10 +17,6 @@ import {
   type FrameOf,
   type ServerFrame,
 } from "../protocol/wire/messages";
-import type { Findings } from "../shared/mistakes";
-import { maskedBytes } from "../shared/packing";
-import { chosenValues } from "../shared/sparse";
-import { type Backend, type Control, clock } from "../shared/worker-messages";
 import { Examining } from "./examining";
 import { Kept } from "./kept";
 import { learnedIn } from "./learned";

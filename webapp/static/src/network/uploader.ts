@@ -1,8 +1,8 @@
 /** Sends updates in chunks as the server grants credit, and learns how fast that goes. */
 
+import { clock } from "../core/messages/training";
 import { type Rate, uploaded } from "../protocol/client/training-pace";
 import { CHUNK_BYTES, encodeFrame } from "../protocol/wire/messages";
-import { clock } from "../shared/worker-messages";
 import type { Transport } from "./socket";
 
 /** More than this in the socket's buffer only delays other frames. */

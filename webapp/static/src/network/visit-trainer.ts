@@ -1,6 +1,6 @@
 /** The training worker of one visit. Owns it: it is there from the first bundle that is loaded until the visit ends. */
 
-import type { Backend } from "../shared/worker-messages";
+import type { Backend } from "../core/messages/training";
 import { insist } from "./insist";
 import type { Loaded, Recovered, Trainer } from "./trainer";
 

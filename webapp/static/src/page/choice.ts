@@ -1,6 +1,6 @@
 /** Which backend the volunteer wants: the radio buttons under "Advanced", or `?backend=wasm` in the address. */
 
-import type { Backend } from "../shared/worker-messages";
+import type { Backend } from "../core/messages/training";
 import { part } from "./dom";
 
 const BACKENDS: readonly Backend[] = ["webgpu", "webgl", "wasm", "cpu"];

@@ -1,8 +1,8 @@
 /** What pages of tasks with rounds do when their server tells of a version. */
 
+import type { Findings } from "../core/data/mistakes";
 import type { ServerToPeer } from "../protocol/wire/mesh";
 import type { ServerFrame } from "../protocol/wire/messages";
-import type { Findings } from "../shared/mistakes";
 import { bindMistakes } from "./mistakes/mistakes";
 import type { Training } from "./training";
 

@@ -1,11 +1,11 @@
 /** Attempts at links that both ends begin before they hear of each other's. */
 
 import { expect, test, vi } from "vitest";
+import { toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
+import { type Identity, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { Attempts } from "../../../../../webapp/static/src/network/links/attempts";
 import type { Surroundings } from "../../../../../webapp/static/src/network/links/surroundings";
 import { readSignal } from "../../../../../webapp/static/src/protocol/mesh/signals";
-import { toHex } from "../../../../../webapp/static/src/shared/crypto/bytes";
-import { type Identity, makeIdentity } from "../../../../../webapp/static/src/shared/crypto/keys";
 
 const TASK = "digits";
 /** The smaller id. */

@@ -1,9 +1,9 @@
 /** Peers of one mesh in one process, and what their task's server does for them: it hands on what one has for another. */
 
+import { type Identity, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { Identities, type Shelf } from "../../../../../webapp/static/src/network/identities";
 import { type Heard, Links } from "../../../../../webapp/static/src/network/links/links";
 import type { Neighbour } from "../../../../../webapp/static/src/protocol/wire/mesh";
-import { type Identity, makeIdentity } from "../../../../../webapp/static/src/shared/crypto/keys";
 
 export interface Peer {
   readonly client: string;

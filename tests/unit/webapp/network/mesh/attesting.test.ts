@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { certified } from "../../../../../webapp/static/src/core/crypto/certificates";
+import { makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { Attesting } from "../../../../../webapp/static/src/network/mesh/attesting";
-import { certified } from "../../../../../webapp/static/src/shared/crypto/certificates";
-import { makeIdentity } from "../../../../../webapp/static/src/shared/crypto/keys";
 
 const CLIENTS = ["0000000000000003", "0000000000000001", "0000000000000002"];
 const ENDING = {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
+import { shares } from "../../../../../webapp/static/src/core/numerics/aggregation/part-mean";
+import { pieceWords } from "../../../../../webapp/static/src/core/numerics/masking/masked-parts";
 import { Exchange, type Outcome } from "../../../../../webapp/static/src/network/mesh/exchange";
 import type { GroupOrder } from "../../../../../webapp/static/src/protocol/wire/mesh";
-import { pieceWords } from "../../../../../webapp/static/src/shared/averaging/masked-pieces";
-import { shares } from "../../../../../webapp/static/src/shared/averaging/mean";
-import type { Bytes } from "../../../../../webapp/static/src/shared/crypto/bytes";
 import { clients, frames, linkAll, type Meddle, Member, OF, orderFor, vectorOf } from "./member";
 import { averagingWorker } from "./workers";
 

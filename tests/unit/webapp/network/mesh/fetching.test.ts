@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
+import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
 import type { Links } from "../../../../../webapp/static/src/network/links/links";
 import { Fetching } from "../../../../../webapp/static/src/network/mesh/fetching";
 import { Holdings } from "../../../../../webapp/static/src/network/mesh/holdings";
 import type { PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
-import type { Bytes } from "../../../../../webapp/static/src/shared/crypto/bytes";
 import { Mesh, type Peer } from "../links/mesh";
 
 const ANN = "00000000000000aa";

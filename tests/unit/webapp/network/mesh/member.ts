@@ -1,9 +1,9 @@
 /** A member of a group with all that it needs in node: an exchange, a worker and links over TCP. */
 
+import { uniform } from "../../../../../webapp/static/src/core/numerics/philox";
 import type { AveragingWorker } from "../../../../../webapp/static/src/network/mesh/averaging-worker";
 import { Exchange, type Outcome } from "../../../../../webapp/static/src/network/mesh/exchange";
 import type { GroupFrame, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
-import { uniform } from "../../../../../webapp/static/src/shared/philox";
 import { TcpLinks } from "./tcp-links";
 import { averagingWorker } from "./workers";
 

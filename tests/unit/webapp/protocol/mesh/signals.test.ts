@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { fromHex, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { readSignal, type Said, writeSignal } from "../../../../../webapp/static/src/protocol/mesh/signals";
-import { fromHex, toHex } from "../../../../../webapp/static/src/shared/crypto/bytes";
 
 interface Golden {
   readonly task: string;

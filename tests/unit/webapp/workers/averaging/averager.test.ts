@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { decode, encode } from "../../../../../webapp/static/src/core/numerics/aggregation/precision";
 import type { AveragingWorker } from "../../../../../webapp/static/src/network/mesh/averaging-worker";
-import { decode, encode } from "../../../../../webapp/static/src/shared/averaging/precision";
 import { averagingWorker } from "../../network/mesh/workers";
 
 /** Part 1 of the group has no values. */

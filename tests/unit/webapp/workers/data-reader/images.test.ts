@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ImageSpec } from "../../../../../webapp/static/src/shared/preprocess/declaration";
-import type { Pixels } from "../../../../../webapp/static/src/shared/preprocess/pixels";
-import { DataProblem } from "../../../../../webapp/static/src/shared/preprocess/problem";
+import { DataProblem } from "../../../../../webapp/static/src/core/preprocessing/data-problem";
+import type { ImageSpec } from "../../../../../webapp/static/src/core/preprocessing/declaration";
+import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
 import { takeTurns } from "../../../../../webapp/static/src/workers/data-reader/images";
-import { all, read } from "../../shared/preprocess/reading";
-import { zipped } from "../../shared/preprocess/zipped";
+import { all, read } from "../../core/preprocessing/file-reading";
+import { zipped } from "../../core/preprocessing/zip-writer";
 
 const spec: ImageSpec = {
   format: "minga-preprocess/1",

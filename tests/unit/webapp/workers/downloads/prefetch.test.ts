@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { toHex } from "../../../../../webapp/static/src/shared/crypto/bytes";
+import { toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { Ahead } from "../../../../../webapp/static/src/workers/downloads/prefetch";
 
 const files = new Map<string, Uint8Array>();

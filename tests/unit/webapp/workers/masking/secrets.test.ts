@@ -1,21 +1,21 @@
 /** Whole rounds of real secrets, without machines and sockets: what the server of a masked round can do with them. */
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Bytes, sha256 } from "../../../../../webapp/static/src/shared/crypto/bytes";
+import { type Bytes, sha256 } from "../../../../../webapp/static/src/core/crypto/bytes";
 import {
   baseHash,
   contextHash,
   rosterHash,
   type Terms,
-} from "../../../../../webapp/static/src/shared/crypto/context";
-import { type Identity, keyPair, makeIdentity } from "../../../../../webapp/static/src/shared/crypto/keys";
-import { addMasks } from "../../../../../webapp/static/src/shared/crypto/keystream";
-import { masksOf } from "../../../../../webapp/static/src/shared/crypto/masking";
-import { encodingOf } from "../../../../../webapp/static/src/shared/encoding";
-import type { Keys, Member } from "../../../../../webapp/static/src/shared/masker-messages";
+} from "../../../../../webapp/static/src/core/crypto/context";
+import { type Identity, keyPair, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
+import { addMasks } from "../../../../../webapp/static/src/core/crypto/keystream";
+import { masksOf } from "../../../../../webapp/static/src/core/crypto/masking";
+import type { Keys, Member } from "../../../../../webapp/static/src/core/messages/masking";
+import { encodingOf } from "../../../../../webapp/static/src/core/numerics/masking/encoding";
 import { RoundSecrets } from "../../../../../webapp/static/src/workers/masking/secrets";
 import { expand, maskUpdate, shareUpdate } from "../../../../../webapp/static/src/workers/masking/update";
-import { recover } from "../../shared/crypto/lagrange";
+import { recover } from "../../core/crypto/lagrange";
 
 const CLIENTS = ["0a", "1b", "2c", "3d"];
 const THRESHOLD = 3;

@@ -1,18 +1,18 @@
 /** What people show a model is read as files to train on are: the golden files hold both to Python. */
 
 import { describe, expect, it } from "vitest";
-import type { PartSpec } from "../../../../../webapp/static/src/shared/bundle";
-import { csvRows, trimmed } from "../../../../../webapp/static/src/shared/preprocess/csv";
+import type { PartSpec } from "../../../../../webapp/static/src/core/data/bundle";
+import type { Question } from "../../../../../webapp/static/src/core/messages/playground";
 import type {
   ImageSpec,
   Preprocess,
   TableSpec,
   TextSpec,
-} from "../../../../../webapp/static/src/shared/preprocess/declaration";
-import type { Pixels } from "../../../../../webapp/static/src/shared/preprocess/pixels";
-import type { Question } from "../../../../../webapp/static/src/shared/trial/messages";
+} from "../../../../../webapp/static/src/core/preprocessing/declaration";
+import { csvRows, trimmed } from "../../../../../webapp/static/src/core/preprocessing/files/csv";
+import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
 import { storedOf } from "../../../../../webapp/static/src/workers/playground/input-values";
-import { type Golden, vectors } from "../../shared/preprocess/vectors";
+import { type Golden, vectors } from "../../core/preprocessing/vectors";
 
 interface Case<S> {
   readonly fitted: S;

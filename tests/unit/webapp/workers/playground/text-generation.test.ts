@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { TextSpec } from "../../../../../webapp/static/src/shared/preprocess/declaration";
-import { Tokenizer } from "../../../../../webapp/static/src/shared/preprocess/tokens";
+import type { TextSpec } from "../../../../../webapp/static/src/core/preprocessing/declaration";
+import { Tokenizer } from "../../../../../webapp/static/src/core/preprocessing/text/tokens";
 import { write } from "../../../../../webapp/static/src/workers/playground/text-generation";
 
 const rule: TextSpec = {

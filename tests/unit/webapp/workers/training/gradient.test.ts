@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Bundle } from "../../../../../webapp/static/src/shared/bundle";
+import type { Bundle } from "../../../../../webapp/static/src/core/data/bundle";
 import { slicesOf } from "../../../../../webapp/static/src/workers/training/gradient";
 
 const bundle = {

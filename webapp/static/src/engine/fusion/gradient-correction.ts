@@ -3,7 +3,7 @@
  * optimizer, and a plan without corrections runs the graph as it is.
  */
 
-import type { NamedTensor, Signature } from "../../shared/bundle";
+import type { NamedTensor, Signature } from "../../core/data/bundle";
 import type { NodeDef } from "./nodes";
 
 /** Tensors that a corrected `apply` takes besides: `start` for FedProx, `drift` for SCAFFOLD. */

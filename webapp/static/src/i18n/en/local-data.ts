@@ -1,4 +1,4 @@
-import { listed } from "../../shared/preprocess/labels";
+import { listed } from "../../core/preprocessing/labels";
 import { counted, number, percent } from "../formatting";
 
 type Kind = "image" | "table" | "text" | "array";

@@ -3,9 +3,9 @@
  * which of them is used. Times are seconds of the surroundings' clock.
  */
 
+import { toHex } from "../../core/crypto/bytes";
 import { readSignal, type Said, SESSION_BYTES, writeSignal } from "../../protocol/mesh/signals";
 import type { Way } from "../../protocol/wire/mesh";
-import { toHex } from "../../shared/crypto/bytes";
 import type { BrowserWay, Channel, ChannelEvents } from "./channel";
 import { DataChannelLink } from "./data-channel";
 import { RelayedLink } from "./relayed";

@@ -3,8 +3,8 @@
  * link when they are wanted and are who they were before.
  */
 
+import type { Identity } from "../../core/crypto/keys";
 import type { Measure, Neighbour as Member, PeerFrame, Way } from "../../protocol/wire/mesh";
-import type { Identity } from "../../shared/crypto/keys";
 import type { Identities } from "../identities";
 import type { BrowserWay } from "./channel";
 import { Draining } from "./draining";

@@ -1,9 +1,9 @@
 /** A link through the task's server, which sees how much is said and when, and nothing of what. */
 
+import type { Bytes } from "../../core/crypto/bytes";
+import { type KeyPair, keyPair } from "../../core/crypto/keys";
+import { type Ends, SealedLink, TAG_BYTES } from "../../core/crypto/sealed-link";
 import type { Said } from "../../protocol/mesh/signals";
-import type { Bytes } from "../../shared/crypto/bytes";
-import { type KeyPair, keyPair } from "../../shared/crypto/keys";
-import { type Ends, SealedLink, TAG_BYTES } from "../../shared/crypto/sealed-link";
 import { type Channel, type ChannelEvents, MOST_PARCEL_BYTES, roomIn } from "./channel";
 
 /** The server's part of it. */

@@ -1,7 +1,7 @@
 /** What all neighbours of a peer share. */
 
+import type { Identity } from "../../core/crypto/keys";
 import type { PeerFrame, Way } from "../../protocol/wire/mesh";
-import type { Identity } from "../../shared/crypto/keys";
 
 /** Who this peer is, what brings signals and parcels to others, and whom it tells what becomes of links. */
 export interface Surroundings {

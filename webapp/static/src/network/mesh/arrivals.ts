@@ -1,7 +1,7 @@
 /** Pieces and means on their way in: chunks of one member become the bytes of a part. */
 
+import type { Bytes } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
-import type { Bytes } from "../../shared/crypto/bytes";
 
 export type Chunk = Extract<PeerFrame, { readonly type: "piece" | "mean" }>;
 

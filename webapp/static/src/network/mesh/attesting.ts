@@ -1,9 +1,9 @@
 /** Signatures of a group's survivors, until more than half of them are a certificate. */
 
+import type { Bytes } from "../../core/crypto/bytes";
+import { type Ending, weightsStatement } from "../../core/crypto/certificates";
+import { type Identity, sign, verify } from "../../core/crypto/keys";
 import type { Certificate, PeerFrame } from "../../protocol/wire/mesh";
-import type { Bytes } from "../../shared/crypto/bytes";
-import { type Ending, weightsStatement } from "../../shared/crypto/certificates";
-import { type Identity, sign, verify } from "../../shared/crypto/keys";
 
 export type Attest = Extract<PeerFrame, { readonly type: "attest" }>;
 

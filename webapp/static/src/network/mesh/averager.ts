@@ -1,11 +1,11 @@
 /** What a peer does in groups: from what it trained to new weights that all survivors have. Owns the exchanges. */
 
+import type { Bytes } from "../../core/crypto/bytes";
+import type { Identity } from "../../core/crypto/keys";
+import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
 import type { Averaged, Failed } from "../../protocol/mesh/member-events";
 import type { Train } from "../../protocol/rounds/participant-events";
 import type { Certificate, GroupFrame, GroupOrder, Outer } from "../../protocol/wire/mesh";
-import { outerStep, sum } from "../../shared/averaging/outer";
-import type { Bytes } from "../../shared/crypto/bytes";
-import type { Identity } from "../../shared/crypto/keys";
 import type { Links } from "../links/links";
 import { type Attest, Attesting } from "./attesting";
 import { AveragingWorker } from "./averaging-worker";

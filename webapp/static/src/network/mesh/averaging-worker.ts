@@ -1,6 +1,6 @@
 /** The worker that has the bytes of a group, as promises. One serves all groups of a visit, one after the other. */
 
-import { type FromAverager, type ToAverager, UnfitMember } from "../../shared/averager-messages";
+import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
 import { Asking } from "../asking";
 
 /** What each question is answered by. */

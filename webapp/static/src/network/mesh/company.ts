@@ -3,6 +3,7 @@
  * and what goes over them.
  */
 
+import type { Identity } from "../../core/crypto/keys";
 import type { Averaged, Entered, Event, Failed } from "../../protocol/mesh/member-events";
 import {
   type Certificate,
@@ -12,7 +13,6 @@ import {
   type PeerToServer,
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
-import type { Identity } from "../../shared/crypto/keys";
 import type { Identities } from "../identities";
 import { type Heard, Links } from "../links/links";
 import { watchSleep } from "../links/sleep";

@@ -2,8 +2,8 @@
  * Pieces and means on their way to the other members, chunk by chunk and in turn. `backend/peer/mesh/departing.py` is the twin.
  */
 
+import type { Bytes } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
-import type { Bytes } from "../../shared/crypto/bytes";
 import type { Chunk } from "./arrivals";
 
 /** So much may wait in a link: enough for it not to run dry, and little to be sent in vain. */

@@ -3,12 +3,12 @@
  * is on its way to and from other members; the averaging worker has the bytes. backend/peer/mesh/exchange.py is the twin.
  */
 
+import type { Bytes } from "../../core/crypto/bytes";
+import { UnfitMember } from "../../core/messages/averaging";
+import { pieceSize } from "../../core/numerics/masking/masked-parts";
 import type { Effect, Event } from "../../protocol/allreduce/events";
 import { AllReduce } from "../../protocol/allreduce/member";
 import type { GroupFrame, GroupOrder } from "../../protocol/wire/mesh";
-import { UnfitMember } from "../../shared/averager-messages";
-import { pieceSize } from "../../shared/averaging/masked-pieces";
-import type { Bytes } from "../../shared/crypto/bytes";
 import { Arrivals, type Chunk } from "./arrivals";
 import type { AveragingWorker } from "./averaging-worker";
 import { type Content, Departures, type GroupLinks } from "./departures";

@@ -1,7 +1,7 @@
 /** Weights from one peer to another: for newcomers, and for who missed a round. */
 
+import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
-import { type Bytes, sha256, toHex } from "../../shared/crypto/bytes";
 import { type Links, MOST_BUFFERED } from "../links/links";
 import type { Holdings } from "./holdings";
 

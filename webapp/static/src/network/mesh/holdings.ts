@@ -1,9 +1,9 @@
 /** The weights that this peer has: in memory to train from and to hand out, in the browser's storage between visits. */
 
+import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
+import { certified } from "../../core/crypto/certificates";
+import { Keeping } from "../../core/data/storage";
 import type { Certificate } from "../../protocol/wire/mesh";
-import { type Bytes, sha256, toHex } from "../../shared/crypto/bytes";
-import { certified } from "../../shared/crypto/certificates";
-import { Keeping } from "../../shared/keeping";
 
 /** The newest, and those of the round before, which a newcomer may still be fetching. */
 const MOST_HELD = 2;

@@ -3,6 +3,10 @@
  * Owns the links and the weights that it holds; its stay owns the rest.
  */
 
+import type { Bytes } from "../../core/crypto/bytes";
+import type { Identity } from "../../core/crypto/keys";
+import type { Findings } from "../../core/data/mistakes";
+import { type Backend, clock } from "../../core/messages/training";
 import { trainingSeconds } from "../../protocol/client/training-pace";
 import { handle, INITIAL, type State } from "../../protocol/mesh/member";
 import type { Averaged, Effect, Entered, Event, Failed } from "../../protocol/mesh/member-events";
@@ -14,10 +18,6 @@ import {
   type PeerToServer,
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
-import type { Bytes } from "../../shared/crypto/bytes";
-import type { Identity } from "../../shared/crypto/keys";
-import type { Findings } from "../../shared/mistakes";
-import { type Backend, clock } from "../../shared/worker-messages";
 import { Examining } from "../examining";
 import { Identities } from "../identities";
 import { Kept } from "../kept";

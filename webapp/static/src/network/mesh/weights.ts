@@ -1,6 +1,6 @@
 /** Weights as this peer gets them and hands them in for the record: over links, or as blobs of the task's server. */
 
-import type { Bytes } from "../../shared/crypto/bytes";
+import type { Bytes } from "../../core/crypto/bytes";
 import type { Fetching } from "./fetching";
 import { Holdings } from "./holdings";
 

@@ -1,7 +1,7 @@
 /** From the server's unit to the training worker's plan. */
 
+import type { Plan } from "../../core/messages/training";
 import type { Unit } from "../../protocol/units/unit-client-events";
-import type { Plan } from "../../shared/worker-messages";
 
 /** `own` are the client's own last weights, if it has any. */
 export function unitPlan(unit: Unit, own: ArrayBuffer | null): Plan {

@@ -3,6 +3,8 @@
  * Owns the results that wait to be sent; its stay owns the rest.
  */
 
+import { heldShards } from "../../core/data/shard-cache";
+import type { Backend } from "../../core/messages/training";
 import { handle, INITIAL, type State } from "../../protocol/units/unit-client";
 import type { Effect, Event, Unit } from "../../protocol/units/unit-client-events";
 import {
@@ -11,8 +13,6 @@ import {
   type ServerToUnits,
   type UnitsToServer,
 } from "../../protocol/wire/units";
-import { heldShards } from "../../shared/held";
-import type { Backend } from "../../shared/worker-messages";
 import { Stay, type StayOptions } from "../stay";
 import type { Trained } from "../trainer";
 import { Uploader } from "../uploader";

@@ -1,9 +1,9 @@
 /** What `/api/drafts/{id}/trial` answers, and what is told of a try (docs/reference/drafts.md). */
 
+import type { FromRehearsal, Step } from "../../core/messages/dry-run";
+import type { Backend } from "../../core/messages/training";
 import { say } from "../../i18n/owners/dry-run";
 import type { Ended } from "../../network/rehearser";
-import type { FromRehearsal, Step } from "../../shared/dryrun/messages";
-import type { Backend } from "../../shared/worker-messages";
 
 /** What a line of the checks is about. */
 export type Tryable = "data" | Backend;

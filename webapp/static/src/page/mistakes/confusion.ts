@@ -1,6 +1,6 @@
 /** How often each class is taken for each: as a matrix, or where there are many classes the most frequent mix-ups. Pure. */
 
-import type { Findings } from "../../shared/mistakes";
+import type { Findings } from "../../core/data/mistakes";
 
 /** More classes than that make a matrix that nobody reads. */
 export const MATRIX_CLASSES = 12;

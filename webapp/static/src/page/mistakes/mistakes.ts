@@ -1,9 +1,9 @@
 /** The card that shows where the newest version is wrong: asked for at each version, but seldom enough to leave training its time. */
 
+import type { Findings } from "../../core/data/mistakes";
+import type { DataSpec } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
 import { number } from "../../i18n/formatting";
-import type { Findings } from "../../shared/mistakes";
-import type { DataSpec } from "../../shared/preprocess/declaration";
 import { answeredJson } from "../answers";
 import { part, write } from "../dom";
 import { MATRIX_CLASSES } from "./confusion";

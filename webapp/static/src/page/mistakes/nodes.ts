@@ -1,8 +1,8 @@
 /** What the card on a model's mistakes is made of. */
 
+import type { Findings, Mistake } from "../../core/data/mistakes";
 import { say } from "../../i18n";
 import { number } from "../../i18n/formatting";
-import type { Findings, Mistake } from "../../shared/mistakes";
 import { visible } from "../own/preview";
 import { MATRIX_CLASSES, matrixOf, mixUps } from "./confusion";
 import type { Sample } from "./samples";

@@ -1,10 +1,10 @@
 /** What is shown of an example: a picture, the cells of a row, or a text. Pure. */
 
-import type { Findings, Mistake } from "../../shared/mistakes";
-import type { Preprocess } from "../../shared/preprocess/declaration";
-import { type ShownCell, shownRow } from "../../shared/preprocess/readback";
-import { Tokenizer } from "../../shared/preprocess/tokens";
-import type { Values } from "../../shared/shard";
+import type { Findings, Mistake } from "../../core/data/mistakes";
+import type { Values } from "../../core/data/shard";
+import type { Preprocess } from "../../core/preprocessing/declaration";
+import { type ShownCell, shownRow } from "../../core/preprocessing/readback";
+import { Tokenizer } from "../../core/preprocessing/text/tokens";
 
 export type Sample =
   | {

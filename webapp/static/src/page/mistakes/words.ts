@@ -1,7 +1,7 @@
 /** What the page says of a version's answers. Pure. */
 
+import type { Findings } from "../../core/data/mistakes";
 import { say } from "../../i18n";
-import type { Findings } from "../../shared/mistakes";
 
 /** What version `version` answers, and to which examples. */
 export function summaryOf(

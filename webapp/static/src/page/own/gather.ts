@@ -1,6 +1,6 @@
 /** What a volunteer chose, as paths and files: from a file input, or dropped onto the page. */
 
-import type { OwnFile } from "../../shared/reader-messages";
+import type { OwnFile } from "../../core/messages/data-reader";
 
 /** Files that systems leave in folders; nobody chose them. */
 const SYSTEM = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/i;

@@ -3,7 +3,7 @@
  * kept unless asked for, and what is kept is gone when asked for.
  */
 
-import type { OwnFile } from "../../shared/reader-messages";
+import type { OwnFile } from "../../core/messages/data-reader";
 
 const DATABASE = "minga-own-files";
 const STORE = "files";

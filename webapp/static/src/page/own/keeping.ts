@@ -1,7 +1,7 @@
 /** The choice to find one's files again on the next visit: a tick, what is kept, and a button that deletes it. */
 
+import type { OwnFile } from "../../core/messages/data-reader";
 import { say } from "../../i18n";
-import type { OwnFile } from "../../shared/reader-messages";
 import { part, write } from "../dom";
 import { toast } from "../toast";
 import { forgetFiles, keepFiles, keptFiles } from "./keep";

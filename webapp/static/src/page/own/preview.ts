@@ -1,7 +1,7 @@
 /** Shows what the model gets of the chosen files. */
 
+import type { CellPreview, Preview, Thumbnail } from "../../core/messages/data-reader";
 import { say } from "../../i18n";
-import type { CellPreview, Preview, Thumbnail } from "../../shared/reader-messages";
 
 type Kind<K extends Preview["kind"]> = Extract<Preview, { kind: K }>;
 

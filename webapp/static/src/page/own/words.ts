@@ -1,8 +1,8 @@
 /** What the part of the page for own files says. Pure. */
 
+import type { Report } from "../../core/messages/data-reader";
+import type { DataSpec, Preprocess } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
-import type { DataSpec, Preprocess } from "../../shared/preprocess/declaration";
-import type { Report } from "../../shared/reader-messages";
 
 /** Classes that files have by their folders; none where their label is no class, or stands in the file. */
 export function folderClasses(preprocess: Preprocess): readonly string[] {

@@ -1,6 +1,6 @@
 /** A row, a text or numbers from a form, as a question. */
 
-import type { Question } from "../../shared/trial/messages";
+import type { Question } from "../../core/messages/playground";
 import { part } from "../dom";
 import type { Questions } from "./question";
 import { numbersIn } from "./words";

@@ -1,6 +1,6 @@
 /** A picture chosen or dropped, as a question. */
 
-import type { Thumbnail } from "../../shared/reader-messages";
+import type { Thumbnail } from "../../core/messages/data-reader";
 import { part } from "../dom";
 import type { Questions } from "./question";
 

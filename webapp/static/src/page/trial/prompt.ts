@@ -1,6 +1,6 @@
 /** A text that the model goes on with. */
 
-import type { Prompt } from "../../shared/trial/messages";
+import type { Prompt } from "../../core/messages/playground";
 import { part } from "../dom";
 
 export interface Writer {

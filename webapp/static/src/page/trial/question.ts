@@ -1,6 +1,6 @@
 /** What each way of asking has in common. */
 
-import type { Question } from "../../shared/trial/messages";
+import type { Question } from "../../core/messages/playground";
 
 export interface Questions {
   /** Has the model answer. */

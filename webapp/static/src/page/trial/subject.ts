@@ -1,8 +1,8 @@
 /** The worker in which people try the model of a task; started at the first question. */
 
+import type { Preprocess } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
 import { Asker } from "../../network/asker";
-import type { Preprocess } from "../../shared/preprocess/declaration";
 import type { Naming } from "./words";
 
 /** What `/api/tasks/<name>/data` says that this page needs. */

@@ -1,8 +1,8 @@
 /** What "Try the model" says. Pure. */
 
+import { chancesOf } from "../../core/numerics/probabilities";
 import { say } from "../../i18n";
 import { decimal, percent } from "../../i18n/formatting";
-import { chancesOf } from "../../shared/trial/chances";
 
 /** How a task names its model's answers, as `/api/tasks/<name>/data` tells it. */
 export interface Naming {

@@ -3,8 +3,8 @@
  * A part of the machine in member.ts, which owns it.
  */
 
-import { sameBytes, toHex } from "../../shared/crypto/bytes";
-import { usable } from "../../shared/crypto/keys";
+import { sameBytes, toHex } from "../../core/crypto/bytes";
+import { usable } from "../../core/crypto/keys";
 import type { GroupOrder } from "../wire/mesh";
 import type { Event, Places } from "./events";
 import type { Digest } from "./plan";

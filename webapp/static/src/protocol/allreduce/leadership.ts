@@ -3,7 +3,7 @@
  * for the step `ballot`, then plans it, then waits until all hold it. `backend/protocols/allreduce_leadership.py` is the twin.
  */
 
-import { toHex } from "../../shared/crypto/bytes";
+import { toHex } from "../../core/crypto/bytes";
 import { Troubles } from "./complaints";
 import { answerOf, type FrameOf } from "./frames";
 import { type Answer, type Ballot, compareBallots, type Digest, type Gift } from "./plan";

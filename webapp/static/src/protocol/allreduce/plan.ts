@@ -3,7 +3,7 @@
  * `backend/protocols/allreduce_plan.py` is the twin.
  */
 
-import { sameBytes, toHex } from "../../shared/crypto/bytes";
+import { sameBytes, toHex } from "../../core/crypto/bytes";
 import { type Pairs, type Troubles, worst } from "./complaints";
 import type { Places } from "./events";
 

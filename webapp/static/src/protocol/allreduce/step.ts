@@ -3,7 +3,7 @@
  * member.ts, which owns it and says by which plan.
  */
 
-import { toHex } from "../../shared/crypto/bytes";
+import { toHex } from "../../core/crypto/bytes";
 import type { GroupOrder } from "../wire/mesh";
 import { type Arrived, range } from "./arrived";
 import type { Effect, Places } from "./events";

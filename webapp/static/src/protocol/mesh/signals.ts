@@ -4,8 +4,8 @@
  */
 
 import { encode } from "@msgpack/msgpack";
-import { type Bytes, fields, utf8 } from "../../shared/crypto/bytes";
-import { type Identity, sign, verify } from "../../shared/crypto/keys";
+import { type Bytes, fields, utf8 } from "../../core/crypto/bytes";
+import { type Identity, sign, verify } from "../../core/crypto/keys";
 import { bytes, bytesOf, type Check, FrameError, nullable, oneOf, record, text, whole } from "../wire/fields";
 import { unpackFrame } from "../wire/messages";
 

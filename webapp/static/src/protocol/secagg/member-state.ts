@@ -3,7 +3,7 @@
  * is the mirror.
  */
 
-import { same } from "../../shared/same";
+import { same } from "../../core/data/equality";
 import type { FrameOf } from "../wire/messages";
 import type { Degree } from "./degrees";
 import type { Effect, Event, Keys, Member, Places, Train } from "./member-events";

@@ -7,7 +7,7 @@
  * that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
  */
 
-import { same } from "../../shared/same";
+import { same } from "../../core/data/equality";
 import { reducer, type Step as StepOf } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import { degree, neighboursOf } from "./degrees";

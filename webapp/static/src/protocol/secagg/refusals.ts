@@ -3,7 +3,7 @@
  * backend/protocols/secagg_refusals.py, sentence by sentence; docs/decisions/0017-masked-rounds.md says why.
  */
 
-import { same } from "../../shared/same";
+import { same } from "../../core/data/equality";
 import type { FrameOf } from "../wire/messages";
 import { MOST_ACTIVE } from "./degrees";
 import type { Keys, Member, Places } from "./member-events";

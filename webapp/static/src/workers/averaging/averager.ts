@@ -3,10 +3,10 @@
  * protocol/allreduce/member.ts decides what becomes of them; backend/peer/mesh/ has the same in Python.
  */
 
-import { UnfitMember } from "../../shared/averager-messages";
-import { passOn, shares } from "../../shared/averaging/mean";
-import { type Precision, UnfitError, type Vector } from "../../shared/averaging/precision";
-import { type Bytes, concat, sha256, toHex } from "../../shared/crypto/bytes";
+import { type Bytes, concat, sha256, toHex } from "../../core/crypto/bytes";
+import { UnfitMember } from "../../core/messages/averaging";
+import { passOn, shares } from "../../core/numerics/aggregation/part-mean";
+import { type Precision, UnfitError, type Vector } from "../../core/numerics/aggregation/precision";
 import { type Coding, type MaskedFor, NOBODY } from "./codecs";
 
 type Places = readonly number[];

@@ -1,6 +1,18 @@
 /** How pieces of a group are made of values, added up, and read: in the open, or masked for the members of a set. */
 
-import { UnfitMember } from "../../shared/averager-messages";
+import type { Bytes } from "../../core/crypto/bytes";
+import type { KeyPair } from "../../core/crypto/keys";
+import { addMasks } from "../../core/crypto/keystream";
+import { commonKey, type PadContext, pads } from "../../core/crypto/pads";
+import { UnfitMember } from "../../core/messages/averaging";
+import { type Reducer, reducePart, shares } from "../../core/numerics/aggregation/part-mean";
+import {
+  checked,
+  decode,
+  encode,
+  type Precision,
+  type Vector,
+} from "../../core/numerics/aggregation/precision";
 import {
   addPieces,
   checkedMean,
@@ -9,13 +21,7 @@ import {
   readMean,
   type Subject,
   told,
-} from "../../shared/averaging/masked-pieces";
-import { type Reducer, reducePart, shares } from "../../shared/averaging/mean";
-import { checked, decode, encode, type Precision, type Vector } from "../../shared/averaging/precision";
-import type { Bytes } from "../../shared/crypto/bytes";
-import type { KeyPair } from "../../shared/crypto/keys";
-import { addMasks } from "../../shared/crypto/keystream";
-import { commonKey, type PadContext, pads } from "../../shared/crypto/pads";
+} from "../../core/numerics/masking/masked-parts";
 
 type Places = readonly number[];
 

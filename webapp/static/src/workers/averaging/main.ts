@@ -1,7 +1,7 @@
 /** The averager's shell: encodes, hashes and adds up for one group at a time, so that the page does not wait for it. */
 
-import { type FromAverager, type ToAverager, UnfitMember } from "../../shared/averager-messages";
-import { keyPair } from "../../shared/crypto/keys";
+import { keyPair } from "../../core/crypto/keys";
+import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
 import { Averager } from "./averager";
 import { MaskedCoding, PlainCoding } from "./codecs";
 

@@ -1,14 +1,14 @@
 /** Arrays of NumPy (.npz), examples first. */
 
-import { type Column, pickRows } from "../../shared/examples";
-import { emptyColumn, examplesOf } from "../../shared/preprocess/collect";
-import type { ArraySpec, DataSpec, StoredSpec } from "../../shared/preprocess/declaration";
-import { readNpy } from "../../shared/preprocess/npy";
-import { splitShuffled } from "../../shared/preprocess/order";
-import { DataProblem } from "../../shared/preprocess/problem";
-import { tooLarge, unzip } from "../../shared/preprocess/zip";
-import type { OwnFile } from "../../shared/reader-messages";
-import type { NumericArray } from "../../shared/shard";
+import { type Column, pickRows } from "../../core/data/examples";
+import type { NumericArray } from "../../core/data/shard";
+import type { OwnFile } from "../../core/messages/data-reader";
+import { emptyColumn, examplesOf } from "../../core/preprocessing/columns";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { ArraySpec, DataSpec, StoredSpec } from "../../core/preprocessing/declaration";
+import { splitShuffled } from "../../core/preprocessing/example-order";
+import { readNpy } from "../../core/preprocessing/files/npy";
+import { tooLarge, unzip } from "../../core/preprocessing/files/zip";
 import type { Problems, Reading, Understood } from "./result";
 
 /** A file's arrays are in memory twice while they are read. */

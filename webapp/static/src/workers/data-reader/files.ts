@@ -1,9 +1,9 @@
 /** Files of any kind by the task's declaration. */
 
-import type { DataSpec } from "../../shared/preprocess/declaration";
-import { byCodePoints } from "../../shared/preprocess/order";
-import { members, tooLarge } from "../../shared/preprocess/zip";
-import type { OwnFile } from "../../shared/reader-messages";
+import type { OwnFile } from "../../core/messages/data-reader";
+import type { DataSpec } from "../../core/preprocessing/declaration";
+import { byCodePoints } from "../../core/preprocessing/example-order";
+import { members, tooLarge } from "../../core/preprocessing/files/zip";
 import { readArrays } from "./arrays";
 import { type Decode, readImages } from "./images";
 import type { Problems, Reading, Understood } from "./result";

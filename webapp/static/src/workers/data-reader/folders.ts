@@ -1,10 +1,10 @@
 /** Classes that files have by the folder that holds them. */
 
+import type { OwnFile } from "../../core/messages/data-reader";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { LabelRule } from "../../core/preprocessing/declaration";
+import { encodeLabel, listed } from "../../core/preprocessing/labels";
 import { counted } from "../../i18n/formatting";
-import type { LabelRule } from "../../shared/preprocess/declaration";
-import { encodeLabel, listed } from "../../shared/preprocess/labels";
-import { DataProblem } from "../../shared/preprocess/problem";
-import type { OwnFile } from "../../shared/reader-messages";
 import type { Problems } from "./result";
 
 /** A file with its label, as written and as stored. */

@@ -1,13 +1,13 @@
 /** Pictures: decoded one after the other, resized, and kept as bytes as far as memory is wise to use. */
 
-import type { Examples } from "../../shared/examples";
-import { collect } from "../../shared/preprocess/collect";
-import type { DataSpec, ImageSpec } from "../../shared/preprocess/declaration";
-import { imageValues } from "../../shared/preprocess/image";
-import { splitShuffled } from "../../shared/preprocess/order";
-import type { Pixels } from "../../shared/preprocess/pixels";
-import { DataProblem } from "../../shared/preprocess/problem";
-import type { OwnFile, Thumbnail } from "../../shared/reader-messages";
+import type { Examples } from "../../core/data/examples";
+import type { OwnFile, Thumbnail } from "../../core/messages/data-reader";
+import { collect } from "../../core/preprocessing/columns";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { DataSpec, ImageSpec } from "../../core/preprocessing/declaration";
+import { splitShuffled } from "../../core/preprocessing/example-order";
+import { imageValues } from "../../core/preprocessing/images/image";
+import type { Pixels } from "../../core/preprocessing/images/pixels";
 import { type LabelledFile, labelByFolder } from "./folders";
 import { countClasses, type Problems, type Reading, type Understood } from "./result";
 

@@ -1,8 +1,8 @@
 /** The reader's shell: owns the volunteer's files, says what they are, and hands examples to the trainer. */
 
-import type { TakeAnswer, TakeRequest } from "../../shared/own-messages";
-import type { DataSpec } from "../../shared/preprocess/declaration";
-import type { FromReader, OwnFile, ToReader } from "../../shared/reader-messages";
+import type { FromReader, OwnFile, ToReader } from "../../core/messages/data-reader";
+import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
+import type { DataSpec } from "../../core/preprocessing/declaration";
 import { understand } from "./files";
 import { decodeImage } from "./images";
 import { Problems, type Reading, reportOf, type Understood } from "./result";

@@ -1,11 +1,11 @@
 /** What the reader makes of the chosen files: examples to train on, and what to tell people. */
 
+import type { Examples } from "../../core/data/examples";
+import type { Preview, Problem, Report } from "../../core/messages/data-reader";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { DataSpec } from "../../core/preprocessing/declaration";
+import type { Split } from "../../core/preprocessing/example-order";
 import { counted, number } from "../../i18n/formatting";
-import type { Examples } from "../../shared/examples";
-import type { DataSpec } from "../../shared/preprocess/declaration";
-import type { Split } from "../../shared/preprocess/order";
-import { DataProblem } from "../../shared/preprocess/problem";
-import type { Preview, Problem, Report } from "../../shared/reader-messages";
 
 /** As many problems as a page shows; the others are counted. */
 const SHOWN = 20;

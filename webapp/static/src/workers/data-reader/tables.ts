@@ -1,13 +1,19 @@
 /** Tables of numbers and categories from CSV files. */
 
-import { pickRows } from "../../shared/examples";
-import { collect, type Example } from "../../shared/preprocess/collect";
-import type { ColumnRule, DataSpec, TableSpec } from "../../shared/preprocess/declaration";
-import { listed } from "../../shared/preprocess/labels";
-import { splitShuffled } from "../../shared/preprocess/order";
-import { encodeRow, inputValues, openTable, type RowValues, type Table } from "../../shared/preprocess/table";
-import { decodeText } from "../../shared/preprocess/text-file";
-import type { CellPreview, ColumnPreview, OwnFile, Preview } from "../../shared/reader-messages";
+import { pickRows } from "../../core/data/examples";
+import type { CellPreview, ColumnPreview, OwnFile, Preview } from "../../core/messages/data-reader";
+import { collect, type Example } from "../../core/preprocessing/columns";
+import type { ColumnRule, DataSpec, TableSpec } from "../../core/preprocessing/declaration";
+import { splitShuffled } from "../../core/preprocessing/example-order";
+import { decodeText } from "../../core/preprocessing/files/text-file";
+import { listed } from "../../core/preprocessing/labels";
+import {
+  encodeRow,
+  inputValues,
+  openTable,
+  type RowValues,
+  type Table,
+} from "../../core/preprocessing/table";
 import { countClasses, type Problems, type Reading, type Understood } from "./result";
 
 const ROWS_SHOWN = 6;

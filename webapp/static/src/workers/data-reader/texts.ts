@@ -1,16 +1,16 @@
 /** Texts as ids of tokens: windows of running text, or one example a text. */
 
-import { type Examples, pickRows } from "../../shared/examples";
-import { collect, type Example, emptyColumn, examplesOf } from "../../shared/preprocess/collect";
-import { checkWidth, csvRows, findColumns, trimmed } from "../../shared/preprocess/csv";
-import type { DataSpec, LabelRule, TextSpec } from "../../shared/preprocess/declaration";
-import { encodeLabel } from "../../shared/preprocess/labels";
-import { splitShuffled, splitWindows } from "../../shared/preprocess/order";
-import { DataProblem } from "../../shared/preprocess/problem";
-import { decodeText } from "../../shared/preprocess/text-file";
-import { Tokenizer } from "../../shared/preprocess/tokens";
-import { padded, windowStarts } from "../../shared/preprocess/windows";
-import type { OwnFile, Preview } from "../../shared/reader-messages";
+import { type Examples, pickRows } from "../../core/data/examples";
+import type { OwnFile, Preview } from "../../core/messages/data-reader";
+import { collect, type Example, emptyColumn, examplesOf } from "../../core/preprocessing/columns";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { DataSpec, LabelRule, TextSpec } from "../../core/preprocessing/declaration";
+import { splitShuffled, splitWindows } from "../../core/preprocessing/example-order";
+import { checkWidth, csvRows, findColumns, trimmed } from "../../core/preprocessing/files/csv";
+import { decodeText } from "../../core/preprocessing/files/text-file";
+import { encodeLabel } from "../../core/preprocessing/labels";
+import { Tokenizer } from "../../core/preprocessing/text/tokens";
+import { padded, windowStarts } from "../../core/preprocessing/text/windows";
 import { labelByFolder } from "./folders";
 import { countClasses, type Problems, type Reading, type Understood } from "./result";
 

@@ -1,7 +1,7 @@
 /** Files by the SHA-256 of their bytes, from the server's `/blobs/`. */
 
-import { toHex } from "../../shared/crypto/bytes";
-import type { Weights } from "../../shared/worker-messages";
+import { toHex } from "../../core/crypto/bytes";
+import type { Weights } from "../../core/messages/training";
 
 /** Fetches one blob and checks that it is what its address says. */
 export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {

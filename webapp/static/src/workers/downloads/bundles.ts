@@ -1,7 +1,7 @@
 /** Reads a bundle's manifest, and its files as they are needed. */
 
+import type { Bundle, SignatureName } from "../../core/data/bundle";
 import type { GraphFiles } from "../../engine/graph";
-import type { Bundle, SignatureName } from "../../shared/bundle";
 import { fetchBlob } from "./blobs";
 
 /** A bundle on the server; files are fetched on demand. */

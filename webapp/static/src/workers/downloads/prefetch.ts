@@ -1,6 +1,6 @@
 /** Files of the work units that come next, fetched while other work goes on. */
 
-import { heldShard, holdShard } from "../../shared/held";
+import { heldShard, holdShard } from "../../core/data/shard-cache";
 import { fetchBlob } from "./blobs";
 
 type Bytes = Uint8Array<ArrayBuffer>;

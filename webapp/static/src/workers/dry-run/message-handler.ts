@@ -1,14 +1,14 @@
 /** Takes the step that the server took, on the very same batch, and reads the first shard as a volunteer would. */
 
 import { reshape, type Tensor, type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import { joinShards, makeBatch } from "../../core/data/examples";
+import { decodeShard } from "../../core/data/shard";
+import { floats, readStep, relativeError, type StepArrays } from "../../core/data/step-file";
+import type { FromRehearsal, Step, ToRehearsal } from "../../core/messages/dry-run";
+import type { Backend } from "../../core/messages/training";
 import { failureOf, Watch } from "../../engine/backend-health";
 import { startBackend } from "../../engine/backends";
-import type { Bundle } from "../../shared/bundle";
-import type { FromRehearsal, Step, ToRehearsal } from "../../shared/dryrun/messages";
-import { floats, readStep, relativeError, type StepArrays } from "../../shared/dryrun/stepfile";
-import { joinShards, makeBatch } from "../../shared/examples";
-import { decodeShard } from "../../shared/shard";
-import type { Backend } from "../../shared/worker-messages";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
 import type { PreparedBatch } from "../training/input/batch-order";

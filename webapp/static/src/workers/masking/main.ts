@@ -1,8 +1,8 @@
 /** The masker's shell: serves one round, beside the worker that trains for it. What it knows ends with it. */
 
-import type { Bytes } from "../../shared/crypto/bytes";
-import type { Terms } from "../../shared/crypto/context";
-import type { FromMasker, ToMasker } from "../../shared/masker-messages";
+import type { Bytes } from "../../core/crypto/bytes";
+import type { Terms } from "../../core/crypto/context";
+import type { FromMasker, ToMasker } from "../../core/messages/masking";
 import { RoundSecrets } from "./secrets";
 import { type Expanded, expand, maskUpdate, shareUpdate } from "./update";
 

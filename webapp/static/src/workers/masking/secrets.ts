@@ -3,7 +3,7 @@
  * machine in protocol/secagg/member.ts decides what may be asked, and in which order; nothing here leaves but what was asked.
  */
 
-import { type Bytes, concat, sha256 } from "../../shared/crypto/bytes";
+import { type Bytes, concat, sha256 } from "../../core/crypto/bytes";
 import {
   baseHash,
   contextHash,
@@ -12,14 +12,14 @@ import {
   rosterHash,
   survivorsStatement,
   type Terms,
-} from "../../shared/crypto/context";
-import { choiceKey, rotationKey, sealingKey } from "../../shared/crypto/derive";
-import { type Identity, type KeyPair, keyPair, sign, usable, verify } from "../../shared/crypto/keys";
-import type { Mask } from "../../shared/crypto/keystream";
-import { masksOf } from "../../shared/crypto/masking";
-import { seal, unseal } from "../../shared/crypto/sealing";
-import { randomnessBytes, SECRET_BYTES, split, valid } from "../../shared/crypto/shamir";
-import type { Keys, Member } from "../../shared/masker-messages";
+} from "../../core/crypto/context";
+import { choiceKey, rotationKey, sealingKey } from "../../core/crypto/derive";
+import { type Identity, type KeyPair, keyPair, sign, usable, verify } from "../../core/crypto/keys";
+import type { Mask } from "../../core/crypto/keystream";
+import { masksOf } from "../../core/crypto/masking";
+import { seal, unseal } from "../../core/crypto/sealing";
+import { randomnessBytes, SECRET_BYTES, split, valid } from "../../core/crypto/shamir";
+import type { Keys, Member } from "../../core/messages/masking";
 
 type Places = readonly number[];
 /** So many random bytes, from the platform's generator. */

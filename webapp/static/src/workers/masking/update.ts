@@ -1,8 +1,9 @@
 /** The update of a masked round on its way from values to the bytes that are sent. */
 
-import type { Bytes } from "../../shared/crypto/bytes";
-import type { Terms } from "../../shared/crypto/context";
-import { addMasks, type Mask } from "../../shared/crypto/keystream";
+import type { Bytes } from "../../core/crypto/bytes";
+import type { Terms } from "../../core/crypto/context";
+import { addMasks, type Mask } from "../../core/crypto/keystream";
+import { packUpdate } from "../../core/numerics/masking/bit-packing";
 import {
   type Contribution,
   clipFactor,
@@ -11,11 +12,16 @@ import {
   encode,
   encodingOf,
   privateContribution,
-} from "../../shared/encoding";
-import { packUpdate } from "../../shared/packing";
-import { Skellam } from "../../shared/privacy/skellam";
-import { signWords } from "../../shared/rotation";
-import { blockCount, type Chosen, choose, chosenValues, takeChosen } from "../../shared/sparse";
+} from "../../core/numerics/masking/encoding";
+import { signWords } from "../../core/numerics/masking/rotation";
+import {
+  blockCount,
+  type Chosen,
+  choose,
+  chosenValues,
+  takeChosen,
+} from "../../core/numerics/masking/sparse";
+import { Skellam } from "../../core/numerics/privacy/skellam";
 import type { Cohort, Random } from "./secrets";
 
 /** Parameters that get their noise at a time. */

@@ -1,15 +1,15 @@
 /** What people show a model, as the values that are stored of an example: by the same code that reads files to train on. */
 
-import type { PartSpec } from "../../shared/bundle";
-import { elements } from "../../shared/examples";
-import type { ImageSpec, Preprocess, TableSpec, TextSpec } from "../../shared/preprocess/declaration";
-import { imageValues } from "../../shared/preprocess/image";
-import { DataProblem } from "../../shared/preprocess/problem";
-import { encodeCells, inputValues } from "../../shared/preprocess/table";
-import { Tokenizer } from "../../shared/preprocess/tokens";
-import { padded } from "../../shared/preprocess/windows";
-import type { Thumbnail } from "../../shared/reader-messages";
-import type { Question } from "../../shared/trial/messages";
+import type { PartSpec } from "../../core/data/bundle";
+import { elements } from "../../core/data/examples";
+import type { Thumbnail } from "../../core/messages/data-reader";
+import type { Question } from "../../core/messages/playground";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { ImageSpec, Preprocess, TableSpec, TextSpec } from "../../core/preprocessing/declaration";
+import { imageValues } from "../../core/preprocessing/images/image";
+import { encodeCells, inputValues } from "../../core/preprocessing/table";
+import { Tokenizer } from "../../core/preprocessing/text/tokens";
+import { padded } from "../../core/preprocessing/text/windows";
 import { type Decode, rgba } from "../data-reader/images";
 
 export interface Stored {

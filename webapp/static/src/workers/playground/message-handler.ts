@@ -1,10 +1,10 @@
 /** The shell of the worker in which people try a model: decodes messages, hands them over, answers. */
 
+import type { FromTrial, Subject, ToTrial, Version } from "../../core/messages/playground";
+import type { Backend } from "../../core/messages/training";
+import { combine } from "../../core/numerics/scaffold";
+import { DataProblem } from "../../core/preprocessing/data-problem";
 import { candidates, startBackend } from "../../engine/backends";
-import { combine } from "../../shared/control";
-import { DataProblem } from "../../shared/preprocess/problem";
-import type { FromTrial, Subject, ToTrial, Version } from "../../shared/trial/messages";
-import type { Backend } from "../../shared/worker-messages";
 import { decodeImage } from "../data-reader/images";
 import { fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";

@@ -1,9 +1,9 @@
 /** The model's output for one example. */
 
 import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle, PartSpec } from "../../core/data/bundle";
+import { elements, load } from "../../core/data/examples";
 import { Graph } from "../../engine/graph";
-import type { Bundle, PartSpec } from "../../shared/bundle";
-import { elements, load } from "../../shared/examples";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "../training/gradient";
 

@@ -1,11 +1,11 @@
 /** A text that versions of a model go on with, token by token. */
 
-import { elements } from "../../shared/examples";
-import type { TextSpec } from "../../shared/preprocess/declaration";
-import { Tokenizer } from "../../shared/preprocess/tokens";
-import { padded } from "../../shared/preprocess/windows";
-import type { Prompt } from "../../shared/trial/messages";
-import { draw } from "../../shared/trial/sampling";
+import { elements } from "../../core/data/examples";
+import type { Prompt } from "../../core/messages/playground";
+import { draw } from "../../core/numerics/sampling";
+import type { TextSpec } from "../../core/preprocessing/declaration";
+import { Tokenizer } from "../../core/preprocessing/text/tokens";
+import { padded } from "../../core/preprocessing/text/windows";
 
 export interface Writing {
   readonly rule: TextSpec;

@@ -1,11 +1,11 @@
 /** What a version answers, example by example: where it is right, and where it is wrong. */
 
 import { dispose, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import { type Column, type Examples, makeBatch } from "../../core/data/examples";
+import { Answers, type AskedAbout, type Findings, type Reading, readingOf } from "../../core/data/mistakes";
 import { Watch } from "../../engine/backend-health";
 import { Graph, type Tensors } from "../../engine/graph";
-import type { Bundle } from "../../shared/bundle";
-import { type Column, type Examples, makeBatch } from "../../shared/examples";
-import { Answers, type AskedAbout, type Findings, type Reading, readingOf } from "../../shared/mistakes";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "./gradient";
 import type { Source } from "./input/example-source";

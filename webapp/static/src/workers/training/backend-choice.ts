@@ -1,13 +1,13 @@
 /** Chooses the backend: the wanted one, or the fastest of those that work here. */
 
+import type { Setup } from "../../core/backend-recovery";
+import type { Bundle, TensorSpec } from "../../core/data/bundle";
+import { elements, makeBatch } from "../../core/data/examples";
+import type { Backend } from "../../core/messages/training";
+import { uniform } from "../../core/numerics/philox";
+import { randomInputs } from "../../core/numerics/random-inputs";
 import { Watch } from "../../engine/backend-health";
 import { candidates, startBackend } from "../../engine/backends";
-import type { Bundle, TensorSpec } from "../../shared/bundle";
-import { randomInputs } from "../../shared/draws";
-import { elements, makeBatch } from "../../shared/examples";
-import { uniform } from "../../shared/philox";
-import type { Setup } from "../../shared/recovery";
-import type { Backend } from "../../shared/worker-messages";
 import type { BundleSource } from "../downloads/bundles";
 import { disposeVariables, startVariables, TrainingStep } from "./step";
 

@@ -1,8 +1,8 @@
 /** A client's own control variates between rounds and visits, in the browser's IndexedDB. */
 
-import { combine } from "../../shared/control";
-import { Keeping } from "../../shared/keeping";
-import type { Control } from "../../shared/worker-messages";
+import { Keeping } from "../../core/data/storage";
+import type { Control } from "../../core/messages/training";
+import { combine } from "../../core/numerics/scaffold";
 
 /** One kept vector, and the version that its last counted update began with. */
 interface Kept {

@@ -9,11 +9,11 @@ import {
   tensor1d,
   tidy,
 } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import { type Batch, type Examples, makeBatch } from "../../core/data/examples";
+import type { Sums } from "../../core/messages/training";
 import { Watch } from "../../engine/backend-health";
 import { Graph, type Tensors } from "../../engine/graph";
-import type { Bundle } from "../../shared/bundle";
-import { type Batch, type Examples, makeBatch } from "../../shared/examples";
-import type { Sums } from "../../shared/worker-messages";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "./gradient";
 import type { Source } from "./input/example-source";

@@ -1,9 +1,9 @@
 /** Runs a train graph on a batch: at once, or in slices that add up to the same step. */
 
 import { add, mul, scalar, type Tensor, tensor, tensor1d } from "@tensorflow/tfjs-core";
+import type { Bundle, TensorSpec } from "../../core/data/bundle";
+import { type Batch, elements } from "../../core/data/examples";
 import type { Graph, Tensors } from "../../engine/graph";
-import type { Bundle, TensorSpec } from "../../shared/bundle";
-import { type Batch, elements } from "../../shared/examples";
 import type { PreparedBatch } from "./input/batch-order";
 
 export interface Gradient {

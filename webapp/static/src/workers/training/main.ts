@@ -1,15 +1,15 @@
 /** The worker's shell: decodes messages, hands them over, answers. */
 
+import type { Bundle } from "../../core/data/bundle";
+import { type Examples, joinShards } from "../../core/data/examples";
+import type { Findings } from "../../core/data/mistakes";
+import { decodeShard } from "../../core/data/shard";
+import { REHEARSING, type ToRehearsal } from "../../core/messages/dry-run";
+import { type ToTrial, TRYING } from "../../core/messages/playground";
+import { type Control, clock, type FromWorker, type Plan, type ToWorker } from "../../core/messages/training";
+import { metricRows } from "../../core/numerics/metrics";
 import { failureOf } from "../../engine/backend-health";
 import { registerOps } from "../../engine/ops";
-import type { Bundle } from "../../shared/bundle";
-import { REHEARSING, type ToRehearsal } from "../../shared/dryrun/messages";
-import { type Examples, joinShards } from "../../shared/examples";
-import { metricRows } from "../../shared/metrics";
-import type { Findings } from "../../shared/mistakes";
-import { decodeShard } from "../../shared/shard";
-import { type ToTrial, TRYING } from "../../shared/trial/messages";
-import { type Control, clock, type FromWorker, type Plan, type ToWorker } from "../../shared/worker-messages";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
 import { Ahead } from "../downloads/prefetch";

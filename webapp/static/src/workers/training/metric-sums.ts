@@ -1,8 +1,8 @@
 /** What steps report, added up: exact over batches, shards and clients. */
 
 import { dispose, type Tensor1D } from "@tensorflow/tfjs-core";
+import type { Sums } from "../../core/messages/training";
 import type { Watch } from "../../engine/backend-health";
-import type { Sums } from "../../shared/worker-messages";
 
 /** Sums of the loss by examples, and of each metric row's numerator and denominator. */
 export class Tally {

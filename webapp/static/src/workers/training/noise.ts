@@ -1,6 +1,6 @@
 /** Noise that nobody can foretell: its words are the platform's, from a generator fit for cryptography. */
 
-import { gaussian, wordsOf } from "../../shared/privacy/gaussian";
+import { gaussian, wordsOf } from "../../core/numerics/privacy/gaussian";
 
 /** Browsers give so many at a time. */
 const WORDS_AT_ONCE = 65_536 / 4;

@@ -1,7 +1,7 @@
 /** The gradient of a step that says little about any one example (DP-SGD; Abadi et al. 2016, algorithm 1). */
 
 import { add, div, maximum, mul, norm, scalar, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
-import type { ExampleClip } from "../../shared/worker-messages";
+import type { ExampleClip } from "../../core/messages/training";
 import type { Gradient } from "./gradient";
 import type { PreparedBatch } from "./input/batch-order";
 import { gaussianNoise } from "./noise";

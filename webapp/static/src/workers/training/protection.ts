@@ -1,6 +1,6 @@
 /** What a client does to its update before anybody sees it (local differential privacy). */
 
-import type { Protection } from "../../shared/worker-messages";
+import type { Protection } from "../../core/messages/training";
 import { gaussianNoise } from "./noise";
 
 /** Clips the update, then adds noise to each of its values, in place. */

@@ -12,6 +12,7 @@ import {
   tidy,
   zeros,
 } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
 import { pinnedScalar } from "../../engine/constant-inputs";
 import {
   type Correction,
@@ -21,7 +22,6 @@ import {
 } from "../../engine/fusion/gradient-correction";
 import { hasShaders } from "../../engine/gpu/elementwise";
 import { Graph, type GraphFiles, type Tensors } from "../../engine/graph";
-import type { Bundle } from "../../shared/bundle";
 import type { BundleSource } from "../downloads/bundles";
 import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradient";
 import type { PreparedBatch } from "./input/batch-order";

@@ -1,11 +1,11 @@
 /** A participant's part of one round: steps over its examples, from a version's weights to an update. */
 
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import type { Plan, Sums } from "../../core/messages/training";
+import { elastic } from "../../core/numerics/aggregation/elastic";
+import { combine, controlChange } from "../../core/numerics/scaffold";
 import { Watch } from "../../engine/backend-health";
-import type { Bundle } from "../../shared/bundle";
-import { combine, controlChange } from "../../shared/control";
-import { elastic } from "../../shared/elastic";
-import type { Plan, Sums } from "../../shared/worker-messages";
 import type { Feed } from "./input/feed";
 import { Stride, Tally, take, yieldToMessages } from "./metric-sums";
 import { boundOf } from "./private-step";

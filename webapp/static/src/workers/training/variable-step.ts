@@ -1,13 +1,13 @@
 /** The training step on variables of their own, for backends that run generated shaders. */
 
 import { concat1d, reshape, slice, Tensor, type Tensor1D, zeros } from "@tensorflow/tfjs-core";
+import type { Bundle, Signature } from "../../core/data/bundle";
 import { type Correction, correctNodes, INPUTS } from "../../engine/fusion/gradient-correction";
 import { shortConstants } from "../../engine/fusion/nodes";
 import { scalarize } from "../../engine/fusion/scalars";
 import { type ApplyPlan, partName, splitApply, splitTrain } from "../../engine/fusion/variables";
 import { type Elementwise, elementwise } from "../../engine/gpu/elementwise";
 import { Graph, type GraphFiles, type Tensors } from "../../engine/graph";
-import type { Bundle, Signature } from "../../shared/bundle";
 import type { Variables } from "./step";
 
 /** Values of one number for each element of the trainable vector, as the model's variables are shaped. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { Bundle } from "../../../../../../webapp/static/src/shared/bundle";
-import type { Examples } from "../../../../../../webapp/static/src/shared/examples";
-import type { TakeAnswer, TakeRequest } from "../../../../../../webapp/static/src/shared/own-messages";
+import type { Bundle } from "../../../../../../webapp/static/src/core/data/bundle";
+import type { Examples } from "../../../../../../webapp/static/src/core/data/examples";
+import type { TakeAnswer, TakeRequest } from "../../../../../../webapp/static/src/core/messages/local-data";
 import { Preparation } from "../../../../../../webapp/static/src/workers/training/input/batch-order";
 import { SourceFeed } from "../../../../../../webapp/static/src/workers/training/input/example-source";
 import { OwnExamples } from "../../../../../../webapp/static/src/workers/training/input/local-data";

@@ -3,7 +3,7 @@
  * is their twin.
  */
 
-import { same } from "../../../shared/same";
+import { same } from "../../../core/data/equality";
 import type { Evaluate, Train } from "../../rounds/participant-events";
 import type { Certificate, GroupOrder } from "../../wire/mesh";
 

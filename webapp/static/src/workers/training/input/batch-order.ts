@@ -1,9 +1,9 @@
 /** The batches of a plan by their number: what every feeder prepares, wherever it runs. */
 
-import { batches, type Walk, walkLength } from "../../../shared/batches";
-import type { Bundle } from "../../../shared/bundle";
-import { randomInputs } from "../../../shared/draws";
-import { type Batch, type Examples, makeBatch } from "../../../shared/examples";
+import type { Bundle } from "../../../core/data/bundle";
+import { type Batch, type Examples, makeBatch } from "../../../core/data/examples";
+import { batches, type Walk, walkLength } from "../../../core/numerics/batches";
+import { randomInputs } from "../../../core/numerics/random-inputs";
 
 /** A batch with everything that a step takes from outside. */
 export interface PreparedBatch extends Batch {

@@ -1,8 +1,8 @@
 /** Examples that are not all in memory: fetched by their numbers, ahead of the step that takes them. */
 
-import type { Walk } from "../../../shared/batches";
-import type { Bundle } from "../../../shared/bundle";
-import type { Examples } from "../../../shared/examples";
+import type { Bundle } from "../../../core/data/bundle";
+import type { Examples } from "../../../core/data/examples";
+import type { Walk } from "../../../core/numerics/batches";
 import { BatchOrder, type PreparedBatch, prepareBatch } from "./batch-order";
 import type { Feed } from "./feed";
 

@@ -1,9 +1,9 @@
 /** Where a training takes its batches from: prepared here, or ahead of time by a pool of workers. */
 
-import type { Walk } from "../../../shared/batches";
-import type { Bundle } from "../../../shared/bundle";
-import type { Column, Examples } from "../../../shared/examples";
-import type { Values } from "../../../shared/shard";
+import type { Bundle } from "../../../core/data/bundle";
+import type { Column, Examples } from "../../../core/data/examples";
+import type { Values } from "../../../core/data/shard";
+import type { Walk } from "../../../core/numerics/batches";
 import { Preparation, type PreparedBatch } from "./batch-order";
 import type { FromFeeder, ToFeeder } from "./messages";
 

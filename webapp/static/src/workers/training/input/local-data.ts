@@ -1,8 +1,8 @@
 /** The volunteer's own examples, or those that all clients fetch from elsewhere, asked from the worker that reads the files. */
 
-import { type Dealt, dealingOrder, parsePart, partRows } from "../../../shared/dealing";
-import type { Examples } from "../../../shared/examples";
-import type { OwnCounts, Part, TakeAnswer, TakeRequest } from "../../../shared/own-messages";
+import type { Examples } from "../../../core/data/examples";
+import type { OwnCounts, Part, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
+import { type Dealt, dealingOrder, parsePart, partRows } from "../../../core/numerics/partition";
 import type { Source } from "./example-source";
 
 interface Waiting {

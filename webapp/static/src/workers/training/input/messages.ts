@@ -1,8 +1,8 @@
 /** What the training worker and its feeders say to each other. */
 
-import type { Walk } from "../../../shared/batches";
-import type { Bundle } from "../../../shared/bundle";
-import type { Examples } from "../../../shared/examples";
+import type { Bundle } from "../../../core/data/bundle";
+import type { Examples } from "../../../core/data/examples";
+import type { Walk } from "../../../core/numerics/batches";
 import type { PreparedBatch } from "./batch-order";
 
 export type ToFeeder =

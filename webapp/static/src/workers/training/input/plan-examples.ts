@@ -1,9 +1,9 @@
 /** What a plan trains on: rows of its data shards, parts that the server deals out, or the volunteer's own examples. */
 
-import type { Bundle } from "../../../shared/bundle";
-import { joinShards, pickRows } from "../../../shared/examples";
-import { decodeShard } from "../../../shared/shard";
-import type { Plan, Rows } from "../../../shared/worker-messages";
+import type { Bundle } from "../../../core/data/bundle";
+import { joinShards, pickRows } from "../../../core/data/examples";
+import { decodeShard } from "../../../core/data/shard";
+import type { Plan, Rows } from "../../../core/messages/training";
 import { SourceFeed } from "./example-source";
 import { type Feed, openFeed } from "./feed";
 import type { OwnExamples } from "./local-data";
