@@ -3,9 +3,9 @@
  * `hear` brings what comes.
  */
 
+import { Identities } from "../../../../webapp/static/src/client/session/identities";
+import { type Heard, Links, MOST_BUFFERED } from "../../../../webapp/static/src/client/transports/links";
 import { fromHex, toHex } from "../../../../webapp/static/src/core/crypto/bytes";
-import { Identities } from "../../../../webapp/static/src/network/identities";
-import { type Heard, Links, MOST_BUFFERED } from "../../../../webapp/static/src/network/links/links";
 import type { GroupOrder, Neighbour, Way } from "../../../../webapp/static/src/protocol/wire/mesh";
 import { type Averaged, Averaging } from "./averaging";
 

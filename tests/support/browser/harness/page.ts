@@ -4,6 +4,8 @@
  * the worker in which people try models.
  */
 
+import { Asker } from "../../../../webapp/static/src/client/workers/playground-worker";
+import { Trainer } from "../../../../webapp/static/src/client/workers/training-worker";
 import { heldShards } from "../../../../webapp/static/src/core/data/shard-cache";
 import type { Question, Subject } from "../../../../webapp/static/src/core/messages/playground";
 import type {
@@ -12,8 +14,6 @@ import type {
   Plan,
   ToWorker,
 } from "../../../../webapp/static/src/core/messages/training";
-import { Asker } from "../../../../webapp/static/src/network/asker";
-import { Trainer } from "../../../../webapp/static/src/network/trainer";
 import type { Answer, Call } from "./messages";
 
 interface Fragile {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { MaskedView } from "../../../../webapp/static/src/network/masker";
+import type { MaskedView } from "../../../../webapp/static/src/client/session/masking-host";
 import { minimumNote, seenOf } from "../../../../webapp/static/src/page/masked";
 
 const VIEW: MaskedView = { stage: "masked", members: 6, active: false, met: null, reason: null };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { View } from "../../../../webapp/static/src/network/session";
+import type { View } from "../../../../webapp/static/src/client/session/session";
 import { statusOf } from "../../../../webapp/static/src/page/status";
 import { handle, INITIAL, type State } from "../../../../webapp/static/src/protocol/rounds/participant";
 import type { Event } from "../../../../webapp/static/src/protocol/rounds/participant-events";

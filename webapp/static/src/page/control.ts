@@ -1,9 +1,9 @@
 /** The card where volunteers start, stop and read what their device does; the same on every training page. */
 
+import type { Loaded } from "../client/workers/training-worker";
 import type { Backend } from "../core/messages/training";
 import { say } from "../i18n";
 import { milliseconds, number } from "../i18n/formatting";
-import type { Loaded } from "../network/trainer";
 import { backendChoice } from "./choice";
 import { part, write } from "./dom";
 import { bindInvite } from "./invite";

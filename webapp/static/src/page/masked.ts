@@ -1,7 +1,7 @@
 /** What a masked round means for the volunteer, in words. Pure: everything shown is an argument. */
 
+import type { MaskedView } from "../client/session/masking-host";
 import { say } from "../i18n";
-import type { MaskedView } from "../network/masker";
 import type { Stage } from "../protocol/secagg/member";
 
 const words = say.masked;

@@ -1,9 +1,9 @@
 /** The training page of a decentralized task: one button, what happens in words, the mesh as a picture, and the curves. */
 
+import type { Outcome } from "../client/mesh/exchange";
+import { MeshSession } from "../client/mesh/session";
+import type { MeshView } from "../client/mesh/view";
 import { milliseconds, number, percent } from "../i18n/formatting";
-import type { Outcome } from "../network/mesh/exchange";
-import { MeshSession } from "../network/mesh/session";
-import type { MeshView } from "../network/mesh/view";
 import { MESH_PROTOCOL } from "../protocol/wire/mesh";
 import { answeredJson } from "./answers";
 import type { Now } from "./control";

@@ -1,7 +1,7 @@
 /** The rounds that this device learned in: points of the curve of all, and a table. */
 
+import type { Learned } from "../client/session/local-metrics";
 import { decimal, number, percent } from "../i18n/formatting";
-import type { Learned } from "../network/learned";
 import { part } from "./dom";
 
 /** As many of the latest rounds as are told. */

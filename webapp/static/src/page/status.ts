@@ -1,8 +1,8 @@
 /** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
 
+import type { View } from "../client/session/session";
 import { say } from "../i18n";
 import { seconds } from "../i18n/formatting";
-import type { View } from "../network/session";
 import { type Phase, phase } from "../protocol/rounds/participant";
 import { exchanging } from "./masked";
 import {

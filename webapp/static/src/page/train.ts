@@ -1,9 +1,9 @@
 /** The training page: one button, what happens in words, who takes part, and the curves. */
 
+import { Session, type View } from "../client/session/session";
+import type { Loaded } from "../client/workers/training-worker";
 import { say } from "../i18n";
 import { number } from "../i18n/formatting";
-import { Session, type View } from "../network/session";
-import type { Loaded } from "../network/trainer";
 import { PROTOCOL } from "../protocol/wire/messages";
 import type { Now } from "./control";
 import { part, write } from "./dom";

@@ -1,9 +1,9 @@
 /** What all training pages have: the card, the curves, and what every session is given. */
 
-import { SocketTransport, socketAddress } from "../network/socket";
-import type { StayOptions } from "../network/stay";
-import { ownToken } from "../network/token";
-import { Trainer } from "../network/trainer";
+import type { StayOptions } from "../client/session/session-loop";
+import { ownToken } from "../client/session/token";
+import { SocketTransport, socketAddress } from "../client/transports/socket";
+import { Trainer } from "../client/workers/training-worker";
 import { Control } from "./control";
 import { part } from "./dom";
 import { Mine } from "./mine";

@@ -1,7 +1,7 @@
 /** The training page of a task of work units: one button, what happens in words, units, trust, and the curves. */
 
+import { UnitsSession } from "../client/units/session";
 import { number } from "../i18n/formatting";
-import { UnitsSession } from "../network/units/session";
 import { UNITS_PROTOCOL } from "../protocol/wire/units";
 import type { Now } from "./control";
 import { part, write } from "./dom";

@@ -1,8 +1,8 @@
 /** The curve of all versions, drawn from the table beside it, and on training pages of this device's own rounds. */
 
+import type { Learned } from "../client/session/local-metrics";
 import { say } from "../i18n";
 import { axisPercent, decimal } from "../i18n/formatting";
-import type { Learned } from "../network/learned";
 import { Curve, type Line } from "./chart";
 import { part } from "./dom";
 import { bindFiles } from "./files";

@@ -1,7 +1,7 @@
 /** What the pages of all tasks say of a device's part. Pure: everything shown is an argument. */
 
+import type { Progress } from "../client/workers/training-worker";
 import { say } from "../i18n";
-import type { Progress } from "../network/trainer";
 
 /** What the control card shows; `phase` is the word that the stylesheet knows it by. */
 export interface Status {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { MeshView } from "../../../../../webapp/static/src/network/mesh/view";
+import type { MeshView } from "../../../../../webapp/static/src/client/mesh/view";
 import { meshStatus } from "../../../../../webapp/static/src/page/mesh/status";
 import { dotsOf, linesOf, rowsOf, speedOf, summaryOf } from "../../../../../webapp/static/src/page/mesh/view";
 import { type Link, NO_CONTACT } from "../../../../../webapp/static/src/protocol/client/connection";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Progress } from "../../../../../webapp/static/src/network/trainer";
-import { NOTHING, type UnitsView } from "../../../../../webapp/static/src/network/units/view";
+import { NOTHING, type UnitsView } from "../../../../../webapp/static/src/client/units/view";
+import type { Progress } from "../../../../../webapp/static/src/client/workers/training-worker";
 import { unitsStatus } from "../../../../../webapp/static/src/page/units/status";
 import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/units/unit-client";
 import type { Event, IdleCause } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
-import { given, ready, trained, unitOf } from "../../network/units/given";
+import { given, ready, trained, unitOf } from "../../client/units/fixtures";
 
 const PROGRESS: Progress = { type: "progress", id: 1, step: 3, steps: 8, loss: 0.25, stepMs: 5 };
 

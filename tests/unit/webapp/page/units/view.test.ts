@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { heard } from "../../../../../webapp/static/src/network/units/pieces";
-import { NOTHING } from "../../../../../webapp/static/src/network/units/view";
+import { heard } from "../../../../../webapp/static/src/client/units/unit-history";
+import { NOTHING } from "../../../../../webapp/static/src/client/units/view";
 import { epochOf, rowsOf, trustOf } from "../../../../../webapp/static/src/page/units/view";
 import type { Board, Standing } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
-import { given, ready, unitOf } from "../../network/units/given";
+import { given, ready, unitOf } from "../../client/units/fixtures";
 
 const BOARD: Board = {
   type: "board",

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
 import { decode, encode } from "../../../../../webapp/static/src/core/numerics/aggregation/precision";
-import type { AveragingWorker } from "../../../../../webapp/static/src/network/mesh/averaging-worker";
-import { averagingWorker } from "../../network/mesh/workers";
+import { averagingWorker } from "../../client/mesh/workers";
 
 /** Part 1 of the group has no values. */
 const BOUNDS = [0, 3, 3, 7];

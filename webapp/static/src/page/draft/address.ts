@@ -1,8 +1,8 @@
 /** Data that volunteers' devices fetch: from where, and whether a browser can have them from there. */
 
+import { fetchFiles } from "../../client/session/url-data";
 import { megabytes } from "../../i18n/formatting";
 import { say } from "../../i18n/owners/url-data";
-import { fetchFiles } from "../../network/elsewhere";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";
 import { type DraftRecord, isTable, type Stored, type Table, tableAt } from "./record";

@@ -1,7 +1,7 @@
 /** The wizard's step `trial`: the server's step first, then the same one with every backend of this browser. */
 
+import { rehearse } from "../../client/workers/dry-run-worker";
 import { say } from "../../i18n/owners/dry-run";
-import { rehearse } from "../../network/rehearser";
 import { ask, Refusal, trying } from "../account/ask";
 import { part, write } from "../dom";
 import type { Frame } from "./frame";

@@ -1,8 +1,8 @@
 /** What this device does in a mesh, in words. Pure: everything shown is an argument. */
 
+import type { MeshView } from "../../client/mesh/view";
 import { say } from "../../i18n";
 import { seconds } from "../../i18n/formatting";
-import type { MeshView } from "../../network/mesh/view";
 import { type Phase, phase, work } from "../../protocol/mesh/member";
 import {
   again,

@@ -1,8 +1,8 @@
 /** What the picture and the list of links show of a mesh. Pure: everything shown is an argument. */
 
+import type { MeshView } from "../../client/mesh/view";
 import { say } from "../../i18n";
 import { milliseconds, tenths } from "../../i18n/formatting";
-import type { MeshView } from "../../network/mesh/view";
 import type { Way } from "../../protocol/wire/mesh";
 import type { Dot, Line } from "./picture";
 

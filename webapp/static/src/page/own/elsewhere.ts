@@ -1,13 +1,13 @@
 /** The part of the training page where the examples come from another place than the server: fetched on the start. */
 
+import { fetchFiles, type UrlFile } from "../../client/session/url-data";
+import { Reader } from "../../client/workers/data-reader-worker";
+import { trainingWorker } from "../../client/workers/training-worker";
 import type { Report } from "../../core/messages/data-reader";
 import { type Dealt, dataKey } from "../../core/numerics/partition";
 import type { Preprocess } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
 import { megabytes } from "../../i18n/formatting";
-import { fetchFiles, type UrlFile } from "../../network/elsewhere";
-import { Reader } from "../../network/reader";
-import { trainingWorker } from "../../network/trainer";
 import { part, write } from "../dom";
 import type { Own } from "./own";
 

@@ -1,11 +1,11 @@
 /** The part of the training page where volunteers choose, check and preview their own files. */
 
+import { Reader } from "../../client/workers/data-reader-worker";
+import { trainingWorker } from "../../client/workers/training-worker";
 import type { OwnFile, Report } from "../../core/messages/data-reader";
 import type { DataSpec } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
 import { number } from "../../i18n/formatting";
-import { Reader } from "../../network/reader";
-import { trainingWorker } from "../../network/trainer";
 import { part, write } from "../dom";
 import { addFiles, fromDrop, fromInput } from "./gather";
 import { bindKeeping } from "./keeping";

@@ -1,8 +1,8 @@
 /** The worker in which people try the model of a task; started at the first question. */
 
+import { Asker } from "../../client/workers/playground-worker";
 import type { Preprocess } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
-import { Asker } from "../../network/asker";
 import type { Naming } from "./words";
 
 /** What `/api/tasks/<name>/data` says that this page needs. */

@@ -1,9 +1,9 @@
 /** "Try the model": people show it an example, and it says what it makes of it. */
 
+import type { Answer, Written } from "../../client/workers/playground-worker";
+import type { Made } from "../../client/workers/training-worker";
 import type { Prompt, Question } from "../../core/messages/playground";
 import { say } from "../../i18n";
-import type { Answer, Written } from "../../network/asker";
-import type { Made } from "../../network/trainer";
 import { part, write } from "../dom";
 import { bars, showAnswers, written } from "./answers";
 import { bindDrawing } from "./drawing";

@@ -1,8 +1,8 @@
 /** Which versions of the model answer: the newest, or the one before and the one after the volunteer's update. */
 
+import type { Made } from "../../client/workers/training-worker";
 import type { Version } from "../../core/messages/playground";
 import { say } from "../../i18n";
-import type { Made } from "../../network/trainer";
 import { part, write } from "../dom";
 
 /** A version and what it is called beside another; alone it needs no name. */

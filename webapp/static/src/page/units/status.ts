@@ -1,8 +1,8 @@
 /** What this device does in a task of work units, in words. Pure: everything shown is an argument. */
 
+import type { UnitsView } from "../../client/units/view";
 import { say } from "../../i18n";
 import { seconds } from "../../i18n/formatting";
-import type { UnitsView } from "../../network/units/view";
 import { type Phase, phase } from "../../protocol/units/unit-client";
 import type { Unit } from "../../protocol/units/unit-client-events";
 import type { Stage } from "../../protocol/units/units-in-hand";

@@ -1,8 +1,8 @@
 /** What the page says of units, trust and the epoch. Pure: figures in, sentences out. */
 
+import { type Doing, doing, type Piece } from "../../client/units/unit-history";
+import type { UnitsView } from "../../client/units/view";
 import { say } from "../../i18n";
-import { type Doing, doing, type Piece } from "../../network/units/pieces";
-import type { UnitsView } from "../../network/units/view";
 import type { Board, Standing } from "../../protocol/units/unit-client-events";
 
 const { units } = say;

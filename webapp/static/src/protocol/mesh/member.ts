@@ -2,7 +2,7 @@
  * What a peer of a mesh does, without I/O: a pure reducer. `backend/protocols/mesh_member.py` is its mirror.
  *
  * It trains by the server's plans, averages in the groups that the server names, and goes on with both while the server is
- * away. The host (network/mesh/session.ts) performs the effects in order and reports events;
+ * away. The host (client/mesh/session.ts) performs the effects in order and reports events;
  * tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
  * protocol/client/connection.ts has the connection, member-work.ts a round's work, protocol/client/evaluation.ts what is measured,
  * member-entry.ts what a peer says of itself.

@@ -1,7 +1,7 @@
 /**
  * The browser's session on a task's socket, without I/O: a pure reducer. `backend/protocols/participant.py` is its mirror.
  *
- * The host (network/session.ts) performs the effects in order and reports events;
+ * The host (client/session/session.ts) performs the effects in order and reports events;
  * tests/contract/vectors/participant.json holds conversations that both languages replay.
  */
 
