@@ -31,7 +31,7 @@ from backend.web.queries import number_asked
 from backend.web.security import POLICY, policy
 from backend.web.words import Words
 
-SOURCES = "webapp/static/src/page"
+SOURCES = "webapp/static/src/entries"
 WORDS = "webapp/static/src/i18n"
 FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
 # Where one takes part in tasks of another scheme than the usual.
