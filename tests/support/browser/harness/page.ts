@@ -87,7 +87,7 @@ window.trainFragile = async ({ origin, bundle, backend, weights, plan, loseAt })
   const notices: unknown[] = [];
   const workers: Worker[] = [];
   const spawn = () => {
-    const worker = new Worker(new URL("./fragile.ts", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("./context-loss-worker.ts", import.meta.url), { type: "module" });
     workers.push(worker);
     return worker;
   };

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Golden, masks } from "../../../../support/browser/harness/masks";
+import { type Golden, masks } from "../../../../support/browser/harness/calls/masks";
 
 const golden = JSON.parse(readFileSync("tests/contract/vectors/masked.json", "utf8")) as Golden;
 

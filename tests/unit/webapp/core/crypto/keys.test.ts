@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type Bytes, fromHex, utf8 } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { keyPair, makeIdentity, sign, verify } from "../../../../../webapp/static/src/core/crypto/keys";
-import { withoutCurves } from "../../../../support/browser/harness/without-curves";
+import { withoutCurves } from "../../../../support/browser/harness/calls/missing-curves";
 
 const random = (count: number): Bytes => crypto.getRandomValues(new Uint8Array(count));
 

@@ -1,12 +1,12 @@
 /** Averages of groups in a page, over the page's links. */
 
-import { Early } from "../../../../webapp/static/src/client/mesh/early-frames";
-import { Exchange } from "../../../../webapp/static/src/client/mesh/exchange";
-import type { Links } from "../../../../webapp/static/src/client/transports/links";
-import { AveragingWorker } from "../../../../webapp/static/src/client/workers/averaging-worker";
-import { sha256, toHex } from "../../../../webapp/static/src/core/crypto/bytes";
-import { uniform } from "../../../../webapp/static/src/core/numerics/philox";
-import type { GroupFrame, GroupOrder } from "../../../../webapp/static/src/protocol/wire/mesh";
+import { Early } from "../../../../../webapp/static/src/client/mesh/early-frames";
+import { Exchange } from "../../../../../webapp/static/src/client/mesh/exchange";
+import type { Links } from "../../../../../webapp/static/src/client/transports/links";
+import { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
+import { sha256, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
+import { uniform } from "../../../../../webapp/static/src/core/numerics/philox";
+import type { GroupFrame, GroupOrder } from "../../../../../webapp/static/src/protocol/wire/mesh";
 
 /** How often the page looks whether it could work. */
 const TICK_MILLISECONDS = 5;

@@ -1,9 +1,9 @@
 /** Batches prepared by a pool of workers beside those prepared on the spot. */
 
-import type { Bundle } from "../../../../webapp/static/src/core/data/bundle";
-import type { Examples } from "../../../../webapp/static/src/core/data/examples";
-import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
-import { type Feed, openFeed } from "../../../../webapp/static/src/workers/training/input/feed";
+import type { Bundle } from "../../../../../webapp/static/src/core/data/bundle";
+import type { Examples } from "../../../../../webapp/static/src/core/data/examples";
+import type { PreparedBatch } from "../../../../../webapp/static/src/workers/training/input/batch-order";
+import { type Feed, openFeed } from "../../../../../webapp/static/src/workers/training/input/feed";
 
 const bundle = {
   batch_size: 4,

@@ -1,12 +1,12 @@
 /** What a bundle reports while it trains over its reference's batches; nothing as large as its weights comes back. */
 
-import type { Backend } from "../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
 import {
   disposeVariables,
   startVariables,
   TrainingStep,
-} from "../../../../webapp/static/src/workers/training/step";
-import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
+} from "../../../../../webapp/static/src/workers/training/step";
+import { fetchFloats, fetchInputs, openFolder, prepare } from "../files";
 
 interface Wanted {
   readonly base: string;

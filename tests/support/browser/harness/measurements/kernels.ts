@@ -13,8 +13,8 @@ import {
   disposeVariables,
   startVariables,
   TrainingStep,
-} from "../../../../webapp/static/src/workers/training/step";
-import { fetchFloats, openFolder, prepare } from "./files";
+} from "../../../../../webapp/static/src/workers/training/step";
+import { fetchFloats, openFolder, prepare } from "../files";
 import { noiseBatch, type Wanted } from "./speed";
 
 interface Spent {

@@ -1,15 +1,15 @@
 /** Many steps in a row: do tensors pile up, does anything read back while a step runs? */
 
 import { backend as currentBackend, type DataId, memory, type Tensor1D } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../webapp/static/src/core/messages/training";
-import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
+import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import type { PreparedBatch } from "../../../../../webapp/static/src/workers/training/input/batch-order";
 import {
   startVariables,
   TrainingStep,
   type Variables,
-} from "../../../../webapp/static/src/workers/training/step";
-import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
-import { bytesTaken } from "./taken";
+} from "../../../../../webapp/static/src/workers/training/step";
+import { fetchFloats, fetchInputs, openFolder, prepare } from "../files";
+import { bytesTaken } from "./backend-memory";
 
 interface Wanted {
   readonly base: string;

@@ -1,14 +1,14 @@
 /** One model on one backend: the numbers that are compared with Keras' own. */
 
 import { dispose, tidy } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
 import {
   disposeVariables,
   flatVector,
   startVariables,
   TrainingStep,
-} from "../../../../webapp/static/src/workers/training/step";
-import { fetchFloats, fetchInputs, openFolder, prepare } from "./files";
+} from "../../../../../webapp/static/src/workers/training/step";
+import { fetchFloats, fetchInputs, openFolder, prepare } from "../files";
 
 interface Wanted {
   readonly base: string;

@@ -1,9 +1,9 @@
 /** Single ops as graphs on one backend. */
 
 import { env, memory, tensor } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../webapp/static/src/core/messages/training";
-import { Graph, type GraphFiles } from "../../../../webapp/static/src/engine/graph";
-import { prepare } from "./files";
+import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import { Graph, type GraphFiles } from "../../../../../webapp/static/src/engine/graph";
+import { prepare } from "../files";
 
 interface EncodedArray {
   readonly dtype: "float32" | "int32" | "bool";

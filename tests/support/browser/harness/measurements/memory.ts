@@ -1,13 +1,13 @@
 /** The most bytes of tensors that live at once in a step, as TF.js counts them. */
 
 import { memory, profile } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
 import {
   disposeVariables,
   startVariables,
   TrainingStep,
-} from "../../../../webapp/static/src/workers/training/step";
-import { fetchFloats, openFolder, prepare } from "./files";
+} from "../../../../../webapp/static/src/workers/training/step";
+import { fetchFloats, openFolder, prepare } from "../files";
 import { noiseBatch } from "./speed";
 
 export async function peakBytes({ base, backend }: { readonly base: string; readonly backend: Backend }) {

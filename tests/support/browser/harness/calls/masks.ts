@@ -1,14 +1,14 @@
 /** Computes tests/contract/vectors/masked.json again: what differs, in words. Run in Node and in browsers. */
 
-import { concat, fields, fromHex, sha256 } from "../../../../webapp/static/src/core/crypto/bytes";
-import * as context from "../../../../webapp/static/src/core/crypto/context";
-import { ownKey, pairKey, sealingKey } from "../../../../webapp/static/src/core/crypto/derive";
-import { keyPair, sign, usable, verify } from "../../../../webapp/static/src/core/crypto/keys";
-import { addMasks, type Mask } from "../../../../webapp/static/src/core/crypto/keystream";
-import { masksOf } from "../../../../webapp/static/src/core/crypto/masking";
-import { seal, unseal } from "../../../../webapp/static/src/core/crypto/sealing";
-import { split } from "../../../../webapp/static/src/core/crypto/shamir";
-import { withoutCurves } from "./without-curves";
+import { concat, fields, fromHex, sha256 } from "../../../../../webapp/static/src/core/crypto/bytes";
+import * as context from "../../../../../webapp/static/src/core/crypto/context";
+import { ownKey, pairKey, sealingKey } from "../../../../../webapp/static/src/core/crypto/derive";
+import { keyPair, sign, usable, verify } from "../../../../../webapp/static/src/core/crypto/keys";
+import { addMasks, type Mask } from "../../../../../webapp/static/src/core/crypto/keystream";
+import { masksOf } from "../../../../../webapp/static/src/core/crypto/masking";
+import { seal, unseal } from "../../../../../webapp/static/src/core/crypto/sealing";
+import { split } from "../../../../../webapp/static/src/core/crypto/shamir";
+import { withoutCurves } from "./missing-curves";
 
 type Places = readonly number[];
 

@@ -1,12 +1,12 @@
 /** What a masked round costs one client, part by part, in this browser; the others are there to exchange keys with. */
 
-import type { Bytes } from "../../../../webapp/static/src/core/crypto/bytes";
-import { makeIdentity } from "../../../../webapp/static/src/core/crypto/keys";
-import { BLOCK_BYTES } from "../../../../webapp/static/src/core/crypto/keystream";
-import type { Keys, Member } from "../../../../webapp/static/src/core/messages/masking";
-import { degree, neighboursOf } from "../../../../webapp/static/src/protocol/secagg/degrees";
-import { RoundSecrets } from "../../../../webapp/static/src/workers/masking/secrets";
-import { expand, maskUpdate } from "../../../../webapp/static/src/workers/masking/update";
+import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
+import { makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
+import { BLOCK_BYTES } from "../../../../../webapp/static/src/core/crypto/keystream";
+import type { Keys, Member } from "../../../../../webapp/static/src/core/messages/masking";
+import { degree, neighboursOf } from "../../../../../webapp/static/src/protocol/secagg/degrees";
+import { RoundSecrets } from "../../../../../webapp/static/src/workers/masking/secrets";
+import { expand, maskUpdate } from "../../../../../webapp/static/src/workers/masking/update";
 
 interface Wanted {
   readonly clients: number;
