@@ -1,6 +1,7 @@
 /**
- * One group's average at this peer: performs what the machine in protocol/allreduce/member.ts decides. Owns the machine, and what
- * is on its way to and from other members; the averaging worker has the bytes. backend/peer/mesh/exchange.py is the twin.
+ * One group's average at this peer: performs what the machine in protocol/allreduce/member.ts decides. Owns the
+ * machine, and what is on its way to and from other members; the averaging worker has the bytes.
+ * backend/peer/mesh/exchange.py is the twin.
  */
 
 import type { Bytes } from "../../core/crypto/bytes";

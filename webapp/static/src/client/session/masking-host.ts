@@ -1,6 +1,6 @@
 /**
- * This browser's part in masked rounds: performs the effects that the machine in protocol/secagg/member.ts decides. Owns the
- * machine's state and the worker that has the round's secrets.
+ * This browser's part in masked rounds: performs the effects that the machine in protocol/secagg/member.ts decides.
+ * Owns the machine's state and the worker that has the round's secrets.
  */
 
 import type { Terms } from "../../core/crypto/context";

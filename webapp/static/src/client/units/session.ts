@@ -1,6 +1,6 @@
 /**
- * One browser's part in the work units of one task: performs the effects that the machine in protocol/units/unit-client.ts decides.
- * Owns the results that wait to be sent; its stay owns the rest.
+ * One browser's part in the work units of one task: performs the effects that the machine in
+ * protocol/units/unit-client.ts decides. Owns the results that wait to be sent; its stay owns the rest.
  */
 
 import { heldShards } from "../../core/data/shard-cache";

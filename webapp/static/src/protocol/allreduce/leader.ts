@@ -1,6 +1,7 @@
 /**
  * What a member of a group does while it leads a view: it gathers answers, plans a step of them, says who is in it and who hands
- * on what, and decides when all hold the same. A part of member.ts; `backend/protocols/allreduce_leader.py` is the twin.
+ * on what, and decides when all hold the same. A part of member.ts; `backend/protocols/allreduce_leader.py` is the
+ * twin.
  */
 
 import type { Ending } from "./ending";

@@ -1,6 +1,6 @@
 /**
- * What a member of a group reports of itself and of others. A part of member.ts; `backend/protocols/allreduce_reports.py` is
- * the twin.
+ * What a member of a group reports of itself and of others. A part of member.ts;
+ * `backend/protocols/allreduce_reports.py` is the twin.
  */
 
 import type { Leader } from "./leader";

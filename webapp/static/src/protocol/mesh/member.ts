@@ -4,8 +4,8 @@
  * It trains by the server's plans, averages in the groups that the server names, and goes on with both while the server is
  * away. The host (client/mesh/session.ts) performs the effects in order and reports events;
  * tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
- * protocol/client/connection.ts has the connection, member-work.ts a round's work, protocol/client/evaluation.ts what is measured,
- * member-entry.ts what a peer says of itself.
+ * protocol/client/connection.ts has the connection, member-work.ts a round's work, protocol/client/evaluation.ts what
+ * is measured, member-entry.ts what a peer says of itself.
  */
 
 import {

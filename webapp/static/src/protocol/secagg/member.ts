@@ -2,8 +2,8 @@
  * A member of masked rounds, without I/O: a pure reducer. `backend/protocols/secagg_member.py` is its mirror and draws
  * its stages.
  *
- * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-state.ts has what the member knows
- * of one round, refusals.ts what it refuses; tests/contract/vectors/secagg.json holds conversations
+ * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-state.ts has what
+ * the member knows of one round, refusals.ts what it refuses; tests/contract/vectors/secagg.json holds conversations
  * that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
  */
 

@@ -1,6 +1,7 @@
 /**
  * One client's secrets of one masked round, and everything that needs them (docs/decisions/0017-masked-rounds.md). The
- * machine in protocol/secagg/member.ts decides what may be asked, and in which order; nothing here leaves but what was asked.
+ * machine in protocol/secagg/member.ts decides what may be asked, and in which order; nothing here leaves but what was
+ * asked.
  */
 
 import { type Bytes, concat, sha256 } from "../../core/crypto/bytes";

@@ -44,7 +44,10 @@ export interface StepResult {
   readonly report: Tensor1D;
 }
 
-/** What a plan adds to each gradient (see engine/fusion/gradient-correction.ts), on the backend. Whoever holds it disposes it. */
+/**
+ * What a plan adds to each gradient (see engine/fusion/gradient-correction.ts), on the backend. Whoever holds it
+ * disposes it.
+ */
 export interface Corrections {
   readonly mu: number;
   readonly tensors: Readonly<Partial<Record<Correction, Tensor | Parts>>>;

@@ -7,9 +7,10 @@
  *
  * A browser calls, follows and measures, but does not lead, and what a steward does is left out: pages may sleep at any time.
  * Its parts: last-round.ts has what the next round is made of, survivors.ts whom to go on with.
- * docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside protocol/mesh/member.ts, which does what is
- * agreed on here. Its host (client/mesh/serverless-runner.ts) reports events with `now` (seconds of any steady clock), performs the
- * effects that they return, and reports `time_passed` at `timer()`. What comes at the wrong time changes nothing.
+ * docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside protocol/mesh/member.ts,
+ * which does what is agreed on here. Its host (client/mesh/serverless-runner.ts) reports events with `now` (seconds of
+ * any steady clock), performs the effects that they return, and reports `time_passed` at `timer()`. What comes at the
+ * wrong time changes nothing.
  */
 
 import type { Evaluation } from "../../rounds/participant-events";
