@@ -60,7 +60,7 @@ export default defineConfig({
     rolldownOptions: {
       // Where the build spends its time says nothing to those who only want it built.
       checks: { pluginTimings: false },
-      input: Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/page/${name}.ts`])),
+      input: Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/entries/${name}.ts`])),
     },
   },
   worker: { format: "es", plugins: workerPlugins, rolldownOptions: { checks: { pluginTimings: false } } },

@@ -6,7 +6,7 @@ import asc from "assemblyscript/asc";
 import type { Plugin } from "vite";
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
-const SOURCE = "webapp/static/src/kernels";
+const SOURCE = "webapp/static/src/engine/kernels";
 
 /** Memory that threads share must be declared so; relaxed SIMD multiplies and adds in one instruction. */
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {

@@ -148,7 +148,7 @@ def _batch(manifest: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
         with np.load(path, allow_pickle=False) as given:
             for name in given.files:
                 some = given[name][:rows]
-                # Padded as clients do (webapp/static/src/shared/examples.ts, `makeBatch`).
+                # Padded as clients do (webapp/static/src/core/data/examples.ts, `makeBatch`).
                 feeds[name] = np.concatenate([some, np.repeat(some[:1], rows - len(some), axis=0)])
                 feeds["sample_weight"] = (np.arange(rows) < len(some)).astype(np.float32)
     else:

@@ -1,8 +1,8 @@
 """Parts of data that every client has as a whole: which examples a part is, and how it is called.
 
 Clients that fetch the same files number the same examples. A part is an equal share of a shuffle of them, so
-a server that never saw the files can deal parts out by name. webapp/static/src/shared/dealing.ts is the
-TypeScript twin; both are held to tests/contract/vectors/dealing.json.
+a server that never saw the files can deal parts out by name. webapp/static/src/core/numerics/partition.ts is
+the TypeScript twin; both are held to tests/contract/vectors/dealing.json.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed the way
 TensorFlow keys its stateless random ops. The TypeScript twins are philox.ts and batches.ts in
-webapp/static/src/shared/; tests/contract/vectors/philox.json and batches.json hold both to the same values.
+webapp/static/src/core/numerics/; tests/contract/vectors/philox.json and batches.json hold both to the same
+values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a stretch of a vector is told on its way between peers: float32, float16 or int8, little-endian.
 
 What is decoded is the same float32, bit for bit, in Python and in TypeScript
-(webapp/static/src/shared/averaging/); tests/contract/vectors/averaging.json holds both to that.
+(webapp/static/src/core/numerics/aggregation/); tests/contract/vectors/averaging.json holds both to that.
 docs/decisions/0025-mesh.md has the rules under "What is averaged".
 """
 

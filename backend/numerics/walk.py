@@ -16,7 +16,7 @@ from backend.numerics.philox import batches
 class Walk:
     """`steps` batches of `batch_size` examples, or as many as `epochs` make where `steps` is 0.
 
-    `webapp/static/src/shared/batches.ts` is the twin; tests/contract/vectors/walks.json binds both.
+    `webapp/static/src/core/numerics/batches.ts` is the twin; tests/contract/vectors/walks.json binds both.
     """
 
     seed: int

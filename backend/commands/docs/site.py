@@ -19,7 +19,7 @@ _SOURCES = (
     "backend/commands/docs/site_hooks.py",
     "backend/wire/*.md",
     "webapp/docs/theme/*",
-    "webapp/static/src/page/**/*.css",
+    "webapp/static/src/ui/styles/**/*.css",
     "webapp/templates/logo.svg",
 )
 

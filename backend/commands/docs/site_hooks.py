@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, uri, abs_src_path=str(root / source)))
     decisions = {path.name: path.read_text("utf-8") for path in (root / "docs/decisions").glob("*.md")}
     files.append(File.generated(config, DECISIONS, content=list_of_decisions(decisions)))
-    style = stylesheet(root / "webapp/static/src/page/minga.css")
+    style = stylesheet(root / "webapp/static/src/ui/styles/minga.css")
     files.append(File.generated(config, "minga.css", content=style))
     logo = root / "webapp/templates/logo.svg"
     files.append(File.generated(config, "logo.svg", abs_src_path=str(logo)))

@@ -1,6 +1,6 @@
 """Words of which only the lowest bits count, without the others, as bytes.
 
-The TypeScript twin is webapp/static/src/shared/packing.ts; tests/contract/vectors/encoding.json holds both to
+The TypeScript twin is masking/bit-packing.ts; tests/contract/vectors/encoding.json holds both to
 the same bytes.
 """
 

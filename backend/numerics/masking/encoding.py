@@ -3,7 +3,7 @@
 A value v of at most `bound` is told as one of the whole numbers -levels..levels, rounded up or down by chance
 so that its mean is v (stochastic rounding; Bonawitz et al. 2019, "Federated learning with autotuned
 communication-efficient secure aggregation", section 2). `levels` is so small that the sum of all members
-cannot wrap. The TypeScript twin is webapp/static/src/shared/encoding.ts; tests/contract/vectors/encoding.json
+cannot wrap. The TypeScript twin is core/numerics/masking/encoding.ts; tests/contract/vectors/encoding.json
 holds both to the same words.
 """
 

@@ -3,7 +3,7 @@
 Random signs, then a Walsh-Hadamard transform (Suresh et al. 2017, "Distributed mean estimation with limited
 communication", section 3). A transform wants a power of two of values: the largest that fits is done once on
 the first values and once on the last, so that nothing is padded. Sums are float32 in a fixed order: the
-TypeScript twin, webapp/static/src/shared/rotation.ts, gets the same bits.
+TypeScript twin, webapp/static/src/core/numerics/masking/rotation.ts, gets the same bits.
 """
 
 from __future__ import annotations

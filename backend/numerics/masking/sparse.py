@@ -3,7 +3,7 @@
 A vector is cut into blocks of 64 values. Some of them are chosen, the same for all clients of a round, by
 random words that everybody knows; the values after the last whole block always go along, so that every draw
 has as many. What is not sent is added to the client's next update (error feedback: Stich et al. 2018,
-"Sparsified SGD with memory"). The TypeScript twin is webapp/static/src/shared/sparse.ts;
+"Sparsified SGD with memory"). The TypeScript twin is webapp/static/src/core/numerics/masking/sparse.ts;
 tests/contract/vectors/sparse.json holds both to the same places.
 """
 

@@ -1,5 +1,5 @@
 """Declared preprocessing, pure: docs/reference/preprocessing.md is its specification.
 
-The TypeScript twins are in webapp/static/src/shared/preprocess/; tests/contract/vectors/preprocess/ holds
+The TypeScript twins are in webapp/static/src/core/preprocessing/; tests/contract/vectors/preprocess/ holds
 both to the same values.
 """

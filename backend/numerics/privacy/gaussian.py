@@ -1,4 +1,4 @@
-"""Gaussian noise from uniform words, a keystream's for example. `shared/privacy/gaussian.ts` is the twin."""
+"""Gaussian noise from uniform words, a keystream's for example. `privacy/gaussian.ts` is the twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skellam noise for sums of integers; skellam.ts in webapp/static/src/shared/privacy/ is its twin.
+"""Skellam noise for sums of integers; skellam.ts in webapp/static/src/core/numerics/privacy/ is its twin.
 
 The difference of two Poisson variables; sums of such are such again, so clients may each add a share
 (Agarwal, Kairouz and Liu 2021).

@@ -1,7 +1,7 @@
 """The host of a group's machine: it has the bytes, and does over links what the machine decides.
 
 Hashing, encoding and adding up run on other threads, so that links stay alive meanwhile. The browser's twin
-is webapp/static/src/network/mesh/exchange.ts.
+is webapp/static/src/client/mesh/exchange.ts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The bytes of a member of a group whose pieces are masked (docs/decisions/0032-masks-in-a-group.md).
 
-The browser's twin is webapp/static/src/worker/averager/.
+The browser's twin is webapp/static/src/workers/averaging/.
 """
 
 from __future__ import annotations

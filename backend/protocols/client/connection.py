@@ -1,4 +1,4 @@
-"""A client's contact with the server of its task, as a value without I/O; `contact.ts` is its mirror.
+"""A client's contact with the server of its task, as a value without I/O; `connection.ts` is its mirror.
 
 The machines of clients (rounds, mesh, work units) own one each and call its steps.
 """

@@ -1,4 +1,4 @@
-"""A client's measurement of a version on held-out examples, without I/O; `exam.ts` is its mirror."""
+"""A client's measurement of a version on held-out examples, without I/O; `evaluation.ts` is its mirror."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How long a client may train so that its update arrives in time.
 
-`pace.ts` is the twin; tests/contract/vectors/pace.json binds both. No clock is read here: times are
+`training-pace.ts` is the twin; tests/contract/vectors/pace.json binds both. No clock is read here: times are
 arguments.
 """
 

@@ -1,4 +1,4 @@
-"""The client side of work units as a machine without I/O; `worker.ts` is its mirror in the browser.
+"""The client side of work units as a machine without I/O; `protocol/units/unit-client.ts` is its mirror.
 
 It holds several units at once: one is fetched and another sent while one is trained. The host performs the
 effects and reports events; tests/contract/vectors/worker.json holds conversations that both languages replay.

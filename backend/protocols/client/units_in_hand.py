@@ -1,4 +1,4 @@
-"""The units that a client has in hand, and how far each of them is; `worker-hand.ts` is its mirror."""
+"""The units that a client has in hand, and how far each of them is; `units-in-hand.ts` is its mirror."""
 
 from __future__ import annotations
 

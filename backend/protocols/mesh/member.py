@@ -1,4 +1,4 @@
-"""What a peer of a mesh does, as a machine without I/O; `mesh-member.ts` is its mirror in the browser.
+"""What a peer of a mesh does, as a machine without I/O; `mesh/member.ts` is its mirror in the browser.
 
 It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
 server is away. docs/decisions/0025-mesh.md has the protocol, allreduce.py what happens within a group;

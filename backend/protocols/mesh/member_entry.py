@@ -1,6 +1,6 @@
 """What a peer of a mesh says of itself when it enters, as the weights that it holds become others.
 
-Pure functions; `mesh-member-entry.ts` is the mirror.
+Pure functions; `protocol/mesh/member-entry.ts` is the mirror.
 """
 
 from __future__ import annotations

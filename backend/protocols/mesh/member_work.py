@@ -1,4 +1,4 @@
-"""What a peer of a mesh has in hand of a round; `mesh-member-in-hand.ts` is the mirror."""
+"""What a peer of a mesh has in hand of a round; `protocol/mesh/member-work.ts` is the mirror."""
 
 from __future__ import annotations
 

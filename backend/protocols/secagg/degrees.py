@@ -1,7 +1,7 @@
 """Who holds whose shares in a masked round: each member's neighbours, and how many shares recover a secret.
 
 Every member works this out for itself, so that a server cannot choose it. The TypeScript twin is degrees.ts
-in webapp/static/src/protocols/; tests/contract/vectors/masked.json holds both to the same graph.
+in webapp/static/src/protocol/secagg/; tests/contract/vectors/masked.json holds both to the same graph.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A member of masked rounds, as a machine without I/O; `secagg-member.ts` is its mirror in the browser.
+"""A member of masked rounds, as a machine without I/O; `secagg/member.ts` is its mirror in the browser.
 
     KEYS ─ ROSTER ─ CHECKING ─ SEALING ─ DEALING ─ OPENING ─ MASKED ─ (SIGNING ─ VOUCHED) ─ (WEIGHING) ─┐
                                                                              REVEALED ─ REVEALING ──────┘

@@ -1,4 +1,4 @@
-"""What a member of a masked round knows of it, and what follows from that; `secagg-part.ts` is the mirror."""
+"""What a member of a masked round knows of it, and what follows from that; member-state.ts is the mirror."""
 
 from __future__ import annotations
 

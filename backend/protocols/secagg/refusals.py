@@ -1,7 +1,7 @@
 """What a member of a masked round refuses of what the server says; each answer is a sentence, or None.
 
 Whatever the server wants, it learns the sum of at least `least` clients' updates or nothing: 0017 says why
-each of these is needed. secagg-refusals.ts is the mirror, sentence by sentence.
+each of these is needed. protocol/secagg/refusals.ts is the mirror, sentence by sentence.
 """
 
 from __future__ import annotations

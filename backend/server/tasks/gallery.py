@@ -45,7 +45,7 @@ def words(summary: Summary) -> str:
 class Search:
     """What somebody looks for: words, all of which must be found, and a topic; empty ones ask for nothing.
 
-    `webapp/static/src/page/search.ts` does the same while somebody types.
+    `webapp/static/src/ui/task/gallery-search.ts` does the same while somebody types.
     """
 
     words: str

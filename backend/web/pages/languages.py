@@ -1,7 +1,7 @@
 """In which language a page speaks: what the reader's browser asks for, of what there is a catalogue for.
 
 Sentences stand in English where they are used, in templates between `trans` and `endtrans`, and are looked up
-in `webapp/locales/<language>.po`. What scripts say has its own catalogue, `webapp/static/src/shared/words`.
+in `webapp/locales/<language>.po`. What scripts say has its own catalogue, `webapp/static/src/i18n`.
 """
 
 from __future__ import annotations

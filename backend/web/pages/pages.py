@@ -31,8 +31,8 @@ from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.transport.security_headers import POLICY, policy
 
-SOURCES = "webapp/static/src/page"
-WORDS = "webapp/static/src/shared/words"
+SOURCES = "webapp/static/src/entries"
+WORDS = "webapp/static/src/i18n"
 FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
 # Where one takes part in tasks of another scheme than the usual.
 TRAINING = {"decentralized": "mesh.html", "volunteer": "units.html"}

@@ -28,9 +28,7 @@ def test_an_entry_brings_the_styles_of_all_that_it_imports(tmp_path: Path) -> No
 
 
 def test_a_language_brings_its_words_with_the_page(tmp_path: Path) -> None:
-    words = {
-        "webapp/static/src/shared/words/es/index.ts": {"file": "assets/es-7.js", "imports": ["_deep.js"]}
-    }
+    words = {"webapp/static/src/i18n/es/index.ts": {"file": "assets/es-7.js", "imports": ["_deep.js"]}}
     (tmp_path / "manifest.json").write_text(json.dumps({**MANIFEST, **words}))
     spanish, english = (assets(tmp_path, "task.ts", language) for language in ("es", "en"))
     assert spanish is not None

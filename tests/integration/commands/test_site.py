@@ -65,12 +65,17 @@ def small(tmp_path: Path) -> Path:
         "backend/commands",
         "docs/how-to",
         "docs/decisions",
-        "webapp/static/src/page",
+        "webapp/static/src/ui/styles",
     ):
         (root / folder).mkdir(parents=True)
-    for name in ("mkdocs.yml", "backend/commands/docs/site_hooks.py", "webapp/static/src/page/minga.css"):
+    for name in (
+        "mkdocs.yml",
+        "backend/commands/docs/site_hooks.py",
+        "webapp/static/src/ui/styles/minga.css",
+    ):
         shutil.copy(ROOT / name, root / name)
-    shutil.copytree(ROOT / "webapp/static/src/page", root / "webapp/static/src/page", dirs_exist_ok=True)
+    styles = "webapp/static/src/ui/styles"
+    shutil.copytree(ROOT / styles, root / styles, dirs_exist_ok=True)
     shutil.copytree(ROOT / "webapp/docs/theme", root / "webapp/docs/theme")
     (root / "webapp/templates").mkdir()
     shutil.copy(ROOT / "webapp/templates/logo.svg", root / "webapp/templates")

@@ -7,15 +7,20 @@
 import { readFileSync } from "node:fs";
 import { decode, encode } from "@msgpack/msgpack";
 import { describe, expect, it } from "vitest";
-import { decodeShard } from "../../../webapp/static/src/shared/shard";
-import { decodeClient, decodeServer, encodeFrame, FrameError } from "../../../webapp/static/src/shared/wire";
+import { decodeShard } from "../../../webapp/static/src/core/data/shard";
 import {
   decodePeer,
   decodeToPeer,
   decodeToServer,
   encodeMesh,
-} from "../../../webapp/static/src/shared/wire-mesh";
-import { decodeToUnits, decodeUnits, encodeUnits } from "../../../webapp/static/src/shared/wire-units";
+} from "../../../webapp/static/src/protocol/wire/mesh";
+import {
+  decodeClient,
+  decodeServer,
+  encodeFrame,
+  FrameError,
+} from "../../../webapp/static/src/protocol/wire/messages";
+import { decodeToUnits, decodeUnits, encodeUnits } from "../../../webapp/static/src/protocol/wire/units";
 import { generator, Mutator } from "./mutate";
 
 const INPUTS = Number(process.env.FUZZ_INPUTS ?? 4_000);

@@ -38,7 +38,7 @@ TASK, BUNDLE = "digits", "ab" * 32
 
 
 def drawn(draw: int, values: int) -> Vector:
-    """The vector of a member [values], which tests/unit/webapp/network/mesh/member.ts draws as well."""
+    """The vector of a member [values], which tests/unit/webapp/client/mesh/member.ts draws as well."""
     return 2 * philox.uniform(1, draw, 0, values) - 1
 
 

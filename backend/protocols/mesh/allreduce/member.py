@@ -1,4 +1,4 @@
-"""A member of a group that averages, as a machine without I/O; allreduce.ts is its mirror in the browser.
+"""A member of a group that averages, as a machine without I/O; protocol/allreduce/member.ts is its mirror.
 
 It knows digests of means, not vectors: its host has the bytes (events.py).
 docs/decisions/0025-mesh.md has the protocol, 0026 why it is safe and what its parts do; both languages replay

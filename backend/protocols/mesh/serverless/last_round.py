@@ -1,4 +1,4 @@
-"""What counted last for a peer, of which it makes the next round; `onward-last.ts` is the mirror."""
+"""What counted last for a peer, of which it makes the next round; `last-round.ts` is the mirror."""
 
 from __future__ import annotations
 

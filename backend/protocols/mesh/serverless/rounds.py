@@ -1,4 +1,4 @@
-"""Rounds of a mesh without its server, as a machine without I/O; `onward.ts` is its mirror in the browser.
+"""Rounds of a mesh without its server, as a machine without I/O; `serverless/rounds.ts` is its mirror.
 
     ATTENDED ── server lost ──> CALLING ── set_out ──> (MEASURING ──>) TRAINING ── group ──> AVERAGING
        ^                          ^                                       │                     │

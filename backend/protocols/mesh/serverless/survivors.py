@@ -1,6 +1,6 @@
 """The survivors of the last certified round, as one of them knows them: they alone go on without the server.
 
-`onward-survivors.ts` is the mirror.
+`protocol/mesh/serverless/survivors.ts` is the mirror.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 /** Bundles and references as folders on the tests' server. */
 
-import type { Bundle } from "../../../../webapp/static/src/shared/bundle";
-import { randomInputs } from "../../../../webapp/static/src/shared/draws";
-import type { Backend } from "../../../../webapp/static/src/shared/worker-messages";
-import { type StartOptions, startBackend } from "../../../../webapp/static/src/worker/backends";
-import { type BundleSource, readGraphFiles } from "../../../../webapp/static/src/worker/bundles";
-import type { PreparedBatch } from "../../../../webapp/static/src/worker/input/order";
-import { registerOps } from "../../../../webapp/static/src/worker/ops";
+import type { Bundle } from "../../../../webapp/static/src/core/data/bundle";
+import type { Backend } from "../../../../webapp/static/src/core/messages/training";
+import { randomInputs } from "../../../../webapp/static/src/core/numerics/random-inputs";
+import { type StartOptions, startBackend } from "../../../../webapp/static/src/engine/backends";
+import { registerOps } from "../../../../webapp/static/src/engine/ops";
+import { type BundleSource, readGraphFiles } from "../../../../webapp/static/src/workers/downloads/bundles";
+import type { PreparedBatch } from "../../../../webapp/static/src/workers/training/input/batch-order";
 
 async function fetchBytes(address: string): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetch(address);

@@ -14,9 +14,9 @@ import simdAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-si
 import threadedAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-threaded-simd.wasm?url";
 import { ready, setBackend, tensor, train } from "@tensorflow/tfjs-core";
 import { input, type LayersModel, layers, model, type SymbolicTensor } from "@tensorflow/tfjs-layers";
-import type { Bundle } from "../../../../webapp/static/src/shared/bundle";
+import type { Bundle } from "../../../../webapp/static/src/core/data/bundle";
+import { noiseBatch } from "./measurements/speed";
 import type { Answer, Call } from "./messages";
-import { noiseBatch } from "./speed";
 
 type Layer = LayersModel["layers"][number];
 

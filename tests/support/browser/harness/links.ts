@@ -3,11 +3,11 @@
  * `hear` brings what comes.
  */
 
-import { Identities } from "../../../../webapp/static/src/network/identities";
-import { type Heard, Links, MOST_BUFFERED } from "../../../../webapp/static/src/network/links/links";
-import { fromHex, toHex } from "../../../../webapp/static/src/shared/crypto/bytes";
-import type { GroupOrder, Neighbour, Way } from "../../../../webapp/static/src/shared/wire-mesh";
-import { type Averaged, Averaging } from "./averaging";
+import { Identities } from "../../../../webapp/static/src/client/session/identities";
+import { type Heard, Links, MOST_BUFFERED } from "../../../../webapp/static/src/client/transports/links";
+import { fromHex, toHex } from "../../../../webapp/static/src/core/crypto/bytes";
+import type { GroupOrder, Neighbour, Way } from "../../../../webapp/static/src/protocol/wire/mesh";
+import { type Averaged, Averaging } from "./calls/averaging";
 
 type Carried = "signal" | "relay";
 /** A member as the test writes it down: the identity in hexadecimal. */

@@ -4,16 +4,16 @@
  * the worker in which people try models.
  */
 
-import { Asker } from "../../../../webapp/static/src/network/asker";
-import { Trainer } from "../../../../webapp/static/src/network/trainer";
-import { heldShards } from "../../../../webapp/static/src/shared/held";
-import type { Question, Subject } from "../../../../webapp/static/src/shared/trial/messages";
+import { Asker } from "../../../../webapp/static/src/client/workers/playground-worker";
+import { Trainer } from "../../../../webapp/static/src/client/workers/training-worker";
+import { heldShards } from "../../../../webapp/static/src/core/data/shard-cache";
+import type { Question, Subject } from "../../../../webapp/static/src/core/messages/playground";
 import type {
   Backend,
   FromWorker,
   Plan,
   ToWorker,
-} from "../../../../webapp/static/src/shared/worker-messages";
+} from "../../../../webapp/static/src/core/messages/training";
 import type { Answer, Call } from "./messages";
 
 interface Fragile {
@@ -87,7 +87,7 @@ window.trainFragile = async ({ origin, bundle, backend, weights, plan, loseAt })
   const notices: unknown[] = [];
   const workers: Worker[] = [];
   const spawn = () => {
-    const worker = new Worker(new URL("./fragile.ts", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("./context-loss-worker.ts", import.meta.url), { type: "module" });
     workers.push(worker);
     return worker;
   };
@@ -115,7 +115,7 @@ const LAST = new Set<FromWorker["type"]>(["loaded", "trained", "measured", "kept
 let trainer: Worker | null = null;
 
 function trainingWorker(): Worker {
-  trainer ??= new Worker(new URL("../../../../webapp/static/src/worker/main.ts", import.meta.url), {
+  trainer ??= new Worker(new URL("../../../../webapp/static/src/workers/training/main.ts", import.meta.url), {
     type: "module",
   });
   return trainer;

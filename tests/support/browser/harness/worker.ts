@@ -1,16 +1,16 @@
 /** Runs the training worker's own modules at the tests' request. */
 
-import { conformance } from "./conformance";
-import { feeds } from "./feeds";
-import { kernelTimes } from "./kernels";
-import { maskingTimes } from "./masking";
-import { masks } from "./masks";
-import { peakBytes } from "./memory";
+import { conformance } from "./calls/conformance";
+import { feeds } from "./calls/feeds";
+import { masks } from "./calls/masks";
+import { fetchedModules, runOps } from "./calls/op";
+import { reports } from "./calls/reports";
+import { kernelTimes } from "./measurements/kernels";
+import { maskingTimes } from "./measurements/masking";
+import { peakBytes } from "./measurements/memory";
+import { stepTimes } from "./measurements/speed";
+import { steady } from "./measurements/stability";
 import type { Answer, Call } from "./messages";
-import { fetchedModules, runOps } from "./op";
-import { reports } from "./reports";
-import { stepTimes } from "./speed";
-import { steady } from "./steady";
 
 const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> = {
   conformance,

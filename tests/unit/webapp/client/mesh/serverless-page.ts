@@ -1,0 +1,180 @@
+/** A page in a mesh as far as rounds without the server need one: links over TCP, the member's machine, and real exchanges. */
+
+import { createHash } from "node:crypto";
+import { Exchange } from "../../../../../webapp/static/src/client/mesh/exchange";
+import { GoingOn } from "../../../../../webapp/static/src/client/mesh/serverless-runner";
+import type { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
+import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/mesh/member";
+import type { Effect, Enter, Event } from "../../../../../webapp/static/src/protocol/mesh/member-events";
+import type { Evaluate, Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
+import type { Certificate, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
+import { OF, vectorOf } from "./member";
+import type { Told } from "./python-members";
+import { TcpLinks } from "./tcp-links";
+import { averagingWorker } from "./workers";
+
+const ENTER: Enter = {
+  type: "enter",
+  token: "t".repeat(32),
+  kind: "browser",
+  backend: "auto",
+  agent: "minga-page/0.1",
+  identity: new Uint8Array(32),
+  ways: ["webrtc"],
+  address: null,
+  round: 0,
+  holds: null,
+  certificate: null,
+};
+
+/** What the server said in the last round that it led; an exam where this page measures. */
+export interface Past {
+  readonly plan: Train;
+  readonly order: GroupOrder;
+  readonly certificate: Certificate;
+  readonly exam?: Evaluate;
+}
+
+export class OnwardPage {
+  state: State = INITIAL;
+  /** How often it was told that the server is there. */
+  hastened = 0;
+  /** The weights that it ended with. */
+  ended: Told | null = null;
+  readonly links: TcpLinks;
+  readonly goingOn: GoingOn;
+  readonly #up = new Set<string>();
+  #exchange: Exchange | null = null;
+  #worker: AveragingWorker | null = null;
+  #early: (() => void)[] = [];
+
+  constructor(
+    readonly client: string,
+    private readonly place: number,
+    private readonly examples: number,
+  ) {
+    this.links = new TcpLinks(client, {
+      up: (other) => {
+        this.#up.add(other);
+        this.#exchange?.up(other);
+        this.goingOn.happened({ type: "linked", client: other });
+      },
+      down: (other) => {
+        this.#up.delete(other);
+        this.#exchange?.down(other);
+        this.goingOn.happened({ type: "lost", client: other });
+      },
+      received: (other, frame) => this.#received(other, frame),
+    });
+    this.goingOn = new GoingOn({
+      own: client,
+      links: this.links,
+      tell: (event) => this.dispatch(event),
+      hasten: () => {
+        this.hastened += 1;
+      },
+    });
+  }
+
+  get linked(): number {
+    return this.#up.size;
+  }
+
+  /** Goes through that round, and loses the server. */
+  live({ plan, order, certificate, exam }: Past): void {
+    this.reach();
+    this.dispatch({ type: "loaded", backend: "wasm", step_ms: 1, examples: 0 });
+    this.dispatch({ type: "frame", frame: plan });
+    this.dispatch({ type: "trained", round: plan.round, examples: 1, steps: 1, loss: 1, sums: [] });
+    this.dispatch({ type: "frame", frame: order });
+    this.#averaged(order, { weights: certificate.weights, survivors: [0, 1, 2], fraction: 1, seconds: 1 });
+    this.dispatch({ type: "certified", certificate });
+    if (exam) this.dispatch({ type: "frame", frame: exam });
+    this.dispatch({ type: "disconnected", random: 0.5 });
+  }
+
+  /** The server is there. */
+  reach(): void {
+    const { client } = this;
+    const weights = "a".repeat(64);
+    this.dispatch({ type: "start", enter: ENTER });
+    this.dispatch({ type: "connected" });
+    const outer = { kind: "fedavg", learning_rate: 1, momentum: 0 } as const;
+    const records = { round: 0, version: 0, weights, outer, ice: [] };
+    this.dispatch({ type: "frame", frame: { type: "entered", ...OF, client, ...records } });
+  }
+
+  dispatch(event: Event): void {
+    const { group } = this.state.inHand;
+    const { state, effects } = handle(this.state, event);
+    this.state = state;
+    // What the server asked for is over.
+    if (state.byPeers) for (const effect of effects) this.#perform(effect);
+    this.goingOn.noticed(event, state, group);
+  }
+
+  close(): void {
+    this.goingOn.close();
+    this.#exchange?.close();
+    this.#worker?.terminate();
+    this.links.close();
+  }
+
+  #perform(effect: Effect): void {
+    if (effect.type === "train") {
+      const { round } = effect.plan;
+      const done = { round, examples: this.examples, steps: 1, loss: 0.5, sums: [] };
+      queueMicrotask(() => this.dispatch({ type: "trained", ...done }));
+    } else if (effect.type === "measure") {
+      const { round, version } = effect.exam;
+      const found = { round, version, examples: 40, loss: 0.75, sums: [] };
+      queueMicrotask(() => this.dispatch({ type: "measured", ...found }));
+    } else if (effect.type === "average") void this.#average(effect.group);
+  }
+
+  async #average(order: GroupOrder): Promise<void> {
+    const worker = await averagingWorker();
+    this.#worker = worker;
+    const { client: own, links, examples: weight } = this;
+    const vector = vectorOf(this.place, order.bounds.at(-1) ?? 0);
+    const exchange = new Exchange({ order, ...OF, own, vector, weight, links, worker });
+    this.#exchange = exchange;
+    exchange.start();
+    for (const client of this.#up) exchange.up(client);
+    for (const hear of this.#early) hear();
+    const { mean, survivors, fraction, seconds } = await exchange.result;
+    const weights = createHash("sha256").update(new Uint8Array(mean.buffer)).digest("hex");
+    this.ended = { sha256: weights, survivors, fraction };
+    this.#averaged(order, { weights, survivors, fraction, seconds });
+  }
+
+  #averaged(
+    { round, group }: GroupOrder,
+    made: { weights: string; survivors: readonly number[]; fraction: number; seconds: number },
+  ): void {
+    this.dispatch({ type: "averaged", round, group, ...made, signature: new Uint8Array(64) });
+  }
+
+  #received(other: string, frame: PeerFrame): void {
+    switch (frame.type) {
+      case "unattended":
+      case "set_out":
+      case "attended":
+      case "trained":
+      case "group":
+      case "evaluation":
+        this.goingOn.heard(other, frame);
+        return;
+      case "beat":
+      case "pass":
+      case "passed":
+      case "fetch":
+      case "weights":
+      case "attest":
+        return;
+      default:
+        if (this.#exchange) this.#exchange.heard(other, frame);
+        else this.#early.push(() => this.#exchange?.heard(other, frame));
+    }
+  }
+}

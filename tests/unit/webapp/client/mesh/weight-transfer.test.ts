@@ -1,0 +1,113 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { Holdings } from "../../../../../webapp/static/src/client/mesh/weight-store";
+import { Fetching } from "../../../../../webapp/static/src/client/mesh/weight-transfer";
+import type { Links } from "../../../../../webapp/static/src/client/transports/links";
+import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
+import type { PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
+import { Mesh, type Peer } from "../transports/mesh";
+
+const ANN = "00000000000000aa";
+const BO = "00000000000000bb";
+const CY = "00000000000000cc";
+const SIZE = 400_000;
+const WEIGHTS: Bytes = Uint8Array.from({ length: SIZE }, (_, i) => (i * 31) % 251);
+
+const meshes: Mesh[] = [];
+afterEach(() => {
+  for (const one of meshes.splice(0)) one.close();
+});
+
+interface Member {
+  readonly peer: Peer;
+  readonly holdings: Holdings;
+  readonly fetching: Fetching;
+}
+
+/** Peers that are linked with each other and hand weights on. */
+async function company(...clients: readonly string[]): Promise<readonly Member[]> {
+  const mesh = new Mesh();
+  meshes.push(mesh);
+  const members: Member[] = [];
+  for (const client of clients) {
+    const peer = await mesh.add(client);
+    const holdings = new Holdings();
+    members.push({ peer, holdings, fetching: new Fetching(peer.links, holdings) });
+  }
+  for (const { peer, fetching } of members) {
+    peer.hear = (from, frame) => {
+      if (frame.type === "fetch") void fetching.asked(from, frame);
+      if (frame.type === "weights") fetching.came(from, frame);
+    };
+    peer.lost = (from) => fetching.lost(from);
+  }
+  mesh.introduce();
+  await vi.waitFor(
+    () => {
+      for (const { peer } of members)
+        expect(peer.links.measures.map(({ client }) => client).length).toBe(clients.length - 1);
+    },
+    { timeout: 240_000, interval: 20 },
+  );
+  return members;
+}
+
+test("a newcomer gets the weights from who has them", async () => {
+  const [ann, bo] = (await company(ANN, BO)) as [Member, Member];
+  const hash = await bo.holdings.keep(WEIGHTS);
+  expect(await ann.fetching.fetch(hash, SIZE, [BO])).toEqual(WEIGHTS);
+});
+
+test("who does not have them is passed over", async () => {
+  const [ann, , cy] = (await company(ANN, BO, CY)) as [Member, Member, Member];
+  const hash = await cy.holdings.keep(WEIGHTS);
+  expect(await ann.fetching.fetch(hash, SIZE, [BO, CY])).toEqual(WEIGHTS);
+  expect(await ann.fetching.fetch("0".repeat(64), SIZE, [BO, CY])).toBeNull();
+});
+
+test("weights of another length are not taken", async () => {
+  const [ann, bo] = (await company(ANN, BO)) as [Member, Member];
+  const hash = await bo.holdings.keep(WEIGHTS);
+  expect(await ann.fetching.fetch(hash, SIZE - 4, [BO])).toBeNull();
+});
+
+test("when one goes away in the middle, the next sends the rest", async () => {
+  const [ann, bo, cy] = (await company(ANN, BO, CY)) as [Member, Member, Member];
+  const hash = await bo.holdings.keep(WEIGHTS);
+  await cy.holdings.keep(WEIGHTS);
+  let chunks = 0;
+  const hear = ann.peer.hear;
+  ann.peer.hear = (from, frame) => {
+    hear(from, frame);
+    if (from === BO && frame.type === "weights" && ++chunks === 2) bo.peer.links.close();
+    if (from === CY && frame.type === "weights") expect(frame.offset).toBeGreaterThan(0);
+  };
+  expect(await ann.fetching.fetch(hash, SIZE, [BO, CY])).toEqual(WEIGHTS);
+});
+
+test("who asks anew is sent nothing more of what it asked for before", async () => {
+  const holdings = new Holdings();
+  const [before, now] = [await holdings.keep(WEIGHTS), await holdings.keep(WEIGHTS.slice(4))];
+  const sent: string[] = [];
+  const slow: (() => void)[] = [];
+  const links = {
+    room: () => 100_000,
+    send: (_: string, frame: PeerFrame) => sent.push(frame.type === "weights" ? frame.weights : "") > 0,
+    drained: () => new Promise<void>((resolve) => slow.push(resolve)),
+  };
+  const fetching = new Fetching(links as unknown as Links, holdings);
+  const asked = [before, now].map((weights) => fetching.asked(ANN, { type: "fetch", weights, offset: 0 }));
+  expect(sent).toEqual([before, now]);
+  const drain = setInterval(() => {
+    for (const resolve of slow.splice(0)) resolve();
+  });
+  await Promise.all(asked);
+  clearInterval(drain);
+  expect(sent).toEqual([before, now, now, now, now]);
+});
+
+test("only the last weights are held", async () => {
+  const holdings = new Holdings();
+  const hashes = [];
+  for (let i = 0; i < 3; i++) hashes.push(await holdings.keep(Uint8Array.of(i)));
+  expect(hashes.map((hash) => holdings.find(hash)?.[0] ?? null)).toEqual([null, 1, 2]);
+});

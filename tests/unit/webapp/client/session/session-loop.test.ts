@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { NOTHING_SHOWN, Stay } from "../../../../../webapp/static/src/client/session/session-loop";
+import type { Transport } from "../../../../../webapp/static/src/client/transports/socket";
+import type { Trainer } from "../../../../../webapp/static/src/client/workers/training-worker";
+import {
+  type Connect,
+  type ContactEvent,
+  type Contacting,
+  NO_CONTACT,
+  type Send,
+} from "../../../../../webapp/static/src/protocol/client/connection";
+import type { Step } from "../../../../../webapp/static/src/protocol/client/reducer";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A machine that is wherever its connection is. */
+function handle(state: Contacting, event: ContactEvent): Step<Contacting, Connect | Send<never>> {
+  const link = { connected: "open", disconnected: "lost", stop: "closed" } as const;
+  return { state: { ...state, contact: { ...state.contact, link: link[event.type] } }, effects: [] };
+}
+
+/** A stay whose worker fails until `works` holds. */
+function begun(works: () => boolean) {
+  const trainer = {
+    load: async () => {
+      if (!works()) throw new Error("Failed to fetch");
+      return { backend: "wasm", stepMs: 1 };
+    },
+    end: async () => undefined,
+  } as unknown as Trainer;
+  const nothing = () => undefined;
+  const transport: Transport = { open: nothing, send: nothing, close: nothing, buffered: 0 };
+  const stay = new Stay<Contacting, ContactEvent, { type: string }, never, never, typeof NOTHING_SHOWN>(
+    {
+      transport,
+      trainer: () => trainer,
+      origin: "http://minga.example.org",
+      token: "token",
+      agent: "test",
+      changed: nothing,
+      heard: nothing,
+      progressed: nothing,
+      learned: nothing,
+    },
+    {
+      initial: { contact: NO_CONTACT, reason: null },
+      shown: NOTHING_SHOWN,
+      handle,
+      encode: () => new Uint8Array(),
+      decode: () => undefined as never,
+      perform: nothing,
+      received: nothing,
+    },
+  );
+  stay.dispatch({ type: "connected" });
+  return stay;
+}
+
+test("what cannot be fetched while the server is away is asked for until it is back", async () => {
+  let isBack = false;
+  const stay = begun(() => isBack);
+  const loading = stay.trainer.load("bundle", null, () => !stay.isClosed);
+  await vi.advanceTimersByTimeAsync(500);
+  stay.dispatch({ type: "disconnected", random: 0 });
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(stay.machine.contact.link).toBe("lost");
+  expect(stay.shown.problem).toBe("Failed to fetch");
+  isBack = true;
+  stay.dispatch({ type: "connected" });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await loading).toMatchObject({ backend: "wasm" });
+  expect(stay.shown.problem).toBeNull();
+});
+
+test("what cannot be fetched though the server is there ends the stay, with the reason", async () => {
+  const stay = begun(() => false);
+  const loading = stay.trainer.load("bundle", null, () => !stay.isClosed);
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(await loading).toBeNull();
+  expect(stay.isClosed).toBe(true);
+  expect(stay.shown.problem).toBe("Failed to fetch");
+});

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Transport, TransportEvents } from "../../../../../webapp/static/src/client/transports/socket";
+import { UnitsSession } from "../../../../../webapp/static/src/client/units/session";
+import type { Trainer } from "../../../../../webapp/static/src/client/workers/training-worker";
+import {
+  decodeUnits,
+  encodeUnits,
+  type ServerToUnits,
+  type UnitsFrameOf,
+} from "../../../../../webapp/static/src/protocol/wire/units";
+import { unitOf } from "./fixtures";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const LONG = 100_000;
+
+/** A server that gives units of which the weights are `lost`; it is started again as often as `dies` is called. */
+class Server implements Transport {
+  readonly buffered = 0;
+  readonly givenBack: UnitsFrameOf<"release">[] = [];
+  #events: TransportEvents | null = null;
+
+  open(events: TransportEvents): void {
+    this.#events = events;
+    events.opened();
+  }
+
+  close(): void {
+    this.#events = null;
+  }
+
+  send(frame: Uint8Array<ArrayBuffer>): void {
+    const said = decodeUnits(frame);
+    if (said.type === "release") this.givenBack.push(said);
+    if (said.type !== "enlist") return;
+    const bundle = "a".repeat(64);
+    this.say({ type: "enlisted", task: "digits", client: "c".repeat(16), bundle, chunk_bytes: 1024 });
+  }
+
+  say(frame: ServerToUnits): void {
+    this.#events?.received(encodeUnits(frame));
+  }
+
+  give(...leases: readonly number[]): void {
+    for (const lease of leases) this.say(unitOf(lease));
+  }
+
+  dies(): void {
+    const events = this.#events;
+    this.#events = null;
+    events?.closed();
+  }
+}
+
+/** A device that takes part. Its worker gets nothing of the units of leases below `there`. */
+async function joined(server: Server, there: number): Promise<UnitsSession> {
+  const nothing = () => undefined;
+  const worker = {
+    load: async () => ({ backend: "wasm", stepMs: 1 }),
+    fetch: async (lease: number) => {
+      if (lease < there) throw new Error(`Blob of lease ${lease}: not found`);
+      return true;
+    },
+    train: () => new Promise(nothing),
+    forget: nothing,
+    stop: nothing,
+    end: async () => undefined,
+  } as unknown as Trainer;
+  const session = new UnitsSession({
+    transport: server,
+    trainer: () => worker,
+    origin: "http://minga.example.org",
+    token: "t".repeat(43),
+    agent: "test",
+    changed: nothing,
+    heard: nothing,
+    progressed: nothing,
+    learned: nothing,
+  });
+  await session.start(null);
+  await vi.advanceTimersByTimeAsync(LONG);
+  return session;
+}
+
+test("units whose weights a restarted server lost are given back, and others done", async () => {
+  const server = new Server();
+  const session = await joined(server, 5);
+  for (const leases of [
+    [1, 2],
+    [3, 4],
+  ]) {
+    server.give(...leases);
+    server.dies();
+    await vi.advanceTimersByTimeAsync(LONG);
+  }
+  expect(server.givenBack.map(({ lease, cause }) => [lease, cause])).toEqual(
+    [1, 2, 3, 4].map((lease) => [lease, "data"]),
+  );
+  server.give(5);
+  await vi.advanceTimersByTimeAsync(LONG);
+  const { machine, problem } = session.view;
+  expect(machine.held.map(({ unit, stage }) => [unit.lease, stage])).toEqual([[5, "training"]]);
+  expect(problem).toBeNull();
+});
+
+test("a device that cannot get units of a server that was there all the time stops, with the reason", async () => {
+  const server = new Server();
+  const session = await joined(server, 5);
+  for (const lease of [1, 2, 3]) {
+    expect(session.view.machine.contact.link).toBe("open");
+    server.give(lease);
+    await vi.advanceTimersByTimeAsync(LONG);
+  }
+  expect(session.view.machine.contact.link).toBe("closed");
+  expect(session.view.problem).toBe("Blob of lease 3: not found");
+});

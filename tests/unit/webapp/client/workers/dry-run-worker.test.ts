@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { rehearse } from "../../../../../webapp/static/src/client/workers/dry-run-worker";
+import type {
+  FromRehearsal,
+  Step,
+  ToRehearsal,
+} from "../../../../../webapp/static/src/core/messages/dry-run";
+
+const STEP: Step = { base: "https://here/api/drafts/0", bundle: "a", weights: "b", step: "c", shard: null };
+const ASKED: ToRehearsal = { type: "step", step: STEP, backend: "wasm" };
+
+/** A worker that hears, and answers only what it is told to. */
+class Hearer {
+  onmessage: (event: { data: FromRehearsal }) => void = () => undefined;
+  onerror: (event: { message: string }) => void = () => undefined;
+  readonly heard: ToRehearsal[] = [];
+  ended = false;
+
+  postMessage(message: ToRehearsal): void {
+    this.heard.push(message);
+  }
+
+  terminate(): void {
+    this.ended = true;
+  }
+}
+
+let worker: Hearer;
+const spawn = () => worker as unknown as Worker;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  worker = new Hearer();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a worker is ended with its answer", async () => {
+  const answered = rehearse(ASKED, 1000, new AbortController().signal, spawn);
+  expect(worker.heard).toEqual([ASKED]);
+  worker.onmessage({ data: { type: "absent" } });
+  expect(await answered).toEqual({ type: "absent" });
+  expect(worker.ended).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a worker that hangs is ended after its time", async () => {
+  const answered = rehearse(ASKED, 1000, new AbortController().signal, spawn);
+  vi.advanceTimersByTime(999);
+  expect(worker.ended).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(await answered).toBe("late");
+  expect(worker.ended).toBe(true);
+});
+
+test("who leaves a backend out does not wait for it", async () => {
+  const leave = new AbortController();
+  const answered = rehearse(ASKED, 1000, leave.signal, spawn);
+  leave.abort();
+  expect(await answered).toBe("left");
+  expect(worker.ended).toBe(true);
+});
+
+test("a worker that breaks says why", async () => {
+  const answered = rehearse(ASKED, 1000, new AbortController().signal, spawn);
+  worker.onerror({ message: "" });
+  expect(await answered).toEqual({
+    type: "failed",
+    message: "The worker could not be started; reload the page.",
+  });
+});

@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { degree, neighboursOf, type Server } from "../../../../../webapp/static/src/protocol/secagg/degrees";
+import {
+  handle,
+  INITIAL,
+  members,
+  type State,
+} from "../../../../../webapp/static/src/protocol/secagg/member";
+import type { Effect, Event } from "../../../../../webapp/static/src/protocol/secagg/member-events";
+
+interface Step {
+  readonly event: Event;
+  readonly effects: readonly Effect[];
+  readonly stage: string;
+  readonly latest: number;
+  readonly members: number;
+  readonly reason: string | null;
+}
+
+interface Golden {
+  /** Told on a new machine, or on one that went through the conversation `after`. */
+  readonly conversations: readonly {
+    readonly name: string;
+    readonly after: string | null;
+    readonly steps: readonly Step[];
+  }[];
+  readonly graphs: readonly {
+    readonly members: number;
+    readonly server: Server;
+    readonly degree: readonly [neighbours: number, threshold: number];
+    readonly ring: readonly number[];
+    readonly first: readonly number[];
+  }[];
+}
+
+const BYTES = ["mask_key", "share_key", "seed_hash", "identity", "signature"];
+const LISTS_OF_BYTES = ["sealed", "signatures"];
+
+/** JSON has base64 where messages have bytes; a list of shares is one of bytes in `reveal` and `revealed` only. */
+function bytes(key: string, value: unknown): unknown {
+  if (typeof value === "string" && BYTES.includes(key)) return fromBase64(value);
+  if (Array.isArray(value) && (LISTS_OF_BYTES.includes(key) || key === "shares")) {
+    return value.map((item: unknown) => (typeof item === "string" ? fromBase64(item) : item));
+  }
+  return value;
+}
+
+function fromBase64(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, "base64"));
+}
+
+const path = new URL("../../../../contract/vectors/secagg.json", import.meta.url);
+const golden = JSON.parse(readFileSync(path, "utf8"), bytes) as Golden;
+
+function stepsOf(name: string): readonly Step[] {
+  const story = golden.conversations.find((one) => one.name === name);
+  if (story === undefined) throw new Error(`There is no conversation '${name}'.`);
+  return [...(story.after === null ? [] : stepsOf(story.after)), ...story.steps];
+}
+
+describe("The browser's member of masked rounds speaks like Python's", () => {
+  test.each(golden.conversations)("$name", ({ name }) => {
+    let state = INITIAL;
+    for (const expected of stepsOf(name)) {
+      const result = handle(state, expected.event);
+      state = result.state;
+      expect(result.effects).toEqual(expected.effects);
+      const { stage, latest, reason } = state;
+      expect({ stage, latest, members: members(state), reason }).toEqual({
+        stage: expected.stage,
+        latest: expected.latest,
+        members: expected.members,
+        reason: expected.reason,
+      });
+    }
+  });
+});
+
+test("an event that makes no sense changes nothing", () => {
+  for (const { name } of golden.conversations) {
+    let state: State = INITIAL;
+    for (const { event } of stepsOf(name)) {
+      const after = handle(state, event);
+      const again = handle(after.state, event);
+      if (again.effects.length === 0) expect(again.state).toEqual(after.state);
+      state = after.state;
+    }
+  }
+});
+
+test("the state given to the reducer is never changed", () => {
+  for (const { name } of golden.conversations) {
+    let state = Object.freeze({ ...INITIAL });
+    for (const { event } of stepsOf(name)) {
+      if (state.part) Object.freeze(state.part);
+      state = Object.freeze({ ...handle(state, event).state });
+    }
+  }
+});
+
+test.each(golden.graphs)("$members members of a server that is $server", (graph) => {
+  const found = degree(graph.members, graph.server);
+  expect([found.neighbours, found.threshold]).toEqual(graph.degree);
+  if (graph.ring.length > 0) expect(neighboursOf(0, graph.ring, found.neighbours)).toEqual(graph.first);
+});
+
+test("a roster beyond what the graph is made for is refused", () => {
+  expect(() => degree(257, "active")).toThrow(RangeError);
+  expect(() => degree(2049, "honest")).toThrow(RangeError);
+});

@@ -1,0 +1,38 @@
+// @vitest-environment happy-dom
+import { beforeEach, expect, test } from "vitest";
+import { part } from "../../../../../webapp/static/src/ui/lib/dom";
+import { Control } from "../../../../../webapp/static/src/ui/train/control-card";
+
+const PARTS = `status status-line status-hint status-spoken examples backend step-time awake recovered
+  backends curve-mine mine-none invite`.split(/\s+/);
+
+beforeEach(() => {
+  document.body.innerHTML = `${PARTS.map((name) => `<p data-${name}></p>`).join("")}
+    <progress data-progress></progress><button data-action></button>
+    <dialog data-invite-dialog><input data-invite-address>
+      <p data-invite-alone></p><button data-invite-copy></button><button data-invite-send></button></dialog>`;
+});
+
+/** A card whose page writes down what it is asked to do. */
+function card(running: boolean): string[] {
+  const asked: string[] = [];
+  const status = { phase: "training", line: "Training", hint: "", spoken: "Training", steps: null };
+  new Control(document.body).bind({
+    look: () => ({ status, running, examples: 0, loaded: null, stepMs: undefined, notice: "" }),
+    start: () => asked.push("start"),
+    stop: () => asked.push("stop"),
+  });
+  return asked;
+}
+
+test("the button starts the training", () => {
+  const asked = card(false);
+  part(document, "action").click();
+  expect(asked).toEqual(["start"]);
+});
+
+test("a page that is closed leaves the training at once", () => {
+  const asked = card(true);
+  dispatchEvent(new Event("pagehide"));
+  expect(asked).toEqual(["stop"]);
+});

@@ -1,0 +1,48 @@
+// @vitest-environment happy-dom
+import { beforeEach, expect, test } from "vitest";
+import type { Participant } from "../../../../../webapp/static/src/protocol/wire/messages";
+import { showPeople } from "../../../../../webapp/static/src/ui/train/participants";
+
+const ANN: Participant = {
+  client: "ann",
+  kind: "browser",
+  backend: "webgl",
+  status: "training",
+  accepted: 1,
+};
+const BOB: Participant = { client: "bob", kind: "peer", backend: "tensorflow", status: "ready", accepted: 0 };
+
+beforeEach(() => {
+  document.body.innerHTML = "<ul data-people></ul><b data-people-count></b><p data-people-none></p>";
+});
+
+function items(): HTMLLIElement[] {
+  return [...document.querySelectorAll("li")];
+}
+
+function none(): boolean | undefined {
+  return document.querySelector<HTMLElement>("[data-people-none]")?.hidden === false;
+}
+
+test("every participant has a line, and your own is marked", () => {
+  showPeople(document.body, [ANN, BOB], "ann");
+  expect(items().map(({ className }) => className)).toEqual(["me", ""]);
+  expect(items()[0]?.textContent).toMatch(/^You · WebGL/);
+  expect(items()[0]?.textContent).toMatch(/1 update$/);
+  expect(items()[1]?.dataset.status).toBe("ready");
+  expect(document.querySelector("[data-people-count]")?.textContent).toBe("2");
+  expect(none()).toBe(false);
+});
+
+test("a participant who leaves disappears, and an empty list says so", () => {
+  showPeople(document.body, [ANN, BOB], "ann");
+  showPeople(document.body, [], "ann");
+  expect(items()).toEqual([]);
+  expect(none()).toBe(true);
+});
+
+test("no count is shown before the server sends one", () => {
+  showPeople(document.body, null, null);
+  expect(document.querySelector("[data-people-count]")?.textContent).toBe("");
+  expect(none()).toBe(true);
+});

@@ -1,0 +1,201 @@
+/** What a peer does in groups: from what it trained to new weights that all survivors have. Owns the exchanges. */
+
+import type { Bytes } from "../../core/crypto/bytes";
+import type { Identity } from "../../core/crypto/keys";
+import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
+import type { Averaged, Failed } from "../../protocol/mesh/member-events";
+import type { Train } from "../../protocol/rounds/participant-events";
+import type { Certificate, GroupFrame, GroupOrder, Outer } from "../../protocol/wire/mesh";
+import type { Links } from "../transports/links";
+import { AveragingWorker } from "../workers/averaging-worker";
+import { type Attest, Attesting } from "./certificate-collector";
+import { Early } from "./early-frames";
+import { Exchange, type Outcome } from "./exchange";
+import type { Holdings } from "./weight-store";
+
+/** What a training made, from which weights, and how the way is changed before averaging. */
+export interface Work {
+  readonly plan: Train;
+  /** float32 [P]. */
+  readonly update: Float32Array;
+  readonly examples: number;
+  readonly base: Float32Array;
+  readonly outer: Outer;
+  /** Values that are trained; the rest is running statistics. */
+  readonly trainable: number;
+  readonly bundle: string;
+}
+
+/** A group of which this peer is, or was, a member. `outcome` is null until it has one. */
+export interface GroupView {
+  readonly order: GroupOrder;
+  readonly outcome: Omit<Outcome, "mean"> | null;
+  /** Why there is none. */
+  readonly reason: string | null;
+}
+
+export interface AveragerOptions {
+  readonly task: string;
+  /** This peer's public id. */
+  readonly own: string;
+  readonly identity: Identity;
+  readonly links: Links;
+  readonly holdings: Holdings;
+  /** Key of a peer by its public id. */
+  readonly identityOf: (client: string) => Uint8Array | null;
+  readonly ended: (report: Averaged | Failed) => void;
+  readonly certified: (certificate: Certificate) => void;
+  readonly changed: () => void;
+}
+
+export class Averager {
+  readonly #options: AveragerOptions;
+  readonly #worker = new AveragingWorker();
+  /** The exchange of the last group: others may ask about it when it has ended here. */
+  #exchange: { readonly order: GroupOrder; readonly exchange: Exchange } | null = null;
+  readonly #early = new Early();
+  #attesting: Attesting | null = null;
+  /** Of the outer step. */
+  #memory: Float32Array<ArrayBuffer> = new Float32Array();
+  #view: GroupView | null = null;
+  #calm: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: AveragerOptions) {
+    this.#options = options;
+  }
+
+  get view(): GroupView | null {
+    return this.#view;
+  }
+
+  /** Takes part in the group; what came of it is told by `ended`. */
+  async average(order: GroupOrder, work: Work): Promise<void> {
+    const { task, own, links } = this.#options;
+    const { bundle } = work;
+    this.abort();
+    const { way, memory } = outerStep(work.outer, work.update, work.trainable, this.#past(work));
+    const vector = order.subject === "changes" ? way : sum(work.base, way);
+    // Of a steward's group nobody knows beforehand what its members train on (0033).
+    const weight = order.reducer === "mean" ? Math.min(work.examples, order.most_weight) : 1;
+    links.patience(order.patience);
+    this.#show({ order, outcome: null, reason: null });
+    let exchange: Exchange | null = null;
+    try {
+      exchange = new Exchange({ order, task, bundle, own, vector, weight, links, worker: this.#worker });
+      this.#exchange = { order, exchange };
+      exchange.start();
+      for (const client of order.members) if (links.way(client) !== null) exchange.up(client);
+      this.#hearEarly(order);
+      const outcome = await exchange.result;
+      const current = this.#exchange?.exchange === exchange;
+      if (current) await this.#averaged(order, work, outcome);
+      // Only now: who has no result keeps the memory that it had.
+      if (current) this.#memory = memory;
+    } catch (problem) {
+      if (exchange === null || this.#exchange?.exchange === exchange) this.#failed(order, sentence(problem));
+    } finally {
+      if (exchange === null || this.#exchange?.exchange === exchange) this.#calmDown(order.patience);
+    }
+  }
+
+  /** Leaves the group in hand. */
+  abort(): void {
+    const before = this.#exchange;
+    this.#exchange = null;
+    before?.exchange.close();
+    clearTimeout(this.#calm);
+    this.#options.links.patience(null);
+  }
+
+  /** Ends the worker, too. */
+  close(): void {
+    this.abort();
+    this.#worker.terminate();
+  }
+
+  up(client: string): void {
+    this.#exchange?.exchange.up(client);
+  }
+
+  down(client: string): void {
+    this.#exchange?.exchange.down(client);
+  }
+
+  silent(client: string): void {
+    this.#exchange?.exchange.silent(client);
+  }
+
+  /** A member of a group said something of it. */
+  heard(client: string, frame: GroupFrame): void {
+    const { round, group } = frame;
+    if (frame.type === "attest") {
+      const ending = this.#attesting?.ending;
+      if (ending?.round === round && ending.group === group) void this.#attested(client, frame);
+      else this.#early.keep(client, frame);
+      return;
+    }
+    const order = this.#exchange?.order;
+    if (order?.round === round && order.group === group) this.#exchange?.exchange.heard(client, frame);
+    else this.#early.keep(client, frame);
+  }
+
+  /** Others may still be in the group: signs of life keep its pace for a while. */
+  #calmDown(patience: number): void {
+    clearTimeout(this.#calm);
+    this.#calm = setTimeout(() => this.#options.links.patience(null), 2000 * patience);
+  }
+
+  /** Memory of another model is of no use. */
+  #past({ trainable }: Work): Float32Array {
+    return this.#memory.length === trainable ? this.#memory : new Float32Array();
+  }
+
+  #show(view: GroupView): void {
+    this.#view = view;
+    this.#options.changed();
+  }
+
+  #hearEarly({ round, group }: GroupOrder): void {
+    for (const { client, frame } of this.#early.take(round, group)) this.heard(client, frame);
+  }
+
+  async #attested(client: string, frame: Attest): Promise<void> {
+    const certificate = await this.#attesting?.heard(client, frame);
+    if (certificate) this.#options.certified(certificate);
+  }
+
+  #failed(order: GroupOrder, reason: string): void {
+    if (this.#view) this.#show({ ...this.#view, reason });
+    const { round, group } = order;
+    this.#options.ended({ type: "failed", round, group, reason: reason.slice(0, 500) });
+  }
+
+  async #averaged(order: GroupOrder, work: Work, outcome: Outcome): Promise<void> {
+    const { task, own, identity, identityOf, links, holdings } = this.#options;
+    const { round, group, members, subject } = order;
+    const { mean, survivors, fraction, seconds } = outcome;
+    // All members have the same base where changes are averaged, so all have the same bits.
+    const renewed = subject === "changes" ? sum(work.base, mean) : mean;
+    const content: Bytes = new Uint8Array(renewed.buffer);
+    const weights = await holdings.keep(content);
+    const clients = survivors.map((place) => members[place] as string);
+    const keys = new Map<string, Uint8Array>();
+    for (const client of clients) {
+      const key = identityOf(client);
+      if (key !== null) keys.set(client, key);
+    }
+    const ending = { bundle: work.bundle, round, group, survivors: clients, weights };
+    this.#attesting = new Attesting(task, ending, keys);
+    const attest = await this.#attesting.sign(own, identity);
+    for (const client of clients) if (client !== own) links.send(client, attest);
+    if (this.#view) this.#show({ ...this.#view, outcome: { survivors, fraction, seconds } });
+    const { signature } = attest;
+    const report = { round, group, weights, survivors, fraction, seconds, signature };
+    this.#options.ended({ type: "averaged", ...report });
+    this.#hearEarly(order);
+  }
+}
+
+function sentence(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem);
+}

@@ -1,0 +1,130 @@
+/** Rounds without the server: performs what the machine of them decides, over links. Owns that machine. */
+
+import type { State } from "../../protocol/mesh/member";
+import type { Event as MemberEvent } from "../../protocol/mesh/member-events";
+import { isBusy } from "../../protocol/mesh/member-work";
+import type { Effect, Event } from "../../protocol/mesh/serverless/events";
+import { Onward } from "../../protocol/mesh/serverless/rounds";
+import type { Evaluation } from "../../protocol/rounds/participant-events";
+import type { GroupOrder, OnwardFrame } from "../../protocol/wire/mesh";
+import type { Links } from "../transports/links";
+
+/** What a peer measured while the server was away: by its own word. */
+export interface Finding {
+  readonly client: string;
+  readonly found: Evaluation;
+}
+
+/** How the peers do without the server. */
+export interface OnwardView {
+  /** Others with whom this peer would go on, or does; null while it has the server, or nothing to go on from. */
+  readonly company: readonly string[] | null;
+  /** The last thing that a peer measured. */
+  readonly finding: Finding | null;
+}
+
+export interface GoingOnOptions {
+  /** This peer's public id. */
+  readonly own: string;
+  readonly links: Pick<Links, "send">;
+  /** Takes events for the member's machine. */
+  readonly tell: (event: MemberEvent) => void;
+  /** The server can be reached. */
+  readonly hasten: () => void;
+}
+
+export class GoingOn {
+  readonly #options: GoingOnOptions;
+  readonly #machine: Onward;
+  #finding: Finding | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  constructor(options: GoingOnOptions) {
+    this.#options = options;
+    this.#machine = new Onward(options.own);
+  }
+
+  get view(): OnwardView {
+    return { company: this.#machine.company, finding: this.#finding };
+  }
+
+  /** The member has handled `event` and stands at `member` now; `group` is the one that it was in before. */
+  noticed(event: MemberEvent, member: State, group: GroupOrder | null): void {
+    const happened = meaning(event, member, group);
+    if (happened !== null) this.happened(happened);
+  }
+
+  /** Another peer said something of such rounds. */
+  heard(client: string, frame: OnwardFrame): void {
+    if (frame.type === "evaluation" && this.#machine.survivors.has(client)) this.#found(client, frame);
+    this.happened({ type: "heard", client, frame });
+  }
+
+  /** Performs what the machine makes of `event`. */
+  happened(event: Event): void {
+    if (this.#closed) return;
+    for (const effect of this.#machine.happened(event, now())) this.#perform(effect);
+    clearTimeout(this.#timer);
+    const due = this.#machine.timer();
+    if (due === null || this.#closed) return;
+    this.#timer = setTimeout(() => this.happened({ type: "time_passed" }), Math.max(0, 1000 * (due - now())));
+  }
+
+  /** Waits for nothing any more. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case "say":
+        for (const client of effect.clients) this.#options.links.send(client, effect.frame);
+        if (effect.frame.type === "evaluation") this.#found(this.#options.own, effect.frame);
+        return;
+      case "agree":
+        this.#options.tell({ type: "agreed", frame: effect.frame });
+        return;
+      case "hasten":
+        this.#options.hasten();
+    }
+  }
+
+  /** What cannot be is no news. */
+  #found(client: string, found: Evaluation): void {
+    if (found.examples > 0 && Number.isFinite(found.loss)) this.#finding = { client, found };
+  }
+}
+
+/** What an event of the member's is for rounds without the server; null where it is nothing. */
+function meaning(event: MemberEvent, member: State, group: GroupOrder | null): Event | null {
+  switch (event.type) {
+    case "frame":
+      if (event.frame.type === "entered" && member.contact.link === "open") return { type: "reached" };
+      return { type: "told", frame: event.frame };
+    case "disconnected":
+      return { type: "deserted", busy: isBusy(member.inHand) };
+    case "trained":
+      return member.inHand.trained && { type: "trained", report: member.inHand.trained };
+    case "averaged":
+      return group && { type: "averaged", order: group, weights: event.weights };
+    case "failed":
+      return { type: "failed" };
+    case "certified":
+      return { type: "certified", certificate: event.certificate };
+    case "measured":
+      return member.exam.evaluation && { type: "measured", report: member.exam.evaluation };
+    case "start":
+    case "connected":
+    case "agreed":
+    case "loaded":
+    case "stop":
+      return null;
+  }
+}
+
+/** Seconds of a steady clock. */
+function now(): number {
+  return performance.now() / 1000;
+}

@@ -1,0 +1,25 @@
+/** Which examples a page asks the newest version about: those that nobody trains on, where the server dealt out such. */
+
+import type { Findings } from "../../core/data/mistakes";
+import type { Weights } from "../../core/messages/training";
+import type { Evaluate, Train } from "../../protocol/rounds/participant-events";
+import type { Trainer } from "../workers/training-worker";
+
+export class Examining {
+  #dealt: readonly string[] = [];
+  #aside: readonly string[] = [];
+
+  trained({ shards }: Train): void {
+    this.#dealt = shards.map(({ sha256 }) => sha256);
+  }
+
+  measured({ shards }: Evaluate): void {
+    this.#aside = shards.map(({ sha256 }) => sha256);
+  }
+
+  /** Null where nothing can be said now. */
+  async ask(trainer: Trainer | null, weights: Weights): Promise<Findings | null> {
+    const aside = this.#aside.length > 0;
+    return (await trainer?.examine(weights, aside ? this.#aside : this.#dealt, aside)) ?? null;
+  }
+}

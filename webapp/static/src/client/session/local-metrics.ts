@@ -1,0 +1,27 @@
+/** What this device learned in a round, for its own curve: it is told to nobody else by this. */
+
+import { metricValues } from "../../core/numerics/metrics";
+import type { Loaded, Trained } from "../workers/training-worker";
+
+export interface Learned {
+  /** The version that the round makes. */
+  readonly version: number;
+  readonly steps: number;
+  /** Each visit counted. */
+  readonly examples: number;
+  /** Means over the round, while the model changed. */
+  readonly loss: number;
+  /** Null where the task has no such metric. */
+  readonly accuracy: number | null;
+}
+
+/** Of a training that began with version `version`. */
+export function learnedIn(
+  version: number,
+  { steps, examples, loss, sums }: Pick<Trained, "steps" | "examples" | "loss" | "sums">,
+  { metrics }: Pick<Loaded, "metrics">,
+): Learned {
+  const place = metrics.findIndex(({ name }) => name === "accuracy");
+  const accuracy = place < 0 ? null : (metricValues(metrics, sums.flat())[place] ?? null);
+  return { version: version + 1, steps, examples, loss, accuracy };
+}

@@ -1,0 +1,311 @@
+/**
+ * One browser's part in one task: performs the effects that the participant machine decides.
+ * Owns the update that waits to be sent; its stay owns the rest.
+ */
+
+import type { Findings } from "../../core/data/mistakes";
+import { type Backend, type Control, clock } from "../../core/messages/training";
+import { maskedBytes } from "../../core/numerics/masking/bit-packing";
+import { chosenValues } from "../../core/numerics/masking/sparse";
+import { trainingSeconds } from "../../protocol/client/training-pace";
+import { handle, INITIAL, type State } from "../../protocol/rounds/participant";
+import type { Effect, Evaluate, Event, Train } from "../../protocol/rounds/participant-events";
+import {
+  type ClientFrame,
+  decodeServer,
+  encodeFrame,
+  type FrameOf,
+  type ServerFrame,
+} from "../../protocol/wire/messages";
+import type { Made, Trained, Trainer } from "../workers/training-worker";
+import { Examining } from "./evaluation-examples";
+import { learnedIn } from "./local-metrics";
+import { type MaskedView, Masker } from "./masking-host";
+import { workerPlan } from "./plan";
+import { NOTHING_SHOWN, type Shown as ShownByAll, Stay, type StayOptions } from "./session-loop";
+import { Kept } from "./update-cache";
+import { Uploader } from "./uploader";
+
+export interface SessionOptions extends StayOptions<ServerFrame> {
+  /** The volunteer's own training examples; 0 where the task deals out shards. */
+  readonly examples: () => number;
+  /** Told what this device trained; null where nobody wants to know. */
+  readonly made: ((made: Made) => void) | null;
+}
+
+/** What the page shows. Times are those of `performance.now()`. */
+export interface View extends ShownByAll {
+  readonly machine: State;
+  /** Examples of all updates that counted. */
+  readonly examples: number;
+  /** This participant's public id, once known. */
+  readonly client: string | null;
+  readonly task: FrameOf<"state"> | null;
+  readonly taskAt: number;
+  /** The latest round in which this participant's update counted. */
+  readonly counted: number | null;
+  /** Steps done and planned of the update that is being sent. */
+  readonly done: readonly [steps: number, planned: number] | null;
+  /** The masked round in hand, if it is one. */
+  readonly masked: MaskedView | null;
+}
+
+/** What the session itself has to show. */
+type Shown = Omit<View, "machine" | "examples" | "masked">;
+
+const NOTHING: Shown = {
+  ...NOTHING_SHOWN,
+  client: null,
+  counted: null,
+  task: null,
+  taskAt: 0,
+  done: null,
+};
+
+/** What one training made, until the next one is done. */
+interface Update {
+  readonly plan: Train;
+  readonly control: Control | null;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly examples: number;
+  readonly change: ArrayBuffer | null;
+}
+
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #stay: Stay<State, Event, Effect, ClientFrame, ServerFrame, Shown>;
+  readonly #masker: Masker;
+  readonly #uploader: Uploader;
+  /** Among how many the volunteer's updates are masked at least; 0 where they need not be. */
+  #minimum = 0;
+  /** Examples of masked updates that count, of which the server is not told. */
+  #learned = 0;
+  #task = "";
+  #backend: Backend | null = null;
+  #update: Update | null = null;
+  readonly #kept = new Kept();
+  readonly #examining = new Examining();
+  /** What the kept control variate belongs to: the task and this client. */
+  #identity = "";
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#uploader = new Uploader(options.transport);
+    this.#stay = new Stay<State, Event, Effect, ClientFrame, ServerFrame, Shown>(options, {
+      initial: INITIAL,
+      shown: NOTHING,
+      handle,
+      encode: encodeFrame,
+      decode: decodeServer,
+      perform: (effect) => this.#perform(effect),
+      received: (frame) => this.#receive(frame),
+      connecting: () => this.#uploader.connecting(),
+    });
+    this.#masker = new Masker({
+      send: (frame) => {
+        // What is said before the greeting is over is asked for again after it.
+        if (this.#stay.isOpen) options.transport.send(encodeFrame(frame));
+      },
+      changed: options.changed,
+      gaveUp: () => {
+        const { plan, offer } = this.#stay.machine;
+        if (plan !== null && offer === null) this.#stay.trainer.current?.stop();
+      },
+    });
+  }
+
+  get view(): View {
+    const { machine, shown } = this.#stay;
+    const examples = machine.examples + this.#learned;
+    return { ...shown, machine, examples, masked: this.#masker.view };
+  }
+
+  /**
+   * Takes part with this backend; null leaves the choice to the worker. Updates are masked among `minimum` clients at
+   * least; with 0 they may also be added up without masks.
+   */
+  start(backend: Backend | null, minimum: number): void {
+    if (!this.#stay.isClosed) return;
+    // Another visit may use another backend, so nothing loaded is kept.
+    const { accepted, refused, examples } = this.#stay.machine;
+    this.#stay.renew({ accepted, refused, examples });
+    this.#backend = backend;
+    this.#minimum = minimum;
+    this.#stay.show({ problem: null, progress: null, loaded: null, notice: null });
+    const { token, agent } = this.#options;
+    this.#stay.dispatch({
+      type: "start",
+      hello: {
+        type: "hello",
+        token,
+        kind: "browser",
+        backend: backend ?? "auto",
+        agent,
+        aggregation: minimum > 0 ? ["masked"] : ["masked", "open"],
+        min_masked: minimum,
+      },
+    });
+  }
+
+  stop(problem: string | null = null): void {
+    this.#stay.stop(problem);
+  }
+
+  /** Where the version of these weights is wrong; null where that cannot be told now. */
+  examine(weights: string): Promise<Findings | null> {
+    return this.#examining.ask(this.#stay.trainer.current, weights);
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case "load":
+        void this.#load(effect.bundle);
+        return;
+      case "train":
+        this.#examining.trained(effect.plan);
+        this.#stay.show({ progress: null, done: null });
+        void this.#train(effect.plan, this.#until(effect.plan));
+        return;
+      case "measure":
+        this.#examining.measured(effect.exam);
+        void this.#measure(
+          effect.exam,
+          clock() + 1000 * trainingSeconds(this.#uploader.rate, effect.exam.seconds, 0),
+        );
+        return;
+      case "abort_training":
+      case "abort_measuring":
+        this.#stay.trainer.current?.stop();
+        return;
+      case "keep_change":
+      case "undo_change":
+        this.#keep(effect.round, effect.type === "undo_change");
+        return;
+      case "send_chunks": {
+        const { round, from, until } = effect;
+        const wanted = () => this.#stay.machine.offer?.round === round;
+        if (this.#update) this.#uploader.send(round, this.#update.bytes, from, until, wanted);
+        return;
+      }
+      case "close":
+        this.#masker.stop();
+        this.#kept.forget();
+        this.#stay.show({ task: null });
+    }
+  }
+
+  /** When the training by `plan` has to end so that its update arrives in time. */
+  #until({ seconds, masking }: Train): number {
+    const { parameters = 0, rows = 0 } = this.#stay.shown.loaded ?? {};
+    const size = masking
+      ? maskedBytes(chosenValues(parameters, masking.share), rows, masking.bits)
+      : 4 * parameters;
+    return clock() + 1000 * trainingSeconds(this.#uploader.rate, seconds, size);
+  }
+
+  #receive(frame: ServerFrame): void {
+    if (frame.type === "welcome") this.#greet(frame);
+    if (frame.type === "accepted") this.#count(frame.round);
+    if (this.#update && (frame.type === "accepted" || frame.type === "refused"))
+      this.#uploader.answered(this.#update.bytes.length);
+    if (frame.type === "state") this.#stay.show({ task: frame, taskAt: performance.now() });
+    this.#stay.dispatch({ type: "frame", frame });
+    this.#kept.hear(frame);
+    this.#tellMasker(frame);
+    this.#options.heard(frame);
+  }
+
+  /** A plan goes to the masker when the participant took it, and a greeting when it is answered. */
+  #tellMasker(frame: ServerFrame): void {
+    const { ready, plan } = this.#stay.machine;
+    const { client, loaded } = this.#stay.shown;
+    if (frame.type === "welcome" && ready !== null) this.#masker.welcomed();
+    if (frame.type !== "train") this.#masker.hear(frame);
+    else if (frame.masking && plan?.round === frame.round && client && loaded) {
+      const { parameters, rows } = loaded;
+      const [task, bundle, minimum] = [this.#task, this.#stay.machine.bundle ?? "", this.#minimum];
+      this.#masker.plan(frame, { client, task, bundle, parameters, rows, minimum });
+    }
+  }
+
+  #count(round: number): void {
+    const update = this.#update;
+    if (update?.plan.masking && update.plan.round === round) this.#learned += update.examples;
+    this.#stay.show({ counted: round });
+  }
+
+  #greet({ task, bundle, client, chunk_bytes }: FrameOf<"welcome">): void {
+    this.#uploader.welcomed(chunk_bytes);
+    this.#task = task;
+    this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
+    this.#stay.show({ client });
+  }
+
+  /** Has the worker keep the change of the control variate, or take it back out. */
+  #keep(round: number, undo: boolean): void {
+    const update = this.#update;
+    const trainer = this.#stay.trainer.current;
+    if (trainer === null || update?.plan.round !== round) return;
+    if (update.control !== null && update.change !== null) {
+      trainer.keep(update.control, update.change.slice(0), undo);
+    }
+  }
+
+  async #load(bundle: string): Promise<void> {
+    const wanted = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
+    const loaded = await this.#stay.trainer.load(bundle, this.#backend, wanted);
+    if (!loaded) return;
+    this.#stay.show({ loaded });
+    const { backend, stepMs } = loaded;
+    this.#stay.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
+  }
+
+  async #train(plan: Train, until: number): Promise<void> {
+    const wanted = () => this.#stay.machine.plan === plan;
+    const { version } = plan;
+    const control = plan.control === null ? null : { server: plan.control, kept: this.#identity, version };
+    const train = (trainer: Trainer) =>
+      trainer.train(plan.weights, workerPlan(plan, control, until), (progress) => {
+        if (!wanted()) return;
+        this.#stay.show({ progress });
+        this.#options.progressed(progress);
+      });
+    // Even what is there already is handed over only after the masker heard of the plan.
+    const kept = await Promise.resolve(this.#kept.take(plan));
+    const trained = kept ?? (await this.#stay.trainer.insist(wanted, train));
+    // Without a whole step there is nothing to say.
+    if (!trained || trained.steps === 0) return;
+    this.#kept.keep(plan, trained);
+    this.#learnedIn(plan, trained);
+    // A copy: the update goes on to other workers.
+    this.#options.made?.({ weights: plan.weights, update: trained.update.slice(0) });
+    const { examples, steps, planned, change } = trained;
+    // Where the plan asks for privacy, nothing is told but the update.
+    const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };
+    const { round, masking } = plan;
+    this.#stay.show({ done: [steps, planned] });
+    const bytes = masking ? await this.#masker.mask(round, trained) : new Uint8Array(trained.update);
+    if (bytes === null || !wanted()) return;
+    this.#update = { plan, control, bytes, examples, change };
+    // What a masked update says of itself is masked with it.
+    const told = masking ? { examples: 0, steps: 0, loss: 0, sums: [] } : { examples, steps, loss, sums };
+    this.#stay.dispatch({ type: "trained", round, size: bytes.length, ...told });
+  }
+
+  #learnedIn({ version }: Train, trained: Trained): void {
+    const { loaded } = this.#stay.shown;
+    if (loaded) this.#options.learned(learnedIn(version, trained, loaded));
+  }
+
+  /** A measurement that fails is left to others; training goes on. */
+  async #measure(exam: Evaluate, until: number): Promise<void> {
+    const shards = exam.shards.map(({ sha256 }) => sha256);
+    const measured = await this.#stay.trainer.current
+      ?.measure(exam.weights, { shards, until })
+      .catch(() => null);
+    if (!measured || this.#stay.machine.exam.order !== exam) return;
+    const { round, version } = exam;
+    const { examples, loss, sums } = measured;
+    this.#stay.dispatch({ type: "measured", round, version, examples, loss, sums });
+  }
+}

@@ -1,0 +1,75 @@
+/** When the ways to one peer are tried, and tried again. Times are seconds of a clock that the caller reads. */
+
+import type { Way } from "../../protocol/wire/mesh";
+import type { BrowserWay } from "./channel";
+
+/** The peer with the greater id leaves the beginning to the other for so long. */
+const POLITE_WAIT = 3;
+/** Relayed where nothing better came about by then. */
+const RELAY_AFTER = 8;
+const FIRST_RETRY = 4;
+const BETTER_WAY_EVERY = 60;
+
+/** When a way is tried next, and how often it failed in a row. */
+interface Trial {
+  next: number;
+  failures: number;
+}
+
+export class Trials {
+  readonly #politeness: number;
+  readonly #trials: Record<BrowserWay, Trial>;
+
+  constructor(
+    private readonly possible: ReadonlySet<Way>,
+    leads: boolean,
+    now: number,
+  ) {
+    this.#politeness = leads ? 0 : POLITE_WAIT;
+    const relayAfter = possible.has("webrtc") ? RELAY_AFTER : 0;
+    this.#trials = {
+      webrtc: { next: now + this.#politeness, failures: 0 },
+      relay: { next: now + relayAfter + this.#politeness, failures: 0 },
+    };
+  }
+
+  due(way: BrowserWay, now: number): boolean {
+    return this.possible.has(way) && now >= this.#trials[way].next;
+  }
+
+  succeeded(way: BrowserWay): void {
+    this.#trials[way].failures = 0;
+  }
+
+  /** An attempt failed; `standing` says that another way is open meanwhile. */
+  failed(way: BrowserWay, standing: boolean, now: number): void {
+    const trial = this.#trials[way];
+    const wait = standing ? BETTER_WAY_EVERY : Math.min(BETTER_WAY_EVERY, FIRST_RETRY * 2 ** trial.failures);
+    trial.failures += 1;
+    trial.next = now + wait + this.#politeness;
+    // What cannot be had directly is relayed at once.
+    if (way === "webrtc") this.#noLater("relay", now);
+  }
+
+  /** The link in use is gone: another is tried at once. */
+  again(now: number): void {
+    const { webrtc, relay } = this.#trials;
+    webrtc.next = now + this.#politeness;
+    relay.next = now + (this.possible.has("webrtc") ? RELAY_AFTER : 0) + this.#politeness;
+  }
+
+  /** The other can be reached again: what was put off is tried at once. */
+  nudge(now: number): void {
+    for (const trial of Object.values(this.#trials)) trial.failures = 0;
+    this.#noLater("webrtc", now);
+  }
+
+  /** The other is left alone for a while. */
+  rest(now: number): void {
+    this.#trials.webrtc.next = this.#trials.relay.next = now + BETTER_WAY_EVERY;
+  }
+
+  #noLater(way: BrowserWay, now: number): void {
+    this.#trials[way].next = Math.min(this.#trials[way].next, now + this.#politeness);
+  }
+}

@@ -1,0 +1,31 @@
+/** What this device learned in each epoch: the units of an epoch together. */
+
+import { type Learned, learnedIn } from "../session/local-metrics";
+import type { Loaded, Trained } from "../workers/training-worker";
+
+/** An epoch makes one version of the model. */
+export class EpochLearning {
+  #epoch = 0;
+  #sums: readonly (readonly [number, number])[] = [];
+  #steps = 0;
+  #examples = 0;
+  #loss = 0;
+
+  /** After a unit of `epoch` was trained. */
+  add(epoch: number, { steps, examples, loss, sums }: Trained, loaded: Loaded): Learned {
+    if (epoch !== this.#epoch) {
+      [this.#epoch, this.#steps, this.#examples, this.#loss] = [epoch, 0, 0, 0];
+      this.#sums = sums.map(() => [0, 0]);
+    }
+    const all = this.#examples + examples;
+    this.#loss += all > 0 ? ((loss - this.#loss) * examples) / all : 0;
+    this.#examples = all;
+    this.#steps += steps;
+    this.#sums = this.#sums.map(([above, below], i) => {
+      const [more, of] = sums[i] ?? [0, 0];
+      return [above + more, below + of];
+    });
+    const { steps: allSteps, loss: mean } = { steps: this.#steps, loss: this.#loss };
+    return learnedIn(epoch - 1, { steps: allSteps, examples: all, loss: mean, sums: this.#sums }, loaded);
+  }
+}

@@ -1,0 +1,30 @@
+/** From the server's unit to the training worker's plan. */
+
+import type { Plan } from "../../core/messages/training";
+import type { Unit } from "../../protocol/units/unit-client-events";
+
+/** `own` are the client's own last weights, if it has any. */
+export function unitPlan(unit: Unit, own: ArrayBuffer | null): Plan {
+  const { lease, first, examples, start } = unit;
+  const elasticity = start === "elastic" ? unit.elasticity : 0;
+  return {
+    seed: unit.seed,
+    epochs: unit.epochs,
+    steps: unit.steps,
+    batchSize: unit.batch_size,
+    learningRate: unit.learning_rate,
+    pastSteps: unit.past_steps,
+    proximalMu: unit.proximal_mu,
+    control: null,
+    privacy: null,
+    protection: null,
+    // Late is not wrong: whoever is slow says so by its heartbeat, and nobody does half of a unit.
+    until: null,
+    shards: [unit.shard.sha256],
+    unit: {
+      lease,
+      rows: { first, count: examples },
+      start: start === "given" || own === null ? null : { own, elasticity },
+    },
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * One browser's part in the work units of one task: performs the effects that the machine in
+ * protocol/units/unit-client.ts decides. Owns the results that wait to be sent; its stay owns the rest.
+ */
+
+import { heldShards } from "../../core/data/shard-cache";
+import type { Backend } from "../../core/messages/training";
+import { handle, INITIAL, type State } from "../../protocol/units/unit-client";
+import type { Effect, Event, Unit } from "../../protocol/units/unit-client-events";
+import {
+  decodeToUnits,
+  encodeUnits,
+  type ServerToUnits,
+  type UnitsToServer,
+} from "../../protocol/wire/units";
+import { Stay, type StayOptions } from "../session/session-loop";
+import { Uploader } from "../session/uploader";
+import type { Trained } from "../workers/training-worker";
+import { EpochLearning } from "./epoch-metrics";
+import { Beats } from "./heartbeats";
+import { OwnWeights } from "./local-state";
+import { unitPlan } from "./plan";
+import { heard, recent } from "./unit-history";
+import { NOTHING, type Shown, type UnitsView } from "./view";
+
+/** One is trained; the next is fetched meanwhile, or the last one sent. */
+const SLOTS = 2;
+/** After so many units in a row that came to nothing here, this device is no help. */
+const MOST_FAILURES = 3;
+
+export type UnitsOptions = StayOptions<ServerToUnits>;
+
+export class UnitsSession {
+  readonly #options: UnitsOptions;
+  readonly #uploader: Uploader;
+  readonly #results = new Map<number, Uint8Array<ArrayBuffer>>();
+  readonly #own = new OwnWeights();
+  readonly #learning = new EpochLearning();
+  readonly #beats = new Beats((lease, steps) => this.#stay.dispatch({ type: "pulse", lease, steps }));
+  readonly #stay: Stay<State, Event, Effect, UnitsToServer, ServerToUnits, Shown>;
+  #backend: Backend | null = null;
+  /** The lease that the worker is at. */
+  #training: number | null = null;
+  /** Leases that came over a connection that was lost. */
+  #before: ReadonlySet<number> = new Set();
+  #failures = 0;
+
+  constructor(options: UnitsOptions) {
+    this.#options = options;
+    this.#uploader = new Uploader(options.transport);
+    this.#stay = new Stay<State, Event, Effect, UnitsToServer, ServerToUnits, Shown>(options, {
+      initial: INITIAL,
+      shown: NOTHING,
+      handle,
+      encode: encodeUnits,
+      decode: decodeToUnits,
+      perform: (effect) => this.#perform(effect),
+      received: (frame) => this.#receive(frame),
+      connecting: () => this.#uploader.connecting(),
+      handled: (event) => {
+        if (event.type === "disconnected") this.#lostContact();
+        this.#finished();
+      },
+    });
+  }
+
+  get view(): UnitsView {
+    const { machine, shown } = this.#stay;
+    return { ...shown, machine };
+  }
+
+  /** Takes part with this backend; null leaves the choice to the worker. */
+  async start(backend: Backend | null): Promise<void> {
+    const shards = await heldShards();
+    if (!this.#stay.isClosed) return;
+    // Another visit may use another backend, so nothing loaded is kept.
+    const { counted, blended, rejected, examples } = this.#stay.machine;
+    this.#stay.renew({ counted, blended, rejected, examples });
+    this.#backend = backend;
+    this.#failures = 0;
+    this.#stay.show({ ...NOTHING, pieces: this.#stay.shown.pieces });
+    const { token, agent } = this.#options;
+    const enlist = {
+      type: "enlist",
+      token,
+      kind: "browser",
+      backend: backend ?? "auto",
+      agent,
+      shards,
+    } as const;
+    this.#stay.dispatch({ type: "start", enlist, slots: SLOTS, at_once: 1 });
+  }
+
+  /** Gives back what is not done. */
+  stop(problem: string | null = null): void {
+    this.#stay.stop(problem);
+  }
+
+  /** Does what it has, and stops then. */
+  finish(): void {
+    if (this.#stay.isClosed) return;
+    this.#stay.show({ finishing: true });
+    this.#stay.dispatch({ type: "want", slots: 0, at_once: 1 });
+  }
+
+  /** What cannot be had later of the units in hand, the server lost: no fault of this device. */
+  #lostContact(): void {
+    this.#before = new Set(this.#stay.machine.held.map(({ unit }) => unit.lease));
+  }
+
+  /** Who was to finish, and has nothing left, stops. */
+  #finished(): void {
+    const { held } = this.#stay.machine;
+    if (this.#stay.shown.finishing && !this.#stay.isClosed && held.length === 0) this.stop();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case "load":
+        void this.#load(effect.bundle);
+        return;
+      case "fetch":
+        this.#beats.begin(effect.unit);
+        void this.#fetch(effect.unit);
+        return;
+      case "train":
+        this.#stay.show({ progress: null });
+        void this.#train(effect.unit);
+        return;
+      case "finish":
+        this.#stay.trainer.current?.stop();
+        return;
+      case "forget":
+        this.#forget(effect.lease);
+        return;
+      case "send_chunks": {
+        const { lease, from, until } = effect;
+        const result = this.#results.get(lease);
+        if (result) this.#uploader.send(lease, result, from, until, () => this.#results.has(lease));
+        return;
+      }
+      case "close":
+        this.#end();
+    }
+  }
+
+  #receive(frame: ServerToUnits): void {
+    if (frame.type === "enlisted") this.#uploader.welcomed(frame.chunk_bytes);
+    if (frame.type === "counted") this.#own.counted(frame.lease);
+    if (frame.type === "rejected") this.#own.refused(frame.lease);
+    this.#stay.dispatch({ type: "frame", frame });
+    this.#stay.show({ pieces: recent(heard(this.#stay.shown.pieces, frame), this.#stay.machine) });
+    this.#options.heard(frame);
+  }
+
+  /** Whether this unit is still at this stage. */
+  #isAt({ lease }: Unit, stage: "fetching" | "training"): boolean {
+    return this.#stay.machine.held.some((one) => one.unit.lease === lease && one.stage === stage);
+  }
+
+  async #load(bundle: string): Promise<void> {
+    const wanted = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
+    const loaded = await this.#stay.trainer.load(bundle, this.#backend, wanted);
+    if (!loaded) return;
+    this.#stay.show({ loaded });
+    this.#stay.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
+  }
+
+  async #fetch(unit: Unit): Promise<void> {
+    const { lease, weights, shard } = unit;
+    const { origin } = this.#options;
+    const fetched = await this.#stay.trainer.insist(
+      () => this.#isAt(unit, "fetching"),
+      (trainer) => trainer.fetch(lease, origin, weights, shard.sha256),
+      (problem) => this.#failed(lease, "data", problem),
+    );
+    if (fetched) this.#stay.dispatch({ type: "fetched", lease });
+  }
+
+  async #train(unit: Unit): Promise<void> {
+    const { lease, weights } = unit;
+    const wanted = () => this.#isAt(unit, "training");
+    const plan = unitPlan(unit, this.#own.newest);
+    this.#training = lease;
+    const trained = await this.#stay.trainer.insist(
+      wanted,
+      (trainer) =>
+        trainer.train(weights, plan, (progress) => {
+          if (!wanted()) return;
+          this.#beats.stepped(lease, progress.step);
+          this.#stay.show({ progress });
+          this.#options.progressed(progress);
+        }),
+      (problem) => this.#failed(lease, "failed", problem),
+    );
+    if (this.#training === lease) this.#training = null;
+    if (!trained) return;
+    if (trained.steps === 0) this.#stay.dispatch({ type: "failed", lease, cause: this.#stay.machine.cause });
+    else this.#trained(unit, trained);
+  }
+
+  #trained({ lease, epoch }: Unit, trained: Trained): void {
+    const { update, local, examples, steps, loss, sums } = trained;
+    const { loaded } = this.#stay.shown;
+    this.#failures = 0;
+    if (local) this.#own.sent(lease, local);
+    const result = new Uint8Array(update);
+    this.#results.set(lease, result);
+    this.#stay.show({ progress: null });
+    if (loaded) this.#options.learned(this.#learning.add(epoch, trained, loaded));
+    this.#stay.dispatch({ type: "trained", lease, size: result.length, examples, steps, loss, sums });
+  }
+
+  /** A unit that cannot be done here goes to others; a device that can do none stops. */
+  #failed(lease: number, cause: "data" | "failed", problem: string): void {
+    this.#stay.dispatch({ type: "failed", lease, cause });
+    if (cause === "data" && this.#before.has(lease)) return;
+    this.#failures += 1;
+    if (this.#failures >= MOST_FAILURES) this.stop(problem);
+  }
+
+  #forget(lease: number): void {
+    this.#beats.end(lease);
+    this.#results.delete(lease);
+    this.#stay.trainer.current?.forget(lease);
+    if (this.#training === lease) this.#stay.trainer.current?.stop();
+  }
+
+  #end(): void {
+    this.#beats.endAll();
+    this.#results.clear();
+    this.#own.forget();
+    this.#stay.show({ finishing: false });
+  }
+}

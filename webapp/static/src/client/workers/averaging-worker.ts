@@ -1,0 +1,33 @@
+/** The worker that has the bytes of a group, as promises. One serves all groups of a visit, one after the other. */
+
+import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
+import { Asking } from "./worker-rpc";
+
+/** What each question is answered by. */
+type Answers = {
+  prepare: "prepared";
+  keep_key: "key_kept";
+  make_piece: "piece_made";
+  keep_piece: "piece_kept";
+  add_piece: "piece_made";
+  reduce: "mean_kept";
+  keep_mean: "mean_kept";
+  copy_mean: "mean_copied";
+  take: "taken";
+};
+
+function spawnWorker(): Worker {
+  return new Worker(new URL("../../workers/averaging/main.ts", import.meta.url), { type: "module" });
+}
+
+/** Rejects with an UnfitMember where what a member sent is of no use. */
+export class AveragingWorker extends Asking<ToAverager, FromAverager, Answers> {
+  constructor(spawn = spawnWorker) {
+    super("averaging worker", spawn());
+  }
+
+  protected override refusal(answer: FromAverager): Error | null {
+    if (answer.type === "unfit") return new UnfitMember(answer.place, answer.reason);
+    return answer.type === "failed" ? new Error(answer.problem) : null;
+  }
+}

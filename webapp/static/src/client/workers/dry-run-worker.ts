@@ -1,0 +1,42 @@
+/** One answer of a worker that takes a dry run's step. The worker is ended with it, or when its time is over. */
+
+import { type FromRehearsal, REHEARSING, type ToRehearsal } from "../../core/messages/dry-run";
+
+function rehearsingWorker(): Worker {
+  return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
+    type: "module",
+    name: REHEARSING,
+  });
+}
+
+/** Why a worker was ended before it answered. */
+export type Ended = "late" | "left";
+
+/**
+ * Asks a fresh worker. After so many milliseconds, or when `leave` is aborted, the worker is ended: a backend that hangs
+ * can be ended in no other way.
+ */
+export function rehearse(
+  message: ToRehearsal,
+  milliseconds: number,
+  leave: AbortSignal,
+  spawn = rehearsingWorker,
+): Promise<FromRehearsal | Ended> {
+  return new Promise((resolve) => {
+    const worker = spawn();
+    const end = (answer: FromRehearsal | Ended): void => {
+      clearTimeout(timer);
+      leave.removeEventListener("abort", left);
+      worker.terminate();
+      resolve(answer);
+    };
+    const left = (): void => end("left");
+    const timer = setTimeout(() => end("late"), milliseconds);
+    leave.addEventListener("abort", left);
+    worker.onmessage = ({ data }: MessageEvent<FromRehearsal>) => end(data);
+    worker.onerror = ({ message: reason }) => {
+      end({ type: "failed", message: reason || "The worker could not be started; reload the page." });
+    };
+    worker.postMessage(message);
+  });
+}

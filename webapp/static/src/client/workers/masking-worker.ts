@@ -1,0 +1,33 @@
+/** The worker of one masked round as promises: to end it ends all secrets of the round. */
+
+import type { FromMasker, ToMasker } from "../../core/messages/masking";
+import { Asking, type QuestionOf } from "./worker-rpc";
+
+/** What each question is answered by. */
+type Answers = {
+  make_keys: "keys_made";
+  check_roster: "roster_checked";
+  seal: "shares_sealed";
+  open: "shares_opened";
+  expand: "expanded";
+  mask: "masked";
+  sign_survivors: "survivors_signed";
+  check_vouchers: "vouchers_checked";
+  make_reveal: "revealed";
+};
+
+export type Question<Q extends keyof Answers> = QuestionOf<ToMasker, Q>;
+
+function spawnWorker(): Worker {
+  return new Worker(new URL("../../workers/masking/main.ts", import.meta.url), { type: "module" });
+}
+
+export class MaskingWorker extends Asking<ToMasker, FromMasker, Answers> {
+  constructor(spawn = spawnWorker) {
+    super("masking worker", spawn());
+  }
+
+  protected override refusal(answer: FromMasker): Error | null {
+    return answer.type === "failed" ? new Error(answer.problem) : null;
+  }
+}

@@ -1,0 +1,106 @@
+/** The worker in which people try a model, as promises. Owns the worker: one that failed is replaced at the next question. */
+
+import {
+  type FromTrial,
+  type Prompt,
+  type Question,
+  type Subject,
+  type ToTrial,
+  TRYING,
+  type Version,
+} from "../../core/messages/playground";
+
+export type Answer = Extract<FromTrial, { readonly type: "answered" }>;
+export type Written = Extract<FromTrial, { readonly type: "wrote" | "written" }>;
+
+interface Pending {
+  readonly resolve: (answer: FromTrial) => void;
+  readonly reject: (problem: Error) => void;
+  readonly wrote: (soFar: Written) => void;
+}
+
+function trialWorker(): Worker {
+  return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
+    type: "module",
+    name: TRYING,
+  });
+}
+
+export class Asker {
+  #worker: Worker | null = null;
+  readonly #pending = new Map<number, Pending>();
+  #last = 0;
+
+  constructor(
+    private readonly subject: Subject,
+    private readonly spawn = trialWorker,
+  ) {}
+
+  /** What each of the versions answers. Throws an Error for people. */
+  async ask(versions: readonly Version[], question: Question): Promise<Answer> {
+    return (await this.#wait(
+      (id) => ({ type: "ask", id, versions, question }),
+      () => undefined,
+    )) as Answer;
+  }
+
+  /** What each of the versions writes after the prompt; `wrote` hears of every token. Throws an Error for people. */
+  async write(
+    versions: readonly Version[],
+    prompt: Prompt,
+    wrote: (soFar: Written) => void,
+  ): Promise<Written> {
+    return (await this.#wait((id) => ({ type: "write", id, versions, prompt }), wrote)) as Written;
+  }
+
+  /** Ends the writing after the token in hand. */
+  stop(): void {
+    this.#worker?.postMessage({ type: "stop" } satisfies ToTrial);
+  }
+
+  /** Ends the worker; who waits for an answer is told that there is none. */
+  terminate(): void {
+    this.#end("The model was put away; ask it again.");
+  }
+
+  #running(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const worker = this.spawn();
+    this.#worker = worker;
+    worker.onmessage = ({ data }: MessageEvent<FromTrial>) => this.#receive(data);
+    worker.onerror = ({ message }) => {
+      if (worker === this.#worker)
+        this.#end(`The model could not be started: ${message || "reload the page"}.`);
+    };
+    worker.postMessage({ type: "open", subject: this.subject } satisfies ToTrial);
+    return worker;
+  }
+
+  #end(reason: string): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    for (const { reject } of this.#pending.values()) reject(new Error(reason));
+    this.#pending.clear();
+  }
+
+  #wait(message: (id: number) => ToTrial, wrote: Pending["wrote"]): Promise<FromTrial> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject, wrote });
+      this.#running().postMessage(message(id));
+    });
+  }
+
+  #receive(message: FromTrial): void {
+    const pending = this.#pending.get(message.id);
+    if (pending === undefined) return;
+    if (message.type === "wrote") {
+      pending.wrote(message);
+      return;
+    }
+    this.#pending.delete(message.id);
+    if (message.type === "failed") pending.reject(new Error(message.message));
+    else pending.resolve(message);
+  }
+}

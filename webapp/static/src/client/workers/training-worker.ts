@@ -1,0 +1,211 @@
+/**
+ * The training worker as promises. Owns the worker: `terminate` frees the memory and the GPU it holds. When a backend
+ * fails, the work is done again in a fresh worker on another setup.
+ */
+
+import { type Failure, recover, type Setup } from "../../core/backend-recovery";
+import type { Findings } from "../../core/data/mistakes";
+import type {
+  Backend,
+  Control,
+  Exam,
+  FromWorker,
+  Plan,
+  ToWorker,
+  Weights,
+} from "../../core/messages/training";
+
+type Answer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
+export type Loaded = Answer<"loaded">;
+export type Progress = Answer<"progress">;
+export type Trained = Answer<"trained">;
+export type Measured = Answer<"measured">;
+/** What one training made: of a version's weights, the change (float32, local minus global). */
+export interface Made {
+  readonly weights: Weights;
+  readonly update: ArrayBuffer;
+}
+
+type Question = ToWorker extends infer M
+  ? M extends { readonly id: number }
+    ? Omit<M, "id">
+    : never
+  : never;
+
+interface Pending {
+  readonly resolve: (answer: FromWorker) => void;
+  readonly reject: (problem: Error) => void;
+  readonly progress: (message: Progress) => void;
+}
+
+/** What the worker answered instead of a result. */
+class WorkerError extends Error {
+  constructor(readonly failed: Answer<"failed">) {
+    super(failed.message);
+  }
+}
+
+/** What `load` was asked and answered last. */
+interface Loading {
+  readonly origin: string;
+  readonly bundle: string;
+  readonly setup: Setup;
+  readonly loaded: Loaded;
+}
+
+/** Told when work goes on in another way, with the reason for people. */
+export type Recovered = (reason: string, loaded: Loaded) => void;
+
+const ignore = (): void => undefined;
+
+export function trainingWorker(): Worker {
+  return new Worker(new URL("../../workers/training/main.ts", import.meta.url), { type: "module" });
+}
+
+export class Trainer {
+  readonly #pending = new Map<number, Pending>();
+  readonly #failures: Failure[] = [];
+  #worker: Worker;
+  #loading: Loading | null = null;
+  #last = 0;
+  /** Nothing is started again: the training was stopped, or the worker ended. */
+  #stopped = false;
+  #keeping: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly recovered: Recovered = ignore,
+    private readonly spawn = trainingWorker,
+  ) {
+    this.#worker = this.#start();
+  }
+
+  async load(origin: string, bundle: string, backend: Backend | null): Promise<Loaded> {
+    this.#failures.length = 0;
+    return this.#load(origin, bundle, { backend, avoid: [], sliced: null });
+  }
+
+  train(weights: Weights, plan: Plan, progress: (message: Progress) => void): Promise<Trained> {
+    this.#stopped = false;
+    return this.#insist(() => this.#ask<Trained>({ type: "train", weights, plan }, progress));
+  }
+
+  /** Fetches the files of a work unit while other work goes on. */
+  async fetch(lease: number, origin: string, weights: string, shard: string): Promise<true> {
+    await this.#ask({ type: "fetch", lease, origin, weights, shard });
+    return true;
+  }
+
+  /** The files that were fetched for this lease are not needed any more. */
+  forget(lease: number): void {
+    this.#worker.postMessage({ type: "forget", lease } satisfies ToWorker);
+  }
+
+  /** Measures a version on held-out examples. */
+  measure(weights: Weights, exam: Exam): Promise<Measured> {
+    this.#stopped = false;
+    return this.#insist(() => this.#ask<Measured>({ type: "measure", weights, exam }));
+  }
+
+  /** What a version answers to examples; null where its answers are no classes. What fails here is left alone. */
+  async examine(weights: Weights, shards: readonly string[], aside: boolean): Promise<Findings | null> {
+    const answer = this.#ask<Answer<"examined">>({ type: "examine", weights, shards, aside });
+    return (await answer.catch(() => null))?.findings ?? null;
+  }
+
+  /** Adds the change of a counted update to this client's control variate, or takes it back out. */
+  keep(control: Control, change: ArrayBuffer, undo: boolean): void {
+    // What cannot be kept starts at zero in the next round.
+    this.#keeping = this.#ask({ type: "keep", control, change, undo }).catch(() => undefined);
+  }
+
+  /** Ends the work in progress after the current step; its promise resolves with what was done so far. */
+  stop(): void {
+    this.#stopped = true;
+    this.#worker.postMessage({ type: "stop" } satisfies ToWorker);
+  }
+
+  /** Stops, and terminates when nothing is left to be kept. */
+  async end(): Promise<void> {
+    this.stop();
+    await this.#keeping;
+    this.terminate();
+  }
+
+  terminate(): void {
+    this.#stopped = true;
+    this.#end("The training worker was ended.");
+  }
+
+  async #load(origin: string, bundle: string, setup: Setup): Promise<Loaded> {
+    const loaded = await this.#ask<Loaded>({ type: "load", origin, bundle, setup });
+    this.#loading = { origin, bundle, setup, loaded };
+    return loaded;
+  }
+
+  /** Asks; where the backend failed, loads a fresh worker and asks again. */
+  async #insist<A>(ask: () => Promise<A>): Promise<A> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (problem) {
+        if (!(await this.#recover(problem))) throw problem;
+      }
+    }
+  }
+
+  /** Whether another setup is ready for another try. */
+  async #recover(problem: unknown): Promise<boolean> {
+    if (this.#stopped || this.#loading === null) return false;
+    if (!(problem instanceof WorkerError) || problem.failed.kind === null) return false;
+    const { origin, bundle, loaded } = this.#loading;
+    const { backend, sliced, sliceable } = loaded;
+    this.#failures.push({ kind: problem.failed.kind, backend, sliced, sliceable });
+    const setup = recover(this.#loading.setup, this.#failures);
+    if (setup === null) return false;
+    this.#end(problem.message);
+    this.#worker = this.#start();
+    const next = await this.#load(origin, bundle, setup);
+    this.recovered(problem.message, next);
+    return true;
+  }
+
+  #start(): Worker {
+    const worker = this.spawn();
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
+    worker.onerror = ({ message }) => {
+      this.#failAll(new Error(`The training worker failed: ${message || "it could not be started"}.`));
+    };
+    return worker;
+  }
+
+  #end(reason: string): void {
+    this.#worker.terminate();
+    this.#failAll(new Error(reason));
+  }
+
+  #ask<A extends FromWorker>(question: Question, progress: Pending["progress"] = ignore): Promise<A> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise<A>((resolve, reject) => {
+      this.#pending.set(id, { resolve: resolve as Pending["resolve"], reject, progress });
+      this.#worker.postMessage({ ...question, id });
+    });
+  }
+
+  #receive(message: FromWorker): void {
+    const pending = this.#pending.get(message.id);
+    if (!pending) return;
+    if (message.type === "progress") {
+      pending.progress(message);
+      return;
+    }
+    this.#pending.delete(message.id);
+    if (message.type === "failed") pending.reject(new WorkerError(message));
+    else pending.resolve(message);
+  }
+
+  #failAll(problem: Error): void {
+    for (const { reject } of this.#pending.values()) reject(problem);
+    this.#pending.clear();
+  }
+}

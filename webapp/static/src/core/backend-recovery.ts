@@ -1,0 +1,47 @@
+/** What to do when a backend failed in the middle of a training: a pure decision, tried in a fresh worker. */
+
+import type { Backend } from "./messages/training";
+
+/** The device took the GPU away; a step did not fit into memory; the loss became NaN or infinite. */
+export type FailureKind = "lost" | "memory" | "not-a-number";
+
+/** How a worker is loaded. */
+export interface Setup {
+  /** Null: the fastest that works here. */
+  readonly backend: Backend | null;
+  /** Backends that failed here. */
+  readonly avoid: readonly Backend[];
+  /** Train in the bundle's slices; null lets the trial decide. */
+  readonly sliced: boolean | null;
+}
+
+export interface Failure {
+  readonly kind: FailureKind;
+  /** What was running. */
+  readonly backend: Backend;
+  readonly sliced: boolean;
+  /** Whether the bundle has slices. */
+  readonly sliceable: boolean;
+}
+
+/** A page that fails more often than this is better left alone. */
+const MAX_FAILURES = 4;
+
+/**
+ * The setup to go on with after `failures` (the newest last), or null to give up.
+ *
+ * A lost GPU gets one more chance: drivers restart. Want of memory is met with slices, then with another backend.
+ * A loss that is no number on a GPU may be the driver's fault; on WASM it is the training's own.
+ */
+export function recover(setup: Setup, failures: readonly Failure[]): Setup | null {
+  const last = failures.at(-1);
+  if (last === undefined) return setup;
+  if (failures.length > MAX_FAILURES) return null;
+  const { backend, kind, sliced, sliceable } = last;
+  const losses = failures.filter((failure) => failure.kind === "lost" && failure.backend === backend);
+  if (kind === "lost" && losses.length === 1) return { ...setup, backend, sliced };
+  if (kind === "memory" && sliceable && !sliced) return { ...setup, backend, sliced: true };
+  if (backend === "wasm" || backend === "cpu") return null;
+  const keepSlices = kind === "memory" && sliced ? true : null;
+  return { backend: null, avoid: [...setup.avoid, backend], sliced: keepSlices };
+}

@@ -1,0 +1,100 @@
+/**
+ * What a masked round's keys are bound to; docs/decisions/0017-masked-rounds.md has every field.
+ * `backend/crypto/round_context.py` is the twin; tests/contract/vectors/masked.json binds both.
+ */
+
+import type { Checked } from "../../protocol/wire/fields";
+import type { masking } from "../../protocol/wire/masked";
+import { type Bytes, compareBytes, fields, fromHex, integer, places, real, sha256, utf8 } from "./bytes";
+
+/** What a client knows of a round when it is asked to train. Hashes are hexadecimal. */
+export interface Terms {
+  readonly task: string;
+  readonly bundle: string;
+  readonly round: number;
+  readonly version: number;
+  readonly weights: string;
+  readonly parameters: number;
+  /** Rows of the bundle's metrics. */
+  readonly rows: number;
+  readonly masking: Checked<typeof masking>;
+}
+
+/** The public keys of one client of a round. */
+export interface MemberKeys {
+  readonly client: string;
+  readonly mask_key: Uint8Array;
+  readonly share_key: Uint8Array;
+  readonly seed_hash: Uint8Array;
+  readonly identity: Uint8Array;
+}
+
+/** Hash of what is known before the roster. */
+export function baseHash(terms: Terms): Promise<Bytes> {
+  const { bits, clip, examples, noise, share, min_clients, server } = terms.masking;
+  return sha256(
+    fields(
+      utf8("minga/masked/1/base"),
+      utf8(terms.task),
+      fromHex(terms.bundle),
+      integer(terms.round),
+      integer(terms.version),
+      fromHex(terms.weights),
+      integer(terms.parameters),
+      integer(terms.rows),
+      integer(bits),
+      real(clip),
+      integer(examples),
+      real(noise),
+      real(share),
+      integer(min_clients),
+      utf8(server),
+    ),
+  );
+}
+
+/** Hash of `base` and everybody's keys, in the order of their places. */
+export function rosterHash(base: Uint8Array, members: readonly MemberKeys[]): Promise<Bytes> {
+  const keys = members.flatMap(({ client, mask_key, share_key, seed_hash, identity }) => [
+    utf8(client),
+    mask_key,
+    share_key,
+    seed_hash,
+    identity,
+  ]);
+  return sha256(fields(utf8("minga/masked/1/roster"), base, ...keys));
+}
+
+/** The round's context: terms, roster, and the graph of `members` with `degree` neighbours each. */
+export function contextHash(
+  base: Uint8Array,
+  roster: Uint8Array,
+  members: number,
+  degree: number,
+  threshold: number,
+): Promise<Bytes> {
+  const graph = [members, degree, threshold].map(integer);
+  return sha256(fields(utf8("minga/masked/1/context"), base, roster, ...graph));
+}
+
+/** What a client signs when it sends its keys. */
+export function keysStatement(
+  base: Uint8Array,
+  { client, mask_key, share_key, seed_hash }: Omit<MemberKeys, "identity">,
+): Bytes {
+  return fields(utf8("minga/masked/1/keys"), base, utf8(client), mask_key, share_key, seed_hash);
+}
+
+/** What a client signs when it vouches for the survivors, whose places ascend. */
+export function survivorsStatement(context: Uint8Array, alive: readonly number[]): Bytes {
+  return fields(utf8("minga/masked/1/survivors"), context, places(...alive));
+}
+
+/** The places of `clients` in the order of the ring: nobody can choose beside whom a client stands. */
+export async function ring(context: Uint8Array, clients: readonly string[]): Promise<readonly number[]> {
+  const hashes = await Promise.all(
+    clients.map((client) => sha256(fields(utf8("minga/masked/1/ring"), context, utf8(client)))),
+  );
+  const at = (place: number): Uint8Array => hashes[place] as Bytes;
+  return clients.map((_, place) => place).sort((a, b) => compareBytes(at(a), at(b)));
+}

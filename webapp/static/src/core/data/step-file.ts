@@ -1,0 +1,59 @@
+/** A training step in a safetensors file, as converter/step_file.py writes it. */
+
+export type StepArrays = ReadonlyMap<string, Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>>;
+
+interface Entry {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly data_offsets: readonly [number, number];
+}
+
+const HEAD = 8;
+
+/** The arrays by their names. Throws an Error for people on anything else. */
+export function readStep(file: ArrayBuffer): StepArrays {
+  try {
+    const length = Number(new DataView(file).getBigUint64(0, true));
+    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, HEAD, length)));
+    const values = HEAD + length;
+    return new Map(
+      Object.entries(header as Record<string, Entry>).map(([name, entry]) => [
+        name,
+        read(file, values, entry),
+      ]),
+    );
+  } catch {
+    throw new Error("The step to compare with is damaged; take the dry run on the server again.");
+  }
+}
+
+function read(file: ArrayBuffer, values: number, { dtype, shape, data_offsets: [begin, end] }: Entry) {
+  const count = shape.reduce((product, length) => product * length, 1);
+  if (end - begin !== 4 * count || (dtype !== "F32" && dtype !== "I32")) throw new RangeError(dtype);
+  return dtype === "I32"
+    ? new Int32Array(file, values + begin, count)
+    : new Float32Array(file, values + begin, count);
+}
+
+/** The array of that name. Throws an Error for people where it is not there, or of another type. */
+export function floats(step: StepArrays, name: string): Float32Array<ArrayBuffer> {
+  const found = step.get(name);
+  if (found instanceof Float32Array) return found;
+  throw new Error("The step to compare with is not of this model; take the dry run on the server again.");
+}
+
+/** L2 distance of `found` from `expected` over the norm of `expected`; what is no number anywhere stays none. */
+export function relativeError(found: ArrayLike<number>, expected: ArrayLike<number>): number {
+  if (found.length !== expected.length) return Number.NaN;
+  let distance = 0;
+  let norm = 0;
+  for (let i = 0; i < expected.length; i++) {
+    const value = expected[i] as number;
+    distance += ((found[i] as number) - value) ** 2;
+    norm += value ** 2;
+  }
+  return Math.sqrt(distance) / Math.max(Math.sqrt(norm), LEAST_NORM);
+}
+
+/** A gradient that is shorter is nothing but rounding. */
+const LEAST_NORM = 1e-6;

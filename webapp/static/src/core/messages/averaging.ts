@@ -1,0 +1,121 @@
+/**
+ * What the page and the worker of a group's averages say to each other. The worker has all bytes of one group at a time: the
+ * own vector, what other members sent of it, and means, by their digests. docs/decisions/0025-mesh.md has the protocol.
+ */
+
+import type { Bytes } from "../crypto/bytes";
+import type { PadContext } from "../crypto/pads";
+import type { Reducer } from "../numerics/aggregation/part-mean";
+import type { Precision } from "../numerics/aggregation/precision";
+import type { Subject } from "../numerics/masking/masked-parts";
+
+type Places = readonly number[];
+
+export type ToAverager =
+  /** Begins with a group, and forgets the one before. */
+  | {
+      readonly type: "prepare";
+      readonly id: number;
+      /** float32, transferred. */
+      readonly vector: ArrayBuffer;
+      readonly place: number;
+      /** Part i is the values from `bounds[i]` to `bounds[i + 1]`. */
+      readonly bounds: Places;
+      readonly precision: Precision | "masked";
+      readonly subject: Subject;
+      readonly reducer: Reducer;
+      /** Whether the pieces are committed to beforehand: not in a ring, and not where they are masked. */
+      readonly commit: boolean;
+      /** What masks are bound to. */
+      readonly context: PadContext;
+    }
+  /** Keeps the key of this group that another member said; the first one counts. */
+  | { readonly type: "keep_key"; readonly id: number; readonly place: number; readonly key: Uint8Array }
+  /** The own piece of a part, encoded; masked for `contributors`, with their weights, if there are any. */
+  | {
+      readonly type: "make_piece";
+      readonly id: number;
+      readonly part: number;
+      readonly contributors: Places;
+      readonly weights: readonly number[];
+    }
+  /** Keeps a member's piece of a part, transferred; `contributors` as in the frame `piece`. */
+  | {
+      readonly type: "keep_piece";
+      readonly id: number;
+      readonly place: number;
+      readonly part: number;
+      readonly contributors: Places;
+      readonly bytes: Bytes;
+    }
+  /** In a ring: the sum that came from `source` (null: nothing yet) with the own values times `weight`. */
+  | {
+      readonly type: "add_piece";
+      readonly id: number;
+      readonly part: number;
+      readonly source: number | null;
+      readonly weight: number;
+    }
+  /** Makes the mean of `contributors`' pieces and keeps it; in a ring `source` has sent the sum of all but the own. */
+  | {
+      readonly type: "reduce";
+      readonly id: number;
+      readonly part: number;
+      readonly contributors: Places;
+      readonly weights: readonly number[];
+      readonly source: number | null;
+    }
+  /** Keeps a mean that the member at `place` sent, transferred. */
+  | {
+      readonly type: "keep_mean";
+      readonly id: number;
+      readonly place: number;
+      readonly part: number;
+      readonly contributors: Places;
+      readonly bytes: Bytes;
+    }
+  /** The bytes of a mean that is kept. */
+  | { readonly type: "copy_mean"; readonly id: number; readonly part: number; readonly digest: Uint8Array }
+  /** The whole result: the mean of each part that has the digest of it in `parts`. Ends with the group. */
+  | { readonly type: "take"; readonly id: number; readonly parts: readonly Uint8Array[] };
+
+export type FromAverager =
+  /** SHA-256 of each encoded piece, if they are committed to; the own public key of this group, if they are masked. */
+  | {
+      readonly type: "prepared";
+      readonly id: number;
+      readonly commitments: readonly Bytes[];
+      readonly key: Bytes;
+    }
+  | { readonly type: "key_kept"; readonly id: number }
+  /** Transferred. */
+  | { readonly type: "piece_made"; readonly id: number; readonly bytes: Bytes }
+  /** SHA-256 of its bytes. */
+  | { readonly type: "piece_kept"; readonly id: number; readonly digest: Bytes }
+  /** The digest covers contributors and bytes. */
+  | { readonly type: "mean_kept"; readonly id: number; readonly digest: Bytes }
+  /** Transferred. */
+  | {
+      readonly type: "mean_copied";
+      readonly id: number;
+      readonly contributors: Places;
+      readonly bytes: Bytes;
+    }
+  /** float32, transferred. */
+  | { readonly type: "taken"; readonly id: number; readonly vector: Float32Array<ArrayBuffer> }
+  /** What the member at `place` sent is of no use; `reason` is for people. */
+  | { readonly type: "unfit"; readonly id: number; readonly place: number; readonly reason: string }
+  /** `problem` is for people. */
+  | { readonly type: "failed"; readonly id: number; readonly problem: string };
+
+/** What the member at `place` sent is of no use. */
+export class UnfitMember extends Error {
+  override readonly name = "UnfitMember";
+
+  constructor(
+    readonly place: number,
+    reason: string,
+  ) {
+    super(reason);
+  }
+}

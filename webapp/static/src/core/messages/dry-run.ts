@@ -1,0 +1,34 @@
+/** What the page of a dry run and the worker that takes the step say to each other. */
+
+import type { Backend } from "./training";
+
+/** Files of the draft by their SHA-256; `shard` is null where volunteers bring data of their own. */
+export interface Step {
+  /** Where they are: `<base>/blobs/<sha256>`. */
+  readonly base: string;
+  readonly bundle: string;
+  readonly weights: string;
+  readonly step: string;
+  readonly shard: string | null;
+}
+
+/** The name of workers that take a dry run's step. */
+export const REHEARSING = "rehearsing";
+
+export type ToRehearsal =
+  | { readonly type: "step"; readonly step: Step; readonly backend: Backend }
+  | { readonly type: "data"; readonly step: Step };
+
+export type FromRehearsal =
+  /** The step was taken; `gradientError` is its L2 distance from the expected one over that one's norm. */
+  | {
+      readonly type: "stepped";
+      readonly loss: number;
+      readonly gradientError: number;
+      readonly stepMs: number;
+    }
+  /** The browser does not have the backend. */
+  | { readonly type: "absent" }
+  /** The first shard's examples; `problem` is a sentence where they are not those of the server. */
+  | { readonly type: "read"; readonly examples: number; readonly problem: string | null }
+  | { readonly type: "failed"; readonly message: string };

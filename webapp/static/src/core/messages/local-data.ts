@@ -1,0 +1,20 @@
+/** What the training worker asks the reader of a volunteer's own files, over a port between the two. */
+
+import type { Examples } from "../data/examples";
+
+/** Own examples are for training, or held out to measure on. */
+export type Part = "train" | "holdout";
+
+/** How many own examples there are. */
+export type OwnCounts = Readonly<Record<Part, number>>;
+
+/** Asks for the examples `rows` of a part, numbered from 0. */
+export interface TakeRequest {
+  readonly id: number;
+  readonly part: Part;
+  readonly rows: Uint32Array;
+}
+
+export type TakeAnswer =
+  | { readonly id: number; readonly examples: Examples }
+  | { readonly id: number; readonly problem: string };

@@ -1,0 +1,105 @@
+/**
+ * What the page and the worker of a masked round say to each other. A worker serves one round: it makes that round's
+ * secrets, and they end with it. Lists of places ascend; docs/decisions/0017-masked-rounds.md has the protocol.
+ */
+
+import type { FrameOf } from "../../protocol/wire/messages";
+import type { Terms } from "../crypto/context";
+import type { Identity } from "../crypto/keys";
+
+export type Member = FrameOf<"roster">["members"][number];
+export type Keys = FrameOf<"keys">;
+type Places = readonly number[];
+
+export type ToMasker =
+  /** Draws a seed and two keys, and signs them as `client`. */
+  | {
+      readonly type: "make_keys";
+      readonly id: number;
+      readonly client: string;
+      readonly identity: Identity;
+      readonly terms: Terms;
+    }
+  /** Computes the context and the ring, and looks at every key; to `verify` is to check the signatures, too. */
+  | {
+      readonly type: "check_roster";
+      readonly id: number;
+      readonly members: readonly Member[];
+      readonly degree: number;
+      readonly threshold: number;
+      readonly verify: boolean;
+    }
+  /** Cuts both secrets into shares for the `neighbours` and for oneself. */
+  | {
+      readonly type: "seal";
+      readonly id: number;
+      readonly place: number;
+      readonly threshold: number;
+      readonly neighbours: Places;
+    }
+  /** Opens and keeps what `senders` sealed for `place`. */
+  | {
+      readonly type: "open";
+      readonly id: number;
+      readonly place: number;
+      readonly senders: Places;
+      readonly sealed: readonly Uint8Array[];
+    }
+  /** Expands the own mask and those with `pairs`, for the update that is to come. */
+  | { readonly type: "expand"; readonly id: number; readonly place: number; readonly pairs: Places }
+  /** Masks the round's update. Asked for once. */
+  | {
+      readonly type: "mask";
+      readonly id: number;
+      /** float32, transferred. */
+      readonly update: ArrayBuffer;
+      /** What updates before it left unsent; null where that is nothing. */
+      readonly owed: Float32Array | null;
+      readonly examples: number;
+      readonly loss: number;
+      /** Numerator and denominator of each metric row in turn. */
+      readonly sums: readonly number[];
+      /** Nothing is told but the update. */
+      readonly alone: boolean;
+    }
+  | { readonly type: "sign_survivors"; readonly id: number; readonly alive: Places }
+  /** Says which of the `vouchers` did not sign the list `alive`. */
+  | {
+      readonly type: "check_vouchers";
+      readonly id: number;
+      readonly alive: Places;
+      readonly vouchers: Places;
+      readonly signatures: readonly Uint8Array[];
+    }
+  /** Takes one share for each place in `seeds` and `mask_keys`; the other ones are forgotten. */
+  | {
+      readonly type: "make_reveal";
+      readonly id: number;
+      readonly seeds: Places;
+      readonly mask_keys: Places;
+    };
+
+export type FromMasker =
+  | { readonly type: "keys_made"; readonly id: number; readonly keys: Keys }
+  | {
+      readonly type: "roster_checked";
+      readonly id: number;
+      /** The places in the order of the ring. */
+      readonly order: Places;
+      readonly wrong: Places;
+    }
+  | { readonly type: "shares_sealed"; readonly id: number; readonly sealed: readonly Uint8Array[] }
+  | { readonly type: "shares_opened"; readonly id: number; readonly unopened: Places }
+  | { readonly type: "expanded"; readonly id: number }
+  /** The update as it is sent, and what is left of it where not all values are; transferred. */
+  | {
+      readonly type: "masked";
+      readonly id: number;
+      readonly bytes: Uint8Array<ArrayBuffer>;
+      readonly left: Float32Array<ArrayBuffer> | null;
+    }
+  | { readonly type: "survivors_signed"; readonly id: number; readonly signature: Uint8Array }
+  | { readonly type: "vouchers_checked"; readonly id: number; readonly wrong: Places }
+  | { readonly type: "revealed"; readonly id: number; readonly shares: readonly Uint8Array[] }
+  /** `problem` is for people and says no secret. */
+  | { readonly type: "failed"; readonly id: number; readonly problem: string };

@@ -1,0 +1,177 @@
+/**
+ * How a stretch of a vector is told on its way between peers: float32, float16 or int8, little-endian, as every machine that
+ * runs browsers is. `backend/numerics/precision.py` is the twin; tests/contract/vectors/averaging.json holds
+ * both to the same bits. "What is averaged" in docs/decisions/0025-mesh.md has the rules.
+ */
+
+import type { Bytes } from "../../crypto/bytes";
+import { fitHalves, readHalves, writeHalves } from "./half";
+
+export type Precision = "float32" | "float16" | "int8";
+export type Vector = Float32Array<ArrayBuffer>;
+
+/** Values beyond are set to it: so sums of members' values stay far from float32's end. */
+const MOST_VALUE = 2 ** 100;
+/** The largest finite float32. */
+const MOST_SINGLE = (2 - 2 ** -23) * 2 ** 127;
+/** Values that are worked on at a time: whole blocks are whole bytes of each precision, and fit a processor's cache. */
+export const BLOCK = 1 << 14;
+/** Values that share a scale in int8. */
+const SCALED = 1024;
+const LEVELS = 127;
+const SCALE_BYTES = 4;
+const MOST_SCALE = Math.fround(MOST_VALUE / LEVELS);
+/** Added to a number and taken away again, it leaves the nearest whole number, of two the even one. */
+const ROUNDING = 1.5 * 2 ** 52;
+
+/** Bytes that are no values as `encode` makes them. */
+export class UnfitError extends Error {
+  override readonly name = "UnfitError";
+}
+
+/** `write` changes no values; `fit` says whether all values in the bytes may be averaged. */
+interface Codec {
+  readonly size: (values: number) => number;
+  readonly write: (values: Float32Array, data: Bytes) => void;
+  readonly read: (data: Bytes, values: Float32Array) => void;
+  readonly fit: (data: Bytes, values: number) => boolean;
+}
+
+const CODECS: Readonly<Record<Precision, Codec>> = {
+  float32: { size: (values) => 4 * values, write: writeSingles, read: readSingles, fit: fitSingles },
+  float16: { size: (values) => 2 * values, write: writeHalves, read: readHalves, fit: fitHalves },
+  int8: { size: int8Size, write: writeInt8, read: readInt8, fit: fitInt8 },
+};
+
+/** Bytes of so many values. */
+export function encodedSize(values: number, precision: Precision): number {
+  return CODECS[precision].size(values);
+}
+
+/** The bytes of `values`, which stay as they are. Throws a RangeError for NaN and infinity. */
+export function encode(values: Float32Array, precision: Precision): Bytes {
+  if (!within(values, MOST_SINGLE)) {
+    throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
+  }
+  const data = new Uint8Array(encodedSize(values.length, precision));
+  CODECS[precision].write(values, data);
+  return data;
+}
+
+/** The `values` float32 values in `data`. Throws as `checked` does. */
+export function decode(data: Uint8Array, values: number, precision: Precision): Vector {
+  const decoded = new Float32Array(values);
+  CODECS[precision].read(checked(data, values, precision), decoded);
+  return decoded;
+}
+
+/**
+ * `data`, in a place where words of four bytes can be read, when it is `values` values that may be averaged. Throws an
+ * UnfitError for another number of bytes, and for what `encode` does not make.
+ */
+export function checked(data: Uint8Array, values: number, precision: Precision): Bytes {
+  const size = encodedSize(values, precision);
+  if (data.length !== size) {
+    throw new UnfitError(`${values} values in ${precision} are ${size} bytes, not ${data.length}.`);
+  }
+  const words = data.buffer instanceof ArrayBuffer && data.byteOffset % 4 === 0;
+  const bytes = words ? (data as Bytes) : data.slice();
+  if (!CODECS[precision].fit(bytes, values)) {
+    throw new UnfitError(`It holds NaN, infinity or a value over ${MOST_VALUE.toPrecision(3)}.`);
+  }
+  return bytes;
+}
+
+/** Decodes the values from `from` on of `data`, which was checked, until `out` is full. `from` is one of BLOCK's multiples. */
+export function readBlock(data: Bytes, from: number, precision: Precision, out: Float32Array): void {
+  const { size, read } = CODECS[precision];
+  read(data.subarray(size(from), size(from + out.length)), out);
+}
+
+/** Encodes finite `values` where the values from `from` on, one of BLOCK's multiples, stand in `data`. */
+export function writeBlock(values: Float32Array, from: number, precision: Precision, data: Bytes): void {
+  const { size, write } = CODECS[precision];
+  write(values, data.subarray(size(from), size(from + values.length)));
+}
+
+/** No NaN, and nothing beyond `most`. */
+function within(values: Float32Array, most: number): boolean {
+  for (let i = 0; i < values.length; i++) {
+    // A comparison with NaN is false.
+    if (!(Math.abs(values[i] as number) <= most)) return false;
+  }
+  return true;
+}
+
+function clamp(value: number, most: number): number {
+  return value > most ? most : value < -most ? -most : value;
+}
+
+function singles(data: Bytes, values: number): Float32Array {
+  return new Float32Array(data.buffer, data.byteOffset, values);
+}
+
+function writeSingles(values: Float32Array, data: Bytes): void {
+  const out = singles(data, values.length);
+  for (let i = 0; i < values.length; i++) out[i] = clamp(values[i] as number, MOST_VALUE);
+}
+
+function readSingles(data: Bytes, values: Float32Array): void {
+  values.set(singles(data, values.length));
+}
+
+function fitSingles(data: Bytes, values: number): boolean {
+  return within(singles(data, values), MOST_VALUE);
+}
+
+function int8Size(values: number): number {
+  return values + SCALE_BYTES * Math.ceil(values / SCALED);
+}
+
+function writeInt8(values: Float32Array, data: Bytes): void {
+  forScales(data, values.length, (scale, levels, from) => {
+    const block = values.subarray(from, from + levels.length);
+    const unit = Math.fround(Math.min(largest(block), MOST_VALUE) / LEVELS);
+    scale[0] = unit;
+    for (let i = 0; i < levels.length; i++) {
+      // Where a scale is zero, all levels are: the values are too small for it.
+      const steps = unit === 0 ? 0 : Math.fround((block[i] as number) / unit);
+      levels[i] = clamp(steps + ROUNDING - ROUNDING, LEVELS);
+    }
+  });
+}
+
+function readInt8(data: Bytes, values: Float32Array): void {
+  forScales(data, values.length, (scale, levels, from) => {
+    const unit = scale[0] as number;
+    for (let i = 0; i < levels.length; i++) values[from + i] = (levels[i] as number) * unit;
+  });
+}
+
+function fitInt8(data: Bytes, values: number): boolean {
+  let fit = true;
+  forScales(data, values, (scale) => {
+    const unit = scale[0] as number;
+    if (!(unit >= 0 && unit <= MOST_SCALE)) fit = false;
+  });
+  return fit;
+}
+
+function largest(values: Float32Array): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i] as number));
+  return most;
+}
+
+/** Gives `work` each scale in the bytes of `values` values, the levels that follow it, and which values those are. */
+function forScales(
+  data: Bytes,
+  values: number,
+  work: (scale: Float32Array, levels: Int8Array, from: number) => void,
+): void {
+  for (let from = 0; from < values; from += SCALED) {
+    const at = data.byteOffset + int8Size(from);
+    const count = Math.min(SCALED, values - from);
+    work(new Float32Array(data.buffer, at, 1), new Int8Array(data.buffer, at + SCALE_BYTES, count), from);
+  }
+}

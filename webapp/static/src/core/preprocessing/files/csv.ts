@@ -1,0 +1,108 @@
+/** Tables of text: rows of cells, some of them quoted. */
+
+import { DataProblem } from "../data-problem";
+
+const LINE_END = /[\r\n]/;
+
+/** Reads the text of a table cell by cell. */
+class Scanner {
+  #at = 0;
+  #row = 0;
+
+  constructor(
+    private readonly text: string,
+    private readonly delimiter: string,
+  ) {}
+
+  /** The next row; null at the end. Lines without any character are no rows. */
+  next(): string[] | null {
+    while (this.#at < this.text.length && LINE_END.test(this.text[this.#at] as string)) this.#at++;
+    if (this.#at >= this.text.length) return null;
+    const cells: string[] = [];
+    for (;;) {
+      cells.push(this.text[this.#at] === '"' ? this.#quoted() : this.#plain());
+      if (this.text[this.#at] !== this.delimiter) break;
+      this.#at++;
+    }
+    this.#row++;
+    return cells;
+  }
+
+  #plain(): string {
+    const start = this.#at;
+    while (this.#at < this.text.length) {
+      const letter = this.text[this.#at] as string;
+      if (letter === this.delimiter || letter === "\n" || letter === "\r") break;
+      this.#at++;
+    }
+    return this.text.slice(start, this.#at);
+  }
+
+  #quoted(): string {
+    let cell = "";
+    let start = this.#at + 1;
+    for (;;) {
+      const end = this.text.indexOf('"', start);
+      if (end < 0) throw new DataProblem(`${this.#where()} opens a quote (") that never ends; close it`);
+      cell += this.text.slice(start, end);
+      this.#at = end + 1;
+      if (this.text[this.#at] !== '"') break;
+      cell += '"';
+      start = this.#at + 1;
+    }
+    const after = this.text[this.#at];
+    if (after !== undefined && after !== this.delimiter && !LINE_END.test(after)) {
+      throw new DataProblem(
+        `${this.#where()} goes on after a closing quote ("); double quotes inside of a cell`,
+      );
+    }
+    return cell;
+  }
+
+  #where(): string {
+    return this.#row === 0 ? "The first row" : `Row ${this.#row}`;
+  }
+}
+
+/** All rows of a table's text, the names of its columns first. Throws DataProblem on a quote out of place. */
+export function csvRows(text: string, delimiter: string): string[][] {
+  const scanner = new Scanner(text, delimiter);
+  const rows: string[][] = [];
+  for (let row = scanner.next(); row !== null; row = scanner.next()) rows.push(row);
+  return rows;
+}
+
+/** A cell without the spaces and tabs at its ends. */
+export function trimmed(cell: string): string {
+  let [from, until] = [0, cell.length];
+  while (from < until && (cell[from] === " " || cell[from] === "\t")) from++;
+  while (until > from && (cell[until - 1] === " " || cell[until - 1] === "\t")) until--;
+  return cell.slice(from, until);
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(", ");
+}
+
+/** Where the named columns are. Throws DataProblem that lists what is missing and what is there. */
+export function findColumns(header: readonly string[], names: readonly string[]): number[] {
+  const there = header.map(trimmed);
+  const missing = names.filter((name) => !there.includes(name));
+  if (missing.length > 0) {
+    throw new DataProblem(
+      `The table has no ${missing.length === 1 ? "column" : "columns"} ${quoted(missing)}. ` +
+        `Its first row must name the columns; it names ${quoted(there)}`,
+    );
+  }
+  const twice = names.find((name) => there.indexOf(name) !== there.lastIndexOf(name));
+  if (twice !== undefined) {
+    throw new DataProblem(`The table has two columns '${twice}'; give each a name of its own`);
+  }
+  return names.map((name) => there.indexOf(name));
+}
+
+/** Throws DataProblem where a row does not have as many cells as the first. */
+export function checkWidth(row: readonly string[], header: readonly string[]): void {
+  if (row.length === header.length) return;
+  throw new DataProblem(`This row has ${row.length} cells where the first row has ${header.length}`);
+}

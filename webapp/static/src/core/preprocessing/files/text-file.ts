@@ -1,0 +1,14 @@
+/** Bytes of a file as text. */
+
+import { DataProblem } from "../data-problem";
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** UTF-8 without its byte order mark. Throws DataProblem on bytes that are none. */
+export function decodeText(bytes: ArrayBuffer | Uint8Array<ArrayBuffer>): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new DataProblem("This is not text in UTF-8. Save it as UTF-8 and choose it again");
+  }
+}

@@ -1,0 +1,159 @@
+/** The files of a ZIP archive, such as NumPy's .npz: stored or deflated, found by the central directory. */
+
+import { DataProblem } from "../data-problem";
+
+const END = 0x06054b50;
+const ENTRY = 0x02014b50;
+const LOCAL = 0x04034b50;
+const STORED = 0;
+const DEFLATED = 8;
+/** Sizes of so much are in a part of the directory that we do not read. */
+const TOO_LARGE = 0xffffffff;
+const NO_ZIP = "This is no zip file, or it is damaged. Make it anew";
+const decoder = new TextDecoder();
+
+interface Entry {
+  readonly name: string;
+  readonly method: number;
+  readonly packed: number;
+  readonly unpacked: number;
+  readonly header: number;
+}
+
+function broken(): DataProblem {
+  return new DataProblem("This is no .npz file, or it is damaged. Write it again with numpy.savez");
+}
+
+/** What is said of a file that would not fit into a browser's memory. */
+export function tooLarge(size: number, most: number): DataProblem {
+  const [has, may] = [Math.ceil(size / 2 ** 20), most / 2 ** 20];
+  return new DataProblem(
+    `It holds ${has} MiB, and a browser reads ${may} MiB at once. Save it as several files, or take part with a peer`,
+  );
+}
+
+/** Where the record at the archive's end begins: a comment of any length may follow it. */
+function findEnd(view: DataView): number {
+  for (let at = view.byteLength - 22; at >= 0 && at > view.byteLength - 22 - 0x10000; at--) {
+    if (view.getUint32(at, true) === END) return at;
+  }
+  throw broken();
+}
+
+function entries(bytes: Uint8Array<ArrayBuffer>): Entry[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = findEnd(view);
+  const found: Entry[] = [];
+  let at = view.getUint32(end + 16, true);
+  for (let n = view.getUint16(end + 10, true); n > 0; n--) {
+    if (view.getUint32(at, true) !== ENTRY) throw broken();
+    const [nameLength, extra, comment] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true)) as [
+      number,
+      number,
+      number,
+    ];
+    found.push({
+      name: decoder.decode(bytes.subarray(at + 46, at + 46 + nameLength)),
+      method: view.getUint16(at + 10, true),
+      packed: view.getUint32(at + 20, true),
+      unpacked: view.getUint32(at + 24, true),
+      header: view.getUint32(at + 42, true),
+    });
+    at += 46 + nameLength + extra + comment;
+  }
+  return found;
+}
+
+async function unpack(bytes: Uint8Array<ArrayBuffer>, entry: Entry): Promise<Uint8Array<ArrayBuffer>> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (entry.packed === TOO_LARGE || entry.unpacked === TOO_LARGE) throw broken();
+  if (view.getUint32(entry.header, true) !== LOCAL) throw broken();
+  const start =
+    entry.header + 30 + view.getUint16(entry.header + 26, true) + view.getUint16(entry.header + 28, true);
+  const packed = bytes.slice(start, start + entry.packed);
+  if (entry.method === STORED) return packed;
+  if (entry.method !== DEFLATED) throw broken();
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return inflate(stream.getReader(), entry.unpacked);
+}
+
+/** What a stream gives, which must be exactly `size` bytes: an archive may lie about how large it becomes. */
+async function inflate(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  size: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const out = new Uint8Array(size);
+  let filled = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if (filled + value.length > size) throw broken();
+    out.set(value, filled);
+    filled += value.length;
+  }
+  if (filled !== size) throw broken();
+  return out;
+}
+
+function find(all: readonly Entry[], name: string): Entry {
+  const entry = all.find((one) => one.name === name);
+  if (entry !== undefined) return entry;
+  const there = all.map((one) => `'${one.name.replace(/\.npy$/, "")}'`).join(", ");
+  throw new DataProblem(`It has no array '${name.replace(/\.npy$/, "")}'; it holds ${there || "nothing"}`);
+}
+
+/** A member of an archive that is unpacked when it is wanted. */
+export interface Member {
+  readonly name: string;
+  readonly bytes: () => Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A path that stays where it is: nobody may name files elsewhere. */
+function strays(name: string): boolean {
+  return name.startsWith("/") || name.split("/").includes("..") || /[\\:\0]/.test(name);
+}
+
+/** All files of an archive, of `most` bytes together at most. Throws DataProblem where it is damaged or holds more. */
+export function members(bytes: Uint8Array<ArrayBuffer>, most: number): Member[] {
+  const files = listed(bytes).filter(({ name }) => !name.endsWith("/"));
+  if (files.some(({ name }) => strays(name))) throw new DataProblem("It holds a path that leads elsewhere");
+  const size = files.reduce((sum, { unpacked }) => sum + unpacked, 0);
+  if (size > most) throw tooLarge(size, most);
+  return files.map((entry) => ({ name: entry.name, bytes: () => whole(bytes, entry) }));
+}
+
+function listed(bytes: Uint8Array<ArrayBuffer>): Entry[] {
+  try {
+    return entries(bytes);
+  } catch {
+    // Offsets that point outside, too.
+    throw new DataProblem(NO_ZIP);
+  }
+}
+
+async function whole(bytes: Uint8Array<ArrayBuffer>, entry: Entry): Promise<Uint8Array<ArrayBuffer>> {
+  return unpack(bytes, entry).catch(() => {
+    throw new DataProblem(NO_ZIP);
+  });
+}
+
+/**
+ * The named files, of `most` bytes together at most. Throws DataProblem where the archive is damaged, lacks one, or
+ * holds more.
+ */
+export async function unzip(
+  bytes: Uint8Array<ArrayBuffer>,
+  names: readonly string[],
+  most: number,
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  try {
+    const all = entries(bytes);
+    const wanted = names.map((name) => find(all, name));
+    const size = wanted.reduce((sum, entry) => sum + entry.unpacked, 0);
+    if (size > most) throw tooLarge(size, most);
+    return await Promise.all(wanted.map((entry) => unpack(bytes, entry)));
+  } catch (problem) {
+    // Offsets that point outside, or bytes that do not inflate.
+    throw problem instanceof DataProblem ? problem : broken();
+  }
+}

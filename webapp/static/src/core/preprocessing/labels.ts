@@ -1,0 +1,35 @@
+/** Labels: names of classes, or numbers, as values that are stored. */
+
+import { DataProblem } from "./data-problem";
+import type { LabelRule, StoredSpec } from "./declaration";
+import { parseNumber } from "./numbers";
+
+/** Shape and dtype of a stored label. */
+export function labelSpec(rule: LabelRule): StoredSpec {
+  if (rule.kind === "number" || rule.encoding === "number") return { shape: [1], dtype: "float32" };
+  if (rule.encoding === "index") return { shape: [], dtype: "int32" };
+  return { shape: [rule.classes.length], dtype: "float32" };
+}
+
+/** The position of the class called `name`. Throws DataProblem for a name that is none. */
+export function classPosition(classes: readonly string[], name: string): number {
+  const position = classes.indexOf(name);
+  if (position < 0) throw new DataProblem(`'${name}' is none of the classes ${listed(classes)}`);
+  return position;
+}
+
+/** The stored values of a label that is written `text`. */
+export function encodeLabel(rule: LabelRule, text: string, decimal = "."): readonly number[] {
+  if (rule.kind === "number") return [Math.fround(parseNumber(text, decimal))];
+  const position = classPosition(rule.classes, text);
+  if (rule.encoding !== "one-hot") return [position];
+  return rule.classes.map((_, i) => (i === position ? 1 : 0));
+}
+
+/** `cat, dog and bird`; of many, the first ones. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, 10);
+  if (names.length > shown.length) return `${shown.join(", ")} and ${names.length - shown.length} more`;
+  const last = shown.pop() ?? "";
+  return shown.length > 0 ? `${shown.join(", ")} and ${last}` : last;
+}

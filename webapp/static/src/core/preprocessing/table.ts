@@ -1,0 +1,115 @@
+/** Rows of a table as the numbers that are stored. */
+
+import { DataProblem } from "./data-problem";
+import type { CategoryColumn, ColumnRule, NumberColumn, TableRule } from "./declaration";
+import { checkWidth, csvRows, findColumns, trimmed } from "./files/csv";
+import { encodeLabel, listed } from "./labels";
+import { parseNumber } from "./numbers";
+
+/** A table whose columns were found; cells are trimmed, rows count from 1 in what is told to people. */
+export interface Table {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** Where each column of the rule is, then each label. */
+  readonly positions: readonly number[];
+}
+
+/** Stored values of one row. */
+export interface RowValues {
+  /** Of each column of the rule. */
+  readonly columns: readonly (readonly number[])[];
+  /** Of each label. */
+  readonly labels: readonly (readonly number[])[];
+}
+
+/** Throws DataProblem where it is no table, or columns are missing. */
+export function openTable(text: string, rule: TableRule): Table {
+  const [header, ...rows] = csvRows(text, rule.delimiter);
+  if (header === undefined) throw new DataProblem("The table is empty. Its first row must name the columns");
+  const names = [...rule.columns.map(({ column }) => column), ...rule.label_columns];
+  return {
+    header: header.map(trimmed),
+    rows: rows.map((row) => row.map(trimmed)),
+    positions: findColumns(header, names),
+  };
+}
+
+function encodeNumber(rule: NumberColumn, cell: string, missing: boolean, decimal: string): number[] {
+  if (missing && rule.missing === "error") throw new DataProblem("it is empty, and this column must not be");
+  const value = missing ? rule.fill : parseNumber(cell, decimal);
+  const stored = Math.fround((value - rule.subtract) / rule.divide);
+  return rule.indicator ? [stored, missing ? 1 : 0] : [stored];
+}
+
+/** Position of a cell; null for none. */
+function position(rule: CategoryColumn, cell: string, missing: boolean): number | null {
+  const { categories } = rule;
+  const known = missing ? -1 : categories.indexOf(cell);
+  if (known >= 0) return known;
+  const what = missing ? rule.missing : rule.unknown;
+  if (what === "none") return null;
+  if (what === "own") return categories.length + (!missing && rule.missing === "own" ? 1 : 0);
+  if (missing) throw new DataProblem("it is empty, and this column must not be");
+  throw new DataProblem(`'${cell}' is none of ${listed(categories)}`);
+}
+
+/** Values that a column's cell is stored as. */
+export function columnWidth(rule: ColumnRule): number {
+  if (rule.kind === "number") return rule.indicator ? 2 : 1;
+  if (rule.encoding === "index") return 1;
+  const own = [rule.missing, rule.unknown].filter((what) => what === "own");
+  return rule.categories.length + own.length;
+}
+
+function encodeCategory(rule: CategoryColumn, cell: string, missing: boolean): number[] {
+  const found = position(rule, cell, missing);
+  if (rule.encoding === "index") return [found ?? 0];
+  return Array.from({ length: columnWidth(rule) }, (_, i) => (i === found ? 1 : 0));
+}
+
+/** Says in which column a problem is. */
+function inColumn<T>(name: string, work: () => T): T {
+  try {
+    return work();
+  } catch (problem) {
+    if (problem instanceof DataProblem) throw new DataProblem(`Column '${name}': ${problem.message}`);
+    throw problem;
+  }
+}
+
+/** The stored values of each column of the rule, given its cell. Throws DataProblem that names the column. */
+export function encodeCells(rule: TableRule, cells: readonly string[]): number[][] {
+  return rule.columns.map((column, i) =>
+    inColumn(column.column, () => {
+      const cell = cells[i] ?? "";
+      const missing = rule.missing.includes(cell);
+      return column.kind === "number"
+        ? encodeNumber(column, cell, missing, rule.decimal)
+        : encodeCategory(column, cell, missing);
+    }),
+  );
+}
+
+/** The stored values of row `index` (from 0). Throws DataProblem that names the column. */
+export function encodeRow(table: Table, rule: TableRule, index: number): RowValues {
+  const row = table.rows[index] as readonly string[];
+  checkWidth(row, table.header);
+  const cell = (i: number) => row[table.positions[i] as number] as string;
+  const columns = encodeCells(
+    rule,
+    rule.columns.map((_, i) => cell(i)),
+  );
+  const labels = rule.label.map((label, i) =>
+    inColumn(rule.label_columns[i] as string, () => {
+      const text = cell(rule.columns.length + i);
+      if (rule.missing.includes(text)) throw new DataProblem("it is empty, and a label must not be");
+      return encodeLabel(label, text, rule.decimal);
+    }),
+  );
+  return { columns, labels };
+}
+
+/** The values of the model's input `input`: those of its columns, one after the other. */
+export function inputValues(values: RowValues, rule: TableRule, input: number): number[] {
+  return values.columns.filter((_, i) => rule.columns[i]?.input === input).flat();
+}

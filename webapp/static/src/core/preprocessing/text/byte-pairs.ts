@@ -1,0 +1,86 @@
+/** Byte pairs (Sennrich et al. 2016, "Neural machine translation of rare words with subword units", section 3.2). */
+
+import { isSeparator } from "./code-points";
+
+/** Merged pairs by their two symbols; pair `j` makes symbol `256 + j`. */
+export interface Merges {
+  /** Number of the pair, or undefined where it is none. */
+  number(left: number, right: number): number | undefined;
+  /** What a symbol stands for. */
+  bytes(symbol: number): Uint8Array<ArrayBuffer>;
+}
+
+/** Above every symbol, so that a pair is one number. */
+const SYMBOLS = 2 ** 24;
+
+export function mergesOf(merges: readonly (readonly [number, number])[]): Merges {
+  const numbers = new Map(merges.map(([left, right], j) => [left * SYMBOLS + right, j]));
+  const bytes = (symbol: number): Uint8Array<ArrayBuffer> => {
+    const pair = merges[symbol - 256];
+    return pair === undefined
+      ? Uint8Array.of(symbol)
+      : Uint8Array.from(pair.flatMap((one) => [...bytes(one)]));
+  };
+  return { number: (left, right) => numbers.get(left * SYMBOLS + right), bytes };
+}
+
+const encoder = new TextEncoder();
+
+/** Text in pieces: each ends before a separator that follows something that is none. */
+export function pieces(text: string): string[] {
+  const found: string[] = [];
+  let piece = "";
+  let inWord = false;
+  for (const letter of text) {
+    const separates = isSeparator(letter.codePointAt(0) as number);
+    if (separates && inWord) {
+      found.push(piece);
+      piece = "";
+    }
+    piece += letter;
+    inWord = !separates;
+  }
+  return piece === "" ? found : [...found, piece];
+}
+
+/** The lowest number of a pair in `symbols`; infinite where none is left. */
+function lowest(symbols: readonly number[], merges: Merges): number {
+  let found = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < symbols.length; i++) {
+    const number = merges.number(symbols[i - 1] as number, symbols[i] as number);
+    if (number !== undefined && number < found) found = number;
+  }
+  return found;
+}
+
+/** The pair of that number replaced everywhere, from left to right. */
+function replaced(symbols: readonly number[], merges: Merges, number: number): number[] {
+  const out: number[] = [];
+  for (let i = 0; i < symbols.length; i++) {
+    const [left, right] = [symbols[i] as number, symbols[i + 1]];
+    const isPair = right !== undefined && merges.number(left, right) === number;
+    out.push(isPair ? 256 + number : left);
+    if (isPair) i++;
+  }
+  return out;
+}
+
+function encodePiece(piece: string, merges: Merges): number[] {
+  let symbols = [...encoder.encode(piece)];
+  for (let number = lowest(symbols, merges); Number.isFinite(number); number = lowest(symbols, merges)) {
+    symbols = replaced(symbols, merges, number);
+  }
+  return symbols;
+}
+
+/** Symbols of a text. Pieces that come again are not worked out again. */
+export function encodePairs(text: string, merges: Merges): number[] {
+  const known = new Map<string, number[]>();
+  const all: number[] = [];
+  for (const piece of pieces(text)) {
+    const symbols = known.get(piece) ?? encodePiece(piece, merges);
+    known.set(piece, symbols);
+    for (const symbol of symbols) all.push(symbol);
+  }
+  return all;
+}

@@ -1,0 +1,81 @@
+/** The fused op: runs a program on the backend that is current. */
+
+import type { MathBackendWebGL } from "@tensorflow/tfjs-backend-webgl";
+import type { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
+import { type GraphNode, registerOp } from "@tensorflow/tfjs-converter";
+import {
+  backend,
+  engine,
+  env,
+  getBackend,
+  type Tensor,
+  type TensorInfo,
+  tensor,
+} from "@tensorflow/tfjs-core";
+import { ELEMENTWISE } from "../fusion";
+import type { NodeDef } from "../fusion/nodes";
+import { deviceCode, hostValues, type Program, runsOnHost } from "../fusion/program";
+import { WebGlElementwise } from "../webgl/elementwise";
+import { WebGpuElementwise } from "../webgpu/elementwise";
+
+/** Computes one program from tensors and scalars. The caller owns the result. */
+export type Elementwise = (tensors: readonly Tensor[], scalars: readonly number[]) => Tensor;
+
+/** Whether the current backend runs generated shaders. */
+export function hasShaders(): boolean {
+  return getBackend() === "webgpu" || (getBackend() === "webgl" && env().getNumber("WEBGL_VERSION") === 2);
+}
+
+function adopt(info: TensorInfo): Tensor {
+  return engine().makeTensorFromTensorInfo(info);
+}
+
+/** Prepares a program for the current backend. */
+export function elementwise(program: Program): Elementwise {
+  if (runsOnHost(program)) {
+    return (_, scalars) =>
+      tensor(hostValues(program, scalars, [program.result]), [...program.shape], program.dtype);
+  }
+  const { uniforms } = deviceCode(program, "let");
+  if (getBackend() === "webgpu") {
+    const shader = new WebGpuElementwise(program);
+    return (tensors, scalars) =>
+      adopt(shader.run(backend() as WebGPUBackend, tensors, hostValues(program, scalars, uniforms)));
+  }
+  const shader = new WebGlElementwise(program);
+  return (tensors, scalars) =>
+    adopt(shader.run(backend() as MathBackendWebGL, tensors, hostValues(program, scalars, uniforms)));
+}
+
+/** Programs of all loaded graphs, by the number that their node carries. */
+const loaded = new Map<number, { readonly tensors: number; readonly run: Elementwise }>();
+let lastNumber = 0;
+
+function compute(node: GraphNode): Tensor {
+  const program = loaded.get(Number(node.attrs.program));
+  if (program === undefined) throw new Error("The graph was disposed; load the model again.");
+  const { tensors, run } = program;
+  return run(
+    node.inputs.slice(0, tensors),
+    node.inputs.slice(tensors).map((value) => value.dataSync()[0] as number),
+  );
+}
+
+/** Makes a graph's programs known to the executor: `nodes` with their numbers, and how to forget them. */
+export function install(nodes: readonly NodeDef[], programs: readonly Program[]) {
+  registerOp(ELEMENTWISE, compute);
+  const first = lastNumber + 1;
+  lastNumber += programs.length;
+  programs.forEach((program, i) => {
+    loaded.set(first + i, { tensors: program.inputs, run: elementwise(program) });
+  });
+  const renamed = nodes.map((node) =>
+    node.op === ELEMENTWISE
+      ? { ...node, attr: { program: { i: first + Number(node.attr?.program?.i) } } }
+      : node,
+  );
+  const dispose = () => {
+    for (let number = first; number < first + programs.length; number++) loaded.delete(number);
+  };
+  return { renamed, dispose };
+}

@@ -1,0 +1,80 @@
+/** One signature of a bundle, ready to run on the current backend. */
+
+import { type GraphModel, loadGraphModel } from "@tensorflow/tfjs-converter";
+import type { io, Tensor } from "@tensorflow/tfjs-core";
+import type { NamedTensor, Signature } from "../core/data/bundle";
+import { pinConstants } from "./constant-inputs";
+import { fuse } from "./fusion";
+import { INPUTS as CORRECTIONS } from "./fusion/gradient-correction";
+import { shortConstants, type Topology } from "./fusion/nodes";
+import { scalarize } from "./fusion/scalars";
+import { hasShaders, install } from "./gpu/elementwise";
+import { vet } from "./graph-validation";
+
+export interface GraphFiles {
+  readonly topology: Topology;
+  readonly weightSpecs: io.WeightsManifestEntry[];
+  readonly weights: ArrayBuffer[];
+}
+
+/** Tensors by the names that the bundle gives them. */
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+/** Inputs whose value JavaScript knows: what depends on nothing else never reaches the device. */
+const SCALARS = new Set<string>(["learning_rate", "step", "past_steps", CORRECTIONS.mu]);
+const isScalar = ({ name }: NamedTensor): boolean => SCALARS.has(name);
+
+/** The graph with fewer, larger ops, as far as the current backend has them. */
+function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weights }: GraphFiles) {
+  const scalars = inputs.filter(isScalar).map((input) => input.tensor);
+  const scalarized = scalarize(topology.node, scalars, shortConstants(weightSpecs, weights));
+  const { nodes, programs } = fuse(scalarized.nodes, {
+    outputs: outputs.map((output) => output.tensor),
+    scalars,
+    constants: scalarized.constants,
+    shaders: hasShaders(),
+  });
+  const { renamed, dispose } = install(nodes, programs);
+  return { topology: { ...topology, node: renamed }, dispose };
+}
+
+/** Owns the graph's constants; they live on the backend that was current when it was loaded. */
+export class Graph {
+  private constructor(
+    private readonly model: GraphModel,
+    private readonly signature: Signature,
+    private readonly disposePrograms: () => void,
+  ) {}
+
+  /** Throws an Error with the reason for a graph that no bundle may hold. */
+  static async load(signature: Signature, files: GraphFiles): Promise<Graph> {
+    const { weightSpecs, weights } = files;
+    vet(files.topology, new Set(weightSpecs.map(({ name }) => name)));
+    const { topology, dispose } = optimize(signature, files);
+    const model = await loadGraphModel({
+      load: async () => ({ modelTopology: topology, weightSpecs, weightData: weights }),
+    });
+    pinConstants(model);
+    return new Graph(model, signature, dispose);
+  }
+
+  /** Runs the graph once. The caller owns inputs and outputs. */
+  run(inputs: Tensors): Record<string, Tensor> {
+    const feed: Record<string, Tensor> = {};
+    for (const { name, tensor } of this.signature.inputs) {
+      const value = inputs[name];
+      if (value === undefined)
+        throw new Error(`The graph needs the input ${name}, which this page does not know.`);
+      feed[tensor] = value;
+    }
+    const names = this.signature.outputs.map((output) => output.tensor);
+    const outputs = this.model.execute(feed, names) as Tensor | Tensor[];
+    const list = Array.isArray(outputs) ? outputs : [outputs];
+    return Object.fromEntries(this.signature.outputs.map(({ name }, i) => [name, list[i] as Tensor]));
+  }
+
+  dispose(): void {
+    this.model.dispose();
+    this.disposePrograms();
+  }
+}

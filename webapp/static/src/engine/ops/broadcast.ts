@@ -1,0 +1,154 @@
+/** Ops of two or three tensors of different shapes, where TF.js' own broadcasting is wrong or ends at four dimensions. */
+
+import {
+  add,
+  atan2,
+  div,
+  divNoNan,
+  equal,
+  floor,
+  floorDiv,
+  greater,
+  greaterEqual,
+  less,
+  lessEqual,
+  logicalAnd,
+  logicalOr,
+  maximum,
+  minimum,
+  mod,
+  mul,
+  notEqual,
+  pow,
+  reshape,
+  squaredDifference,
+  sub,
+  type Tensor,
+  where,
+} from "@tensorflow/tfjs-core";
+import { constant } from "../constant-inputs";
+import { repeat } from "./axes";
+import { type Family, input, type Op, requireChannelsLast } from "./types";
+
+type Binary = (x: Tensor, y: Tensor) => Tensor;
+
+/** Beyond this many dimensions the GPU backends of TF.js 4.22 take wrong elements, or refuse. */
+const SAFE_RANK = 4;
+
+function padShape(shape: readonly number[], rank: number): number[] {
+  return [...new Array<number>(rank - shape.length).fill(1), ...shape];
+}
+
+/** The shape that all the given shapes broadcast to. */
+export function commonShape(...shapes: readonly (readonly number[])[]): number[] {
+  const rank = Math.max(...shapes.map((shape) => shape.length));
+  const padded = shapes.map((shape) => padShape(shape, rank));
+  return Array.from({ length: rank }, (_, axis) => {
+    const sizes = padded.map((shape) => shape[axis] as number).filter((size) => size !== 1);
+    if (sizes.some((size) => size !== sizes[0])) {
+      throw new Error(`The graph is damaged: shapes ${shapes.map(String).join(" and ")} don't fit together.`);
+    }
+    return sizes[0] ?? 1;
+  });
+}
+
+/**
+ * Two shapes with fewer axes that broadcast alike: neighbouring axes that both tensors have, or that only one has, lie
+ * together in memory and become one.
+ */
+function collapse(x: readonly number[], y: readonly number[]): [number[], number[]] {
+  const [a, b]: [number[], number[]] = [[], []];
+  let last = "";
+  x.forEach((size, axis) => {
+    const other = y[axis] as number;
+    if (size === 1 && other === 1) return;
+    const kind = size === other ? "both" : size === 1 ? "second" : "first";
+    if (kind === last) {
+      a.push((a.pop() as number) * size);
+      b.push((b.pop() as number) * other);
+    } else {
+      a.push(size);
+      b.push(other);
+    }
+    last = kind;
+  });
+  return [a, b];
+}
+
+/** A binary op with right broadcasting for every rank. */
+export function broadcasting(run: Binary): Binary {
+  return (x, y) => {
+    if (Math.max(x.rank, y.rank) <= SAFE_RANK) return run(x, y);
+    const shape = commonShape(x.shape, y.shape);
+    const [a, b] = collapse(padShape(x.shape, shape.length), padShape(y.shape, shape.length));
+    if (a.length <= SAFE_RANK) return reshape(run(reshape(x, a), reshape(y, b)), shape);
+    const whole = (tensor: Tensor) => reshape(spread(tensor, shape), [-1]);
+    return reshape(run(whole(x), whole(y)), shape);
+  };
+}
+
+function binary(run: Binary): Op {
+  const right = broadcasting(run);
+  return (node) => right(input(node, 0), input(node, 1));
+}
+
+/** x broadcast to `shape`. TF.js 4.22 does so by Tile, whose GPU kernels end at four or five axes. */
+export function spread(x: Tensor, shape: readonly number[]): Tensor {
+  const padded = padShape(x.shape, shape.length);
+  return repeat(
+    reshape(x, padded),
+    shape.map((length, axis) => (padded[axis] === 1 ? length : 1)),
+  );
+}
+
+/** `chosen` where the condition holds, `other` elsewhere; all three broadcast. */
+export function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
+  const shape = commonShape(condition.shape, chosen.shape, other.shape);
+  if (shape.length <= SAFE_RANK) return where(condition, chosen, other);
+  const whole = (tensor: Tensor) => reshape(spread(tensor, shape), [-1]);
+  return reshape(where(whole(condition), whole(chosen), whole(other)), shape);
+}
+
+/** TensorFlow's first Select: a vector of conditions chooses rows; TF.js would lay it along the last axis. */
+function selectRows(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
+  const trailing = condition.rank === 1 ? chosen.rank - 1 : 0;
+  const rows = reshape(condition, [...condition.shape, ...new Array<number>(trailing).fill(1)]);
+  return select(rows, chosen, other);
+}
+
+/** TF.js calls every result of floorDiv an integer. */
+const floorDivision: Binary = (x, y) => (x.dtype === "int32" ? floorDiv(x, y) : floor(div(x, y)));
+
+/** Adds channels' biases. The WebGPU kernel of TF.js 4.22 takes wrong ones for five axes. */
+function biasAdd(node: Parameters<Op>[0]): Tensor {
+  requireChannelsLast(node);
+  return broadcasting(add)(input(node, 0), input(node, 1));
+}
+
+export const broadcast: Family = {
+  BiasAdd: biasAdd,
+  BroadcastTo: (node) => spread(input(node, 0), constant(node.inputs[1])),
+  Add: binary(add),
+  AddV2: binary(add),
+  Sub: binary(sub),
+  Mul: binary(mul),
+  RealDiv: binary(div),
+  DivNoNan: binary(divNoNan),
+  FloorDiv: binary(floorDivision),
+  FloorMod: binary(mod),
+  Maximum: binary(maximum),
+  Minimum: binary(minimum),
+  Pow: binary(pow),
+  SquaredDifference: binary(squaredDifference),
+  Equal: binary(equal),
+  NotEqual: binary(notEqual),
+  Less: binary(less),
+  LessEqual: binary(lessEqual),
+  Greater: binary(greater),
+  GreaterEqual: binary(greaterEqual),
+  LogicalAnd: binary(logicalAnd),
+  LogicalOr: binary(logicalOr),
+  Atan2: binary(atan2),
+  Select: (node) => selectRows(input(node, 0), input(node, 1), input(node, 2)),
+  SelectV2: (node) => select(input(node, 0), input(node, 1), input(node, 2)),
+};

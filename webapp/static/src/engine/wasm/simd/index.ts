@@ -1,0 +1,79 @@
+/** Puts our compiled kernels in place of TF.js' and of our loops, where the browser has WASM with SIMD. */
+
+import {
+  _FusedMatMul,
+  BatchMatMul,
+  backend,
+  Conv2D,
+  Conv2DBackpropFilter,
+  Conv2DBackpropInput,
+  DepthwiseConv2dNativeBackpropFilter,
+  DepthwiseConv2dNativeBackpropInput,
+  env,
+  FusedConv2D,
+  getKernel,
+  Identity,
+  MaxPoolGrad,
+  Mean,
+  Select,
+  Sum,
+  Tile,
+  Transpose,
+} from "@tensorflow/tfjs-core";
+import { installKernel, type WasmBackend, type WasmKernel } from "../heap";
+import { convolution, filterGradient, inputGradient } from "./convolution";
+import { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
+import { BINARY, binary, select, UNARY, unary } from "./elementwise";
+import { Machine, type Sharing } from "./kernel-module";
+import { maxPoolGrad } from "./pooling";
+import { product } from "./products";
+import { identity, tile, transpose } from "./rearrange";
+import { biasAddGrad, reduction } from "./reduction";
+
+type Maker = (machine: Machine, original: WasmKernel) => WasmKernel;
+
+/** Kernels by name; those that hand rare cases on get the kernel they replace. */
+const KERNELS: Readonly<Record<string, Maker>> = {
+  [BatchMatMul]: product,
+  [_FusedMatMul]: product,
+  [Conv2D]: convolution,
+  [FusedConv2D]: convolution,
+  [Conv2DBackpropFilter]: filterGradient,
+  [Conv2DBackpropInput]: inputGradient,
+  [DepthwiseConv2dNativeBackpropFilter]: depthwiseFilterGradient,
+  [DepthwiseConv2dNativeBackpropInput]: depthwiseInputGradient,
+  [Identity]: identity,
+  [MaxPoolGrad]: maxPoolGrad,
+  [Mean]: reduction(true),
+  [Select]: select,
+  [Sum]: reduction(false),
+  [Tile]: tile,
+  [Transpose]: transpose,
+  BiasAddGrad: biasAddGrad,
+  ...Object.fromEntries(UNARY.map((name, op) => [name, unary(op)])),
+  ...Object.fromEntries(BINARY.map((name, op) => [name, binary(op)])),
+  ReluGrad: binary(BINARY.indexOf("ReluGrad"), ["dy", "x"]),
+};
+
+/** What stood in the registry before us. */
+const originals = new Map<string, WasmKernel>();
+let machine: Machine | null = null;
+let served: unknown = null;
+
+function originalOf(name: string): WasmKernel {
+  const found =
+    originals.get(name) ?? (getKernel(name, "wasm")?.kernelFunc as unknown as WasmKernel | undefined);
+  if (found === undefined) throw new Error(`The WASM backend has no kernel ${name}.`);
+  originals.set(name, found);
+  return found;
+}
+
+/** After the backend has started; once for each time it does. */
+export async function startSimd(sharing: Sharing): Promise<void> {
+  if (served === backend() || !(await env().getAsync("WASM_HAS_SIMD_SUPPORT"))) return;
+  served = backend();
+  machine?.dispose();
+  machine = await Machine.start(served as WasmBackend, sharing);
+  for (const [name, kernel] of Object.entries(KERNELS))
+    installKernel(name, kernel(machine, originalOf(name)));
+}

@@ -1,0 +1,143 @@
+/** Our compiled kernels (../../kernels) at work in the memory of TF.js' WASM module. */
+
+import alone from "minga:kernels/alone?url";
+import aloneRelaxed from "minga:kernels/alone-relaxed?url";
+import shared from "minga:kernels/shared?url";
+import sharedRelaxed from "minga:kernels/shared-relaxed?url";
+import type { TensorInfo } from "@tensorflow/tfjs-core";
+import type { WasmBackend } from "../heap";
+import { CONTROL_BYTES, Crew, type Enlistment, type Kernels } from "./thread-pool";
+
+/** What of TF.js' module is needed here. A module with threads gives its memory out, one without only its exports. */
+interface TfjsModule {
+  _malloc(bytes: number): number;
+  _free(address: number): void;
+  readonly wasmMemory?: WebAssembly.Memory;
+  readonly asm: { readonly memory?: WebAssembly.Memory };
+}
+
+interface Storage {
+  readonly wasm: TfjsModule;
+  readonly dataIdMap: { get(id: object): { readonly memoryOffset: number } };
+}
+
+/** `f32x4.relaxed_madd` in a function of its own: engines that do not know it refuse the module. */
+const RELAXED_PROBE = Uint8Array.of(
+  ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0],
+  ...[65, 0, 253, 15, 65, 0, 253, 15, 65, 0, 253, 15, 253, 133, 2, 11],
+);
+
+/** How kernels share their work. */
+export interface Sharing {
+  /** Threads, the calling one included. */
+  readonly threads: number;
+  /** Steps of an innermost loop from which it pays to wake the others. */
+  readonly worthSharing: number;
+}
+
+/** Starts a helper; a browser that refuses one more thread does without. */
+function enlist(enlistment: Enlistment): Promise<Worker> {
+  const worker = new Worker(new URL("./thread.ts", import.meta.url), { type: "module" });
+  return new Promise((resolve, reject) => {
+    worker.onmessage = () => resolve(worker);
+    worker.onerror = (event) => reject(new Error(event.message));
+    worker.postMessage(enlistment);
+  });
+}
+
+async function compile(threads: boolean): Promise<WebAssembly.Module> {
+  const relaxed = WebAssembly.validate(RELAXED_PROBE);
+  const address = threads ? (relaxed ? sharedRelaxed : shared) : relaxed ? aloneRelaxed : alone;
+  return WebAssembly.compile(await (await fetch(address)).arrayBuffer());
+}
+
+/** Owns the kernels' instance, its scratch memory and its threads, which live as long as the backend. */
+export class Machine {
+  private helpers: Worker[] = [];
+  private scratchAddress = 0;
+  private scratchBytes = 0;
+  private readonly integersAddress: number;
+  private readonly crew: Crew | null;
+
+  private constructor(
+    private readonly kernels: Kernels,
+    private readonly tfjs: TfjsModule,
+    private readonly memory: WebAssembly.Memory,
+    private readonly control: number,
+    /** Each of the threads that were asked for has scratch memory of its own. */
+    private readonly sharing: Sharing,
+  ) {
+    this.integersAddress = tfjs._malloc(64) >>> 0;
+    this.crew = control === 0 ? null : new Crew(kernels, memory, control, 0);
+  }
+
+  /** Without shared memory there is one thread. */
+  static async start(backend: WasmBackend, sharing: Sharing): Promise<Machine> {
+    const tfjs = (backend as unknown as Storage).wasm;
+    const memory = tfjs.wasmMemory ?? tfjs.asm.memory;
+    if (memory === undefined) throw new Error("TF.js keeps its WASM memory in a new place: adapt Machine.");
+    const common = typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
+    const threads = common ? sharing.threads : 1;
+    const module = await compile(common);
+    const { exports } = await WebAssembly.instantiate(module, { env: { memory } });
+    const control = threads > 1 ? tfjs._malloc(CONTROL_BYTES) >>> 0 : 0;
+    if (control !== 0) new Uint8Array(memory.buffer, control, CONTROL_BYTES).fill(0);
+    const machine = new Machine(exports as Kernels, tfjs, memory, control, { ...sharing, threads });
+    if (control !== 0) await machine.enlist(module, threads - 1);
+    return machine;
+  }
+
+  private async enlist(module: WebAssembly.Module, count: number): Promise<void> {
+    const { memory, control } = this;
+    const indices = Array.from({ length: count }, (_, i) => i + 1);
+    const enlisted = indices.map((index) => enlist({ module, memory, control, index }));
+    for (const result of await Promise.allSettled(enlisted)) {
+      if (result.status === "fulfilled") this.helpers.push(result.value);
+    }
+  }
+
+  /** Where a tensor lies. */
+  static address(backend: WasmBackend, tensor: TensorInfo): number {
+    return (backend as unknown as Storage).dataIdMap.get(tensor.dataId).memoryOffset;
+  }
+
+  /**
+   * Runs a kernel over all of its `parts`. `work` says how many steps its innermost loop takes; one that asks for
+   * scratch memory gets it before the range.
+   */
+  run(name: string, parts: number, work: number, values: readonly number[], scratchBytes = 0): void {
+    if (parts === 0) return;
+    const threads = this.helpers.length + 1;
+    const bytes = Math.ceil(scratchBytes / 16) * 16;
+    const scratch = bytes > 0 ? this.scratch(bytes * this.sharing.threads) : 0;
+    if (this.crew !== null && threads > 1 && parts > 1 && work >= this.sharing.worthSharing) {
+      this.crew.perform({ kernel: name, parts, values, scratch, scratchBytes: bytes }, threads);
+      return;
+    }
+    const kernel = this.kernels[name];
+    if (kernel === undefined) throw new Error(`There is no compiled kernel ${name}.`);
+    if (bytes > 0) kernel(...values, scratch, 0, parts);
+    else kernel(...values, 0, parts);
+  }
+
+  /** Copies up to 16 integers to where kernels can read them; valid until the next call. */
+  integers(values: readonly number[]): number {
+    new Int32Array(this.memory.buffer, this.integersAddress, values.length).set(values);
+    return this.integersAddress;
+  }
+
+  /** Ends the helpers; the memory goes with the backend. */
+  dispose(): void {
+    for (const helper of this.helpers) helper.terminate();
+    this.helpers = [];
+  }
+
+  private scratch(bytes: number): number {
+    if (bytes > this.scratchBytes) {
+      this.tfjs._free(this.scratchAddress);
+      this.scratchAddress = this.tfjs._malloc(bytes) >>> 0;
+      this.scratchBytes = bytes;
+    }
+    return this.scratchAddress;
+  }
+}

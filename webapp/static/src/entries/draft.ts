@@ -1,0 +1,29 @@
+/** A step of the wizard: the frame around it, and the step's own controller. */
+
+import "../ui/styles/minga.css";
+import "../ui/styles/drafts.css";
+import { type Frame, frameOf } from "../ui/drafts/frame";
+import type { StepName } from "../ui/drafts/record";
+import { trying } from "../ui/lib/api";
+import { part } from "../ui/lib/dom";
+
+/** Each is fetched for its own page alone. */
+const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: Frame): void }>>> = {
+  model: () => import("../ui/drafts/steps/model"),
+  data: () => import("../ui/drafts/steps/data"),
+  preprocess: () => import("../ui/drafts/steps/preprocessing"),
+  plan: () => import("../ui/drafts/steps/plan"),
+  privacy: () => import("../ui/drafts/steps/privacy"),
+  about: () => import("../ui/drafts/steps/about"),
+  trial: () => import("../ui/drafts/steps/dry-run"),
+  review: () => import("../ui/drafts/steps/review"),
+};
+
+const root = part(document, "draft");
+// On phones the steps are a line that scrolls sideways.
+root.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+await trying(part(root, "problem"), async () => {
+  const [frame, { mount }] = await Promise.all([frameOf(root), STEPS[root.dataset.draftStep as StepName]()]);
+  mount(frame);
+  part(root, "step-body").inert = false;
+});

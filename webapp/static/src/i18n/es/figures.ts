@@ -1,0 +1,13 @@
+import type { Catalogue } from "..";
+import { figures as english } from "../en/figures";
+import { decimal } from "../formatting";
+
+const OTHERWISE: Readonly<Record<string, string>> = {
+  auto: "eligiendo",
+  "tensorflow-cuda": "TensorFlow en una GPU",
+};
+
+export const figures: Catalogue["figures"] = {
+  backend: (word) => OTHERWISE[word] ?? english.backend(word),
+  loss: (value) => (value < 0.001 ? `menos de ${decimal(0.001)}` : decimal(value)),
+};

@@ -1,0 +1,77 @@
+/**
+ * A measurement on held-out examples, without I/O: what participants and peers of a mesh own.
+ * `backend/protocols/client/evaluation.py` is its mirror.
+ */
+
+import type { Evaluate, Evaluation } from "../rounds/participant-events";
+import { type Contacting, type Send, say } from "./connection";
+import { chain, type Step, step } from "./reducer";
+
+export interface Exam {
+  readonly order: Evaluate | null;
+  /** What was measured, once it is. */
+  readonly evaluation: Evaluation | null;
+}
+
+export const NO_EXAM: Exam = { order: null, evaluation: null };
+
+/** The state of a machine that measures. */
+interface Measuring extends Contacting {
+  readonly exam: Exam;
+}
+
+/** The measurement that `measure` asked for. Never reported after `abort_measuring`. */
+export type Measured = { readonly type: "measured" } & Omit<Evaluation, "type">;
+
+/** Measure the version on held-out examples; then report `measured`. */
+interface Measure {
+  readonly type: "measure";
+  readonly exam: Evaluate;
+}
+
+/** End the measurement in progress and throw its result away. */
+interface AbortMeasuring {
+  readonly type: "abort_measuring";
+}
+
+export type ExamEffect = Measure | AbortMeasuring;
+
+export function isMeasuring({ order, evaluation }: Exam): boolean {
+  return order !== null && evaluation === null;
+}
+
+/** Measures by `order` from now on. */
+export function examine<S extends Measuring>(
+  state: S,
+  order: Evaluate,
+): Step<S, ExamEffect | Send<Evaluation>> {
+  const { order: mine, evaluation } = state.exam;
+  if (mine && mine.round === order.round && mine.version === order.version) {
+    // Repeated after a reconnection, like a plan.
+    return evaluation ? say(state, evaluation) : step(state);
+  }
+  return chain<S, ExamEffect>(
+    state,
+    (now) => forgetExam(now),
+    (now) => step({ ...now, exam: { order, evaluation: null } }, { type: "measure", exam: order }),
+  );
+}
+
+export function measured<S extends Measuring>(state: S, event: Measured): Step<S, Send<Evaluation>> {
+  const { order } = state.exam;
+  if (order === null || state.exam.evaluation !== null) return step(state);
+  if (event.round !== order.round || event.version !== order.version) return step(state);
+  const evaluation: Evaluation = { ...event, type: "evaluation" };
+  return say({ ...state, exam: { order, evaluation } }, evaluation);
+}
+
+/** Forgets the measurement in hand, if it is of version `until` or an older one. */
+export function forgetExam<S extends Measuring>(
+  state: S,
+  until = Number.POSITIVE_INFINITY,
+): Step<S, AbortMeasuring> {
+  const { exam } = state;
+  if (exam.order === null || exam.order.version > until) return step(state);
+  const next = { ...state, exam: NO_EXAM };
+  return isMeasuring(exam) ? step(next, { type: "abort_measuring" }) : step(next);
+}

@@ -1,0 +1,115 @@
+/**
+ * What two peers tell each other to make a link, signed so that whoever carries it can read but not change it.
+ * `backend/wire/signals.py` is the twin; tests/contract/vectors/sealed_link.json binds both.
+ */
+
+import { encode } from "@msgpack/msgpack";
+import { type Bytes, fields, utf8 } from "../../core/crypto/bytes";
+import { type Identity, sign, verify } from "../../core/crypto/keys";
+import { bytes, bytesOf, type Check, FrameError, nullable, oneOf, record, text, whole } from "../wire/fields";
+import { unpackFrame } from "../wire/messages";
+
+export const SESSION_BYTES = 16;
+/** What the wire carries at once. */
+const MOST_BYTES = 16 * 1024;
+
+/** Who signs, for whom. Ids are public ones. */
+export interface Route {
+  readonly task: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Candidate {
+  readonly candidate: string;
+  readonly sdpMid: string | null;
+  readonly sdpMLineIndex: number | null;
+}
+
+/** What a signal says; a candidate of null is the end of them. */
+export type Said =
+  | {
+      readonly kind: "description";
+      readonly body: { readonly type: "offer" | "answer"; readonly sdp: string };
+    }
+  | { readonly kind: "candidate"; readonly body: Candidate | null }
+  | { readonly kind: "seal"; readonly body: { readonly key: Uint8Array } }
+  | { readonly kind: "bye"; readonly body: null };
+
+export interface Signal {
+  /** The attempt at a link that it belongs to. */
+  readonly session: Uint8Array;
+  readonly said: Said;
+}
+
+const envelope = record({
+  session: bytesOf(SESSION_BYTES),
+  kind: oneOf("description", "candidate", "seal", "bye"),
+  body: bytes,
+  signature: bytesOf(64),
+});
+
+const description = record({ type: oneOf("offer", "answer"), sdp: text() });
+const candidate = record({
+  candidate: text(),
+  sdpMid: nullable(text()),
+  sdpMLineIndex: nullable(whole(0)),
+});
+/** What a candidate may leave out. */
+const UNPLACED = { sdpMid: null, sdpMLineIndex: null };
+const map: Check<object> = (value, where) => {
+  if (typeof value !== "object" || value === null) throw new FrameError(`${where} must be a map.`);
+  return value;
+};
+const seal = record({ key: bytesOf(32) });
+const nothing = record({});
+
+/** The bytes of a signal, for the wire's `data`. */
+export async function writeSignal(
+  identity: Identity,
+  route: Route,
+  { session, said }: Signal,
+): Promise<Bytes> {
+  const body = encode(said.body ?? {});
+  const signature = await sign(identity, statement(route, session, said.kind, body));
+  return encode({ session, kind: said.kind, body, signature });
+}
+
+/** What the owner of `identity` signed for this peer; null for anything else. */
+export async function readSignal(
+  identity: Uint8Array,
+  route: Route,
+  data: Uint8Array,
+): Promise<Signal | null> {
+  try {
+    const { session, kind, body, signature } = envelope(unpackFrame(data, MOST_BYTES), "the signal");
+    if (!(await verify(identity, signature, statement(route, session, kind, body)))) return null;
+    return { session, said: saidOf(kind, unpackFrame(body, MOST_BYTES)) };
+  } catch (problem) {
+    if (problem instanceof FrameError) return null;
+    throw problem;
+  }
+}
+
+function saidOf(kind: Said["kind"], body: unknown): Said {
+  const as = <T>(check: Check<T>): T => check(body, kind);
+  switch (kind) {
+    case "description":
+      return { kind, body: as(description) };
+    case "candidate":
+      return { kind, body: isEmpty(body) ? null : candidate({ ...UNPLACED, ...as(map) }, kind) };
+    case "seal":
+      return { kind, body: as(seal) };
+    case "bye":
+      as(nothing);
+      return { kind, body: null };
+  }
+}
+
+function statement({ task, from, to }: Route, session: Uint8Array, kind: string, body: Uint8Array): Bytes {
+  return fields(utf8("minga/mesh/1/signal"), utf8(task), utf8(from), utf8(to), session, utf8(kind), body);
+}
+
+function isEmpty(body: unknown): boolean {
+  return typeof body === "object" && body !== null && Object.keys(body).length === 0;
+}

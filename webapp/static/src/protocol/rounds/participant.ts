@@ -1,0 +1,275 @@
+/**
+ * The browser's session on a task's socket, without I/O: a pure reducer. `backend/protocols/client/participant.py` is its mirror.
+ *
+ * The host (client/session/session.ts) performs the effects in order and reports events;
+ * tests/contract/vectors/participant.json holds conversations that both languages replay.
+ */
+
+import {
+  away,
+  breakOff,
+  type Contacting,
+  disconnected,
+  dismissed,
+  expects,
+  greeted,
+  left,
+  NO_CONTACT,
+  say,
+  started,
+  welcomed,
+} from "../client/connection";
+import { type Exam, examine, forgetExam, isMeasuring, measured, NO_EXAM } from "../client/evaluation";
+import { reducer, type Step as StepOf } from "../client/reducer";
+import type { FrameOf, ServerFrame } from "../wire/messages";
+import type { Effect, Evaluate, Event, Hello, Offer, Ready, Train } from "./participant-events";
+
+// A server that wants something else than was agreed on is left: it could learn what was to be hidden.
+const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
+
+/** What the participant does, in the word that the page explains. */
+export type Phase =
+  | "stopped"
+  | "connecting"
+  | "offline"
+  | "loading"
+  | "waiting"
+  | "training"
+  | "uploading"
+  | "evaluating"
+  | "finished";
+
+/** One participant of one task, over as many connections as it takes. */
+export interface State extends Contacting {
+  readonly hello: Hello | null;
+  readonly bundle: string | null;
+  /** How its updates are added up, as the server said. */
+  readonly aggregation: FrameOf<"welcome">["aggregation"];
+  readonly ready: Ready | null;
+  readonly plan: Train | null;
+  readonly offer: Offer | null;
+  /** Bytes of the offer handed to `send_chunks` on this connection. */
+  readonly sent: number;
+  readonly exam: Exam;
+  /** Accepted with a change of the control variate, and not yet seen in a version. */
+  readonly counted: Offer | null;
+  readonly finished: boolean;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly examples: number;
+}
+
+export const INITIAL: State = {
+  contact: NO_CONTACT,
+  hello: null,
+  bundle: null,
+  aggregation: "open",
+  ready: null,
+  plan: null,
+  offer: null,
+  sent: 0,
+  exam: NO_EXAM,
+  counted: null,
+  finished: false,
+  accepted: 0,
+  refused: 0,
+  examples: 0,
+  reason: null,
+};
+
+type Step = StepOf<State, Effect>;
+const { step, chain } = reducer<State, Effect>();
+
+export function phase(state: State): Phase {
+  return away(state.contact) ?? work(state);
+}
+
+function work(state: State): Phase {
+  if (state.ready === null) return "loading";
+  if (state.finished) return "finished";
+  if (state.plan === null) return isMeasuring(state.exam) ? "evaluating" : "waiting";
+  return state.offer === null ? "training" : "uploading";
+}
+
+/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+export function handle(state: State, event: Event): Step {
+  switch (event.type) {
+    case "start":
+      return started(state, { hello: event.hello, finished: false });
+    case "connected":
+      return greeted(state, greeting(state));
+    case "frame":
+      return frame(state, event.frame);
+    case "loaded":
+      return loaded(state, { ...event, type: "ready" });
+    case "trained":
+      return trained(state, event);
+    case "measured":
+      return measured(state, event);
+    case "disconnected":
+      return disconnected(state, event.random);
+    case "stop":
+      return chain(state, left, forgetAll);
+  }
+}
+
+function greeting({ hello, ready }: State): Hello | null {
+  return hello && { ...hello, backend: ready?.backend ?? hello.backend };
+}
+
+function loaded(state: State, ready: Ready): Step {
+  if (state.bundle === null || state.ready !== null) return step(state);
+  return say({ ...state, ready }, ready);
+}
+
+function trained(state: State, event: Extract<Event, { type: "trained" }>): Step {
+  if (state.plan === null || state.offer !== null || event.round !== state.plan.round) return step(state);
+  const { version, masking, privacy } = state.plan;
+  // Loss and sums are of the examples as they are: nothing hides one among them.
+  const told = masking === null && privacy === null ? {} : { loss: 0, sums: [] };
+  const amounts = masking === null ? {} : { examples: 0, steps: 0 };
+  const offer: Offer = { ...event, ...told, ...amounts, type: "offer", version };
+  return say({ ...state, offer, sent: 0 }, offer);
+}
+
+function frame(state: State, message: ServerFrame): Step {
+  if (!expects(state.contact, message.type, "welcome")) return step(state);
+  switch (message.type) {
+    case "closing":
+      return dismissed(state, message, forgetAll);
+    case "welcome":
+      return welcome(state, message);
+    case "train":
+      return train(state, message);
+    case "credit":
+      return credit(state, message.round, message.until);
+    case "accepted": {
+      const { accepted, examples } = state;
+      const next = { ...state, accepted: accepted + 1, examples: examples + message.examples };
+      return chain(
+        next,
+        (now) => counts(now, message.round),
+        (now) => roundOver(now, message.round),
+      );
+    }
+    case "refused":
+      return roundOver({ ...state, refused: state.refused + 1, reason: message.reason }, message.round);
+    case "version":
+      return chain(
+        state,
+        (now) => learned(now, message.version),
+        (now) => missed(now, message.round),
+      );
+    case "abandoned":
+      return chain(
+        state,
+        (now) => undo(now, message.round),
+        (now) => missed(now, message.round),
+      );
+    case "state": {
+      const finished = message.phase === "finished";
+      return chain(
+        { ...state, finished },
+        (now) => learned(now, message.version),
+        (now) => (finished ? forgetAll(now) : missed(now, message.round - 1)),
+      );
+    }
+    case "evaluate":
+      return evaluate(state, message);
+    case "evaluated":
+      return message.source === "clients" ? forgetExam(state, message.version) : step(state);
+    case "roster":
+    case "dealt":
+    case "survivors":
+    case "unmask":
+      // The machine of masked rounds deals with these.
+      return step(state);
+  }
+}
+
+function welcome(state: State, { bundle, aggregation }: FrameOf<"welcome">): Step {
+  if (!state.hello?.aggregation.includes(aggregation)) return breakOff(state, BROKEN_WORD, forgetAll);
+  const open = welcomed({ ...state, aggregation });
+  if (state.bundle !== bundle) {
+    // The first visit, or the task's model was converted again while we were away.
+    const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
+    return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
+  }
+  if (open.ready === null) return step(open);
+  const again = [open.ready, open.offer, open.exam.evaluation].filter((frame) => frame !== null);
+  return step({ ...open, sent: 0 }, ...again.map((frame) => ({ type: "send", frame }) as const));
+}
+
+function train(state: State, plan: Train): Step {
+  if (state.ready === null) return step(state);
+  if ((plan.masking !== null) !== (state.aggregation === "masked"))
+    return breakOff(state, BROKEN_WORD, forgetAll);
+  const mine = state.plan;
+  if (mine && mine.round === plan.round && mine.version === plan.version && mine.seed === plan.seed) {
+    // The server repeats the plan after a reconnection; the work in hand is the one it asks for.
+    return step(state);
+  }
+  const { counted } = state;
+  return chain(
+    state,
+    (now) => (counted && plan.version <= counted.version ? undo(now, counted.round) : step(now)),
+    (now) => learned(now, plan.version),
+    forgetAll,
+    (now) => step({ ...now, plan, finished: false }, { type: "train", plan }),
+  );
+}
+
+/** Training comes first: who trains says nothing. */
+function evaluate(state: State, order: Evaluate): Step {
+  if (state.ready === null || (state.plan !== null && state.offer === null)) return step(state);
+  return examine(state, order);
+}
+
+function credit(state: State, round: number, granted: number): Step {
+  if (state.offer === null || round !== state.offer.round) return step(state);
+  const until = Math.min(granted, state.offer.size);
+  if (until <= state.sent) return step(state);
+  return step({ ...state, sent: until }, { type: "send_chunks", round, from: state.sent, until });
+}
+
+/** A change of the control variate is kept at once: who stops now has no other chance. */
+function counts(state: State, round: number): Step {
+  const { plan, offer } = state;
+  if (!plan?.control || offer?.round !== round) return step(state);
+  return step({ ...state, counted: offer }, { type: "keep_change", round });
+}
+
+function undo(state: State, round: number): Step {
+  if (state.counted?.round !== round) return step(state);
+  return step({ ...state, counted: null }, { type: "undo_change", round });
+}
+
+/** There is `version`: what made it needs no undoing, and older ones need no measuring. */
+function learned(state: State, version: number): Step {
+  const { counted } = state;
+  const next = counted && counted.version < version ? { ...state, counted: null } : state;
+  return forgetExam(next, version - 1);
+}
+
+/** Nothing of `round`, or of one before it, can count any more. */
+function roundOver(state: State, round: number): Step {
+  return state.plan && state.plan.round <= round ? forgetRound(state) : step(state);
+}
+
+/** Like `roundOver`; one that had not reported yet must say that it is ready for the next round. */
+function missed(state: State, round: number): Step {
+  const over = roundOver(state, round);
+  const again: Effect[] =
+    state.ready && phase(state) === "training" ? [{ type: "send", frame: state.ready }] : [];
+  return over.effects.length > 0 ? step(over.state, ...over.effects, ...again) : over;
+}
+
+function forgetRound(state: State): Step {
+  const training = state.plan !== null && state.offer === null;
+  const next = { ...state, plan: null, offer: null, sent: 0 };
+  return training ? step(next, { type: "abort_training" }) : step(next);
+}
+
+function forgetAll(state: State): Step {
+  return chain(state, forgetRound, (now) => forgetExam(now));
+}

@@ -1,0 +1,146 @@
+/**
+ * What a task's server and the clients that train its work units say to each other. backend/wire/UNITS.md is the
+ * specification; units.py beside it is this file in Python types.
+ */
+
+import { encode } from "@msgpack/msgpack";
+import {
+  type Checked,
+  list,
+  type MessageOf,
+  nullable,
+  oneOf,
+  real,
+  record,
+  text,
+  truth,
+  whole,
+} from "./fields";
+import {
+  CHUNK_BYTES,
+  CLIENT,
+  count,
+  hash,
+  kind,
+  MAX_SERVER_FRAME,
+  metrics,
+  reader,
+  reason,
+  SERVER,
+  shard,
+  sums,
+  token,
+  word,
+} from "./messages";
+
+export const UNITS_PROTOCOL = "minga-units.1";
+/** Units that a client holds at once. */
+export const MOST_SLOTS = 64;
+/** Shards of which a client says that it has them. */
+export const MOST_HELD = 64;
+export const MAX_UNITS_FRAME = CHUNK_BYTES + 1024;
+
+/** Why a client gives a unit back. */
+const cause = oneOf("stopping", "paused", "preempted", "data", "memory", "failed");
+export type Cause = Checked<typeof cause>;
+
+/** The units of an epoch: all, those assimilated, at work, and with results that wait for comparison. */
+const tally = record({ units: count, done: count, leased: count, compared: count });
+
+const TO_SERVER = {
+  /** First frame of a connection. `shards` are those that the client has in its cache, the newest last. */
+  enlist: { token, kind, backend: word, agent: text({ max: 64 }), shards: list(hash, MOST_HELD) },
+  ready: CLIENT.ready,
+  /** After `ready`: this client takes up to `slots` units at once from now on; 0 for none, while it rests. */
+  want: { slots: whole(0, MOST_SLOTS) },
+  /** This client is still at work on `lease`, and took so many `steps` of it. */
+  beat: { lease: count, steps: count },
+  /**
+   * What was trained of `lease` follows in chunks (whose `round` is the lease) once credit is granted: the change from
+   * the unit's weights, float32, `size` bytes. `steps` is less than the unit's where the client had to stop.
+   */
+  result: { lease: count, examples: count, steps: count, loss: real, sums, size: count },
+  chunk: CLIENT.chunk,
+  /** This client gives `lease` back without a result. */
+  release: { lease: count, cause },
+  leave: CLIENT.leave,
+} as const;
+
+const TO_CLIENT = {
+  /** Answer to `enlist`. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json. */
+  enlisted: { task: text(), client: text(), bundle: hash, chunk_bytes: whole() },
+  /**
+   * Train on rows `first` to `first + examples` of `shard` from `weights`, within `seconds`. `base` counts the results
+   * that are in the weights; the plan is as in `train`. The client says every `heartbeat` seconds that it is at work.
+   */
+  unit: {
+    lease: count,
+    unit: count,
+    epoch: count,
+    shard,
+    first: count,
+    examples: count,
+    base: count,
+    weights: hash,
+    epochs: count,
+    steps: count,
+    batch_size: count,
+    learning_rate: real,
+    past_steps: count,
+    seed: count,
+    proximal_mu: real,
+    /** Where training begins: at the weights given, the client's own last ones, or these drawn by `elasticity`. */
+    start: oneOf("given", "own", "elastic"),
+    elasticity: real,
+    seconds: real,
+    heartbeat: real,
+  },
+  /** `lease` holds for `seconds` from now. */
+  renewed: { lease: count, seconds: real },
+  /** `lease` is not needed any more. What is sent all the same is looked at. */
+  drop: { lease: count, reason },
+  credit: SERVER.credit,
+  /** The result of `lease` is here. Where it `waits`, it is compared with others' before it counts. */
+  taken: { lease: count, waits: truth },
+  /** The result of `lease` held: its `examples` are credited. `blended`: it is the one in the model. */
+  counted: { lease: count, examples: count, blended: truth },
+  /** The result of `lease` does not count. */
+  rejected: { lease: count, code: word, reason },
+  /** There is no unit for this client now, and why. One comes when there is. */
+  idle: { cause: oneOf("nothing", "quota", "reliable", "bound", "over", "paused") },
+  /** What the server thinks of this client; told to it alone. */
+  standing: { credited: count, units: count, checked: count, trusted: truth, quota: count },
+  /** What happens now, for everybody. `loss` and `metrics` are of the weights with `measured` results in them. */
+  board: {
+    phase: oneOf("waiting", "training", "paused", "finished"),
+    epoch: count,
+    epochs: count,
+    tally,
+    base: count,
+    backlog: count,
+    browsers: count,
+    peers: count,
+    measured: count,
+    loss: nullable(real),
+    metrics,
+  },
+  closing: SERVER.closing,
+} as const;
+
+export type UnitsToServer = MessageOf<typeof TO_SERVER>;
+export type ServerToUnits = MessageOf<typeof TO_CLIENT>;
+export type UnitsFrameOf<Tag extends (UnitsToServer | ServerToUnits)["type"]> = Extract<
+  UnitsToServer | ServerToUnits,
+  { readonly type: Tag }
+>;
+
+/** Frame of a message of either direction. */
+export function encodeUnits(message: UnitsToServer | ServerToUnits): Uint8Array<ArrayBuffer> {
+  return encode(message);
+}
+
+/** What a client said. Throws FrameError on anything else. */
+export const decodeUnits: (frame: Uint8Array) => UnitsToServer = reader(TO_SERVER, MAX_UNITS_FRAME);
+
+/** What the server said. Throws FrameError on anything else. */
+export const decodeToUnits: (frame: Uint8Array) => ServerToUnits = reader(TO_CLIENT, MAX_SERVER_FRAME);

@@ -1,5 +1,0 @@
-import { number } from "../../format";
-
-export const gallery = {
-  found: (found: number, all: number) => `${number(found)} of ${number(all)} tasks`,
-};

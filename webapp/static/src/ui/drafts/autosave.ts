@@ -1,0 +1,92 @@
+/** Saves a draft as it is filled in: changes gather for a moment and go together, in their order. */
+
+import { Refusal, Silence } from "../lib/api";
+import { joined, type Table } from "./record";
+
+export interface Change {
+  /** What is new in the task file: tables are merged into those before, null takes a key out. */
+  readonly task?: Table;
+  readonly readme?: string;
+}
+
+export type Sign =
+  | { readonly state: "saving" | "saved" }
+  | { readonly state: "failed" | "away"; readonly why: string };
+
+const GATHER_MS = 500;
+const AGAIN_MS = 3000;
+
+/** Owns what is not saved yet. `send` saves a change; `show` says how it stands. */
+export class Saver {
+  #waiting: Change | null = null;
+  #promise: Promise<void> | null = null;
+  #hurry: () => void = () => undefined;
+
+  constructor(
+    private readonly send: (change: Change) => Promise<void>,
+    private readonly show: (sign: Sign) => void,
+    private readonly gather = GATHER_MS,
+    private readonly again = AGAIN_MS,
+  ) {}
+
+  /** Whether something would be lost now. */
+  get unsaved(): boolean {
+    return this.#promise !== null;
+  }
+
+  /** Saves `change` with those before it; settled once it is, or once the server refused it. */
+  save(change: Change): Promise<void> {
+    this.#waiting = this.#waiting === null ? change : together(this.#waiting, change);
+    this.show({ state: "saving" });
+    this.#promise ??= this.#work().finally(() => {
+      this.#promise = null;
+    });
+    return this.#promise;
+  }
+
+  /** Saves what waits at once. */
+  async flush(): Promise<void> {
+    this.#hurry();
+    await this.#promise;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#waiting !== null) {
+      await this.#pause(this.gather);
+      const change: Change = this.#waiting;
+      this.#waiting = null;
+      try {
+        await this.send(change);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof Silence)) {
+          this.show({ state: "failed", why: error.message });
+          if (this.#waiting === null) return;
+          continue;
+        }
+        // Nothing was said against it: it waits with what is changed meanwhile.
+        const since: Change | null = this.#waiting;
+        this.#waiting = since === null ? change : together(change, since);
+        this.show({ state: "away", why: error.message });
+        await this.#pause(this.again);
+      }
+    }
+    this.show({ state: "saved" });
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+function together(first: Change, second: Change): Change {
+  const task = first.task && second.task ? joined(first.task, second.task) : (second.task ?? first.task);
+  const readme = second.readme ?? first.readme;
+  return { ...(task ? { task } : {}), ...(readme === undefined ? {} : { readme }) };
+}

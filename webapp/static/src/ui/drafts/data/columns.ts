@@ -1,0 +1,116 @@
+/** The columns of a table: what each is for can be changed, and the declaration follows. */
+
+import { say } from "../../../i18n/owners/preprocess";
+import { node } from "../nodes";
+import { isTable, type Table, type Value } from "../record";
+import type { Column } from "./findings";
+
+export type Role = keyof typeof say.column;
+type Empty = keyof typeof say.when;
+
+/** What a column is for now. */
+export function roleOf(preprocess: Table, name: string): Role {
+  const input = declared(preprocess.columns).find((one) => one.name === name);
+  if (input) return input.kind === "category" ? "category" : "number";
+  const label = declared(preprocess.labels).find((one) => one.name === name);
+  return label === undefined ? "ignore" : label.kind === "number" ? "target" : "class";
+}
+
+/** The change of [data.preprocess] that makes `column` be for `role`; there is one label. */
+export function withRole(preprocess: Table, column: Column, role: Role): Table {
+  const { name } = column;
+  const columns = declared(preprocess.columns).filter((one) => one.name !== name);
+  const labels = declared(preprocess.labels).filter((one) => one.name !== name);
+  if (role === "number")
+    columns.push({
+      name,
+      kind: "number",
+      scaling: "standard",
+      ...(column.missing ? { missing: "mean" } : {}),
+    });
+  if (role === "category") columns.push({ name, kind: "category", missing: "none", unknown: "none" });
+  if (role === "target") return { columns, labels: [{ name, kind: "number" }] };
+  if (role !== "class") return { columns, labels };
+  const classes = Object.keys(column.values).sort();
+  const encoding = labelEncoding(preprocess, classes.length);
+  return { columns, labels: [{ name, kind: "class", ...(classes.length > 1 ? { classes } : {}), encoding }] };
+}
+
+/** As the label before was written; else a chance where there are two classes. */
+function labelEncoding(preprocess: Table, classes: number): Value {
+  const before = declared(preprocess.labels)[0]?.encoding;
+  return before ?? (classes === 2 ? "number" : "index");
+}
+
+function withEmpty(preprocess: Table, name: string, missing: string): Table {
+  const columns = declared(preprocess.columns).map((one) => (one.name === name ? { ...one, missing } : one));
+  return { columns };
+}
+
+/** A row for each column. */
+export function columnRows(
+  preprocess: Table,
+  columns: readonly Column[],
+  save: (change: Table) => void,
+): readonly HTMLElement[] {
+  return columns.map((column) => {
+    const role = roleOf(preprocess, column.name);
+    const name = node("th", column.name);
+    name.scope = "row";
+    const roles = (Object.keys(say.column) as Role[]).filter((one) => fits(one, column) || one === role);
+    const chosen = options(roles, say.column, role, say.role(column.name), (value) =>
+      save(withRole(preprocess, column, value)),
+    );
+    return node(
+      "tr",
+      "",
+      "",
+      name,
+      cell(chosen),
+      cell(emptyOf(preprocess, column, role, save)),
+      node("td", inIt(column)),
+    );
+  });
+}
+
+function emptyOf(preprocess: Table, column: Column, role: Role, save: (change: Table) => void): Node {
+  if (role !== "number" && role !== "category") return document.createTextNode("–");
+  const said = declared(preprocess.columns).find((one) => one.name === column.name)?.missing ?? "error";
+  if (typeof said !== "string") return document.createTextNode(`${said}`);
+  const ways: readonly Empty[] = role === "number" ? ["error", "mean", "median"] : ["error", "none", "own"];
+  return options(ways, say.when, said as Empty, say.empty(column.name), (value) =>
+    save(withEmpty(preprocess, column.name, value)),
+  );
+}
+
+function fits(role: Role, column: Column): boolean {
+  return (role !== "number" && role !== "target") || column.kind === "number" || column.least !== null;
+}
+
+function inIt({ least, mean, most, missing, values, different }: Column): string {
+  if (least !== null && mean !== null && most !== null) return say.numbers(least, mean, most, missing);
+  return say.values(Object.keys(values).slice(0, 4), different, missing);
+}
+
+function options<T extends string>(
+  values: readonly T[],
+  names: Readonly<Record<T, string>>,
+  now: T,
+  label: string,
+  chosen: (value: T) => void,
+): HTMLSelectElement {
+  const made = node("select");
+  for (const value of values) made.add(new Option(names[value], value));
+  made.value = now;
+  made.setAttribute("aria-label", label);
+  made.addEventListener("change", () => chosen(made.value as T));
+  return made;
+}
+
+function cell(content: Node): HTMLElement {
+  return node("td", "", "", content);
+}
+
+function declared(value: Value | undefined): Table[] {
+  return Array.isArray(value) ? value.filter(isTable) : [];
+}

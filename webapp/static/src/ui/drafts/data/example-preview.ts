@@ -1,0 +1,40 @@
+/** Some examples before and after their preprocessing. */
+
+import { say } from "../../../i18n/owners/preprocess";
+import { previewNodes } from "../../train/local-data/preview";
+import { node } from "../nodes";
+import type { Shown } from "./findings";
+
+/** The nodes that show it; pictures come from the draft's `address`, `of` tells those of one run from another's. */
+export function seenNodes(shown: Shown, address: string, of: string): readonly Node[] {
+  if (shown.pictures.length > 0) {
+    const all = shown.pictures.map((one, index) => {
+      const source = `${address}/shown/${index}`;
+      const after = picture(`${source}/after?${of}`, say.after(one.label));
+      const before =
+        one.before === null
+          ? []
+          : [picture(`${source}/before?${of}`, say.before(one.label, one.width, one.height))];
+      return node("figure", "", "pair", ...before, after, node("figcaption", one.label));
+    });
+    return [node("div", "", "pairs", ...all)];
+  }
+  if (shown.rows.length > 0) {
+    return previewNodes({ kind: "table", columns: shown.columns, rows: shown.rows, unused: [] });
+  }
+  if (shown.tokens.length > 0) {
+    const { tokens } = shown;
+    const unknown = tokens.filter((one) => one.unknown).length / tokens.length;
+    const told = shown.label === null ? [] : [node("p", say.label(shown.label), "note")];
+    return [...previewNodes({ kind: "text", tokens, count: tokens.length, unknown }), ...told];
+  }
+  return [];
+}
+
+function picture(source: string, text: string): HTMLImageElement {
+  const made = node("img");
+  made.src = source;
+  made.alt = text;
+  made.title = text;
+  return made;
+}

@@ -1,0 +1,52 @@
+/** What `look` found in the data, and what `show` made of some examples (docs/reference/drafts.md#work). */
+
+import type { DraftRecord, JobKind } from "../record";
+
+export interface Column {
+  readonly name: string;
+  readonly kind: "number" | "category" | "text" | "id";
+  readonly missing: number;
+  readonly different: number;
+  readonly values: Readonly<Record<string, number>>;
+  readonly least: number | null;
+  readonly mean: number | null;
+  readonly most: number | null;
+}
+
+export interface Findings {
+  readonly kind: "image" | "table" | "text" | "array";
+  readonly examples: number;
+  readonly classes: Readonly<Record<string, number>>;
+  readonly columns: readonly Column[];
+  readonly pictures: readonly { readonly width: number; readonly height: number }[];
+  readonly arrays: readonly { readonly name: string }[];
+  readonly notes: readonly string[];
+}
+
+export interface Shown {
+  readonly kind: Findings["kind"];
+  readonly inputs: readonly { readonly shape: readonly number[]; readonly dtype: string }[];
+  readonly spread: { readonly least: number; readonly mean: number; readonly most: number } | null;
+  readonly pictures: readonly {
+    readonly before: string | null;
+    readonly label: string;
+    readonly width: number;
+    readonly height: number;
+  }[];
+  readonly columns: readonly {
+    readonly name: string;
+    readonly became: string;
+    readonly role: "input" | "label";
+  }[];
+  readonly rows: readonly (readonly { readonly raw: string | null; readonly values: readonly number[] }[])[];
+  readonly tokens: readonly { readonly text: string; readonly id: number; readonly unknown: boolean }[];
+  readonly label: string | null;
+  readonly misfit: string | null;
+  readonly broken: readonly string[];
+}
+
+/** The result of a job that is done; null where there is none. */
+export function resultOf<T>(draft: DraftRecord, kind: JobKind): T | null {
+  const job = draft.jobs[kind];
+  return job?.state === "done" && job.result !== null ? (job.result as unknown as T) : null;
+}

@@ -1,0 +1,78 @@
+/** What volunteers' own data must be like: their kind, the classes of pictures, how many of one person. */
+
+import { say } from "../../../i18n/owners/data";
+import { part, write } from "../../lib/dom";
+import type { Frame } from "../frame";
+import { type DraftRecord, replacing, type Table, tableAt, type Value } from "../record";
+
+const SIDE = 64;
+
+export function bindOwnData(frame: Frame): void {
+  const kind = part<HTMLSelectElement>(document, "own-kind");
+  const classes = part<HTMLTextAreaElement>(document, "own-classes");
+  const numbers = (["minimum", "maximum"] as const).map(
+    (name) => [name, part<HTMLInputElement>(document, `own-${name}`)] as const,
+  );
+
+  function show(draft: DraftRecord): void {
+    const preprocess = tableAt(draft.task, "data", "preprocess");
+    // A field that somebody is in is theirs.
+    const idle = (field: Element) => document.activeElement !== field;
+    if (idle(kind) && typeof preprocess.kind === "string") kind.value = preprocess.kind;
+    if (idle(classes)) classes.value = namesIn(preprocess.classes).join("\n");
+    const own = tableAt(draft.task, "data", "volunteer");
+    for (const [name, field] of numbers) if (idle(field)) field.value = own[name] ? String(own[name]) : "";
+    showKind(kind.value);
+  }
+
+  for (const field of [kind, classes, ...numbers.map(([, field]) => field)]) field.disabled = false;
+  kind.addEventListener("change", () => {
+    showKind(kind.value);
+    const before = tableAt(frame.draft().task, "data", "preprocess");
+    const preprocess = declared(kind.value, frame.draft(), []);
+    // Of tables and texts a sample says the rest.
+    const change = preprocess === null ? null : replacing(before, preprocess);
+    void frame.save({ task: { data: { preprocess: change } } });
+  });
+  classes.addEventListener("input", () => {
+    const names = classes.value
+      .split("\n")
+      .map((name) => name.trim())
+      .filter((name) => name !== "");
+    const before = tableAt(frame.draft().task, "data", "preprocess");
+    const change = before.kind === "image" ? { classes: names } : declared("image", frame.draft(), names);
+    void frame.save({ task: { data: { preprocess: change } } });
+  });
+  for (const [name, field] of numbers) {
+    field.addEventListener("input", () => {
+      const value = field.value === "" ? null : field.valueAsNumber;
+      if (field.validity.valid) void frame.save({ task: { data: { volunteer: { [name]: value } } } });
+    });
+  }
+  frame.onChange(show);
+  show(frame.draft());
+}
+
+function showKind(kind: string): void {
+  write(part(document, "own-note"), say.ownNotes[kind] ?? "");
+  part(document, "own-classes-field").hidden = kind !== "image";
+}
+
+/** [data.preprocess] to begin with; null where only a sample can say it. */
+function declared(kind: string, draft: DraftRecord, classes: readonly string[]): Table | null {
+  if (kind === "array") return { kind };
+  if (kind !== "image") return null;
+  const [height = SIDE, width = SIDE, channels = 3] = pictureShape(draft.model?.inputs[0]?.shape);
+  const label = draft.model?.labels[0]?.shape ?? [];
+  const encoding = label.length === 0 ? "index" : label[0] === 1 ? "number" : "one-hot";
+  return { kind, size: [height, width], channels: channels === 1 ? 1 : 3, classes, encoding, scale: 1 / 255 };
+}
+
+/** Height, width and channels that the model takes; empty where it takes no pictures, or there is none yet. */
+function pictureShape(shape: readonly number[] | undefined): readonly number[] {
+  return shape?.length === 3 ? shape : [];
+}
+
+function namesIn(value: Value | undefined): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

@@ -1,0 +1,137 @@
+/** Every choice of [data.preprocess] for a kind of data, each with its effect. */
+
+import { say } from "../../../i18n/owners/preprocess";
+import { node } from "../nodes";
+import { isTable, type Table, type Value } from "../record";
+
+type Name = keyof typeof say.fields;
+type Effect = keyof typeof say.effects;
+/** Saves a change of [data.preprocess]. */
+export type Save = (change: Table) => void;
+
+/** Fields for a kind of data, as it is prepared now. `arrays` are those of the file. */
+export function choicesOf(preprocess: Table, arrays: readonly string[], save: Save): readonly HTMLElement[] {
+  const pick = (name: Name, effect: Effect, options: readonly string[], asNumber = false) =>
+    select(name, effect, options, preprocess[name], (value) =>
+      save({ [name]: asNumber ? Number(value) : value }),
+    );
+  const count = (name: Name, effect: Effect, usual = "") =>
+    field(name, effect, preprocess[name], usual, (value) => save({ [name]: value }));
+  switch (preprocess.kind) {
+    case "image":
+      return [
+        ...sides(preprocess, save),
+        pick("channels", "channels", ["3", "1"], true),
+        pick("fit", "fit", ["cover", "contain", "stretch"]),
+        pick("resize", "resize", ["bilinear", "area", "bicubic", "nearest"]),
+        pick("encoding", "encoding", ["index", "one-hot", "number"]),
+        count("scale", "scale", "1"),
+      ];
+    case "text":
+      return textual(preprocess, pick, count, save);
+    case "array":
+      return [
+        ...(["x", "y"] as const).map((name) => {
+          const now = preprocess[name];
+          const first = Array.isArray(now) ? String(now[0] ?? "") : "";
+          return select(name, "arrays", arrays.length > 0 ? arrays : [first], first, (value) =>
+            save({ [name]: [value] }),
+          );
+        }),
+        count("scale", "scale", "1"),
+      ];
+    default:
+      return [];
+  }
+}
+
+function textual(
+  preprocess: Table,
+  pick: (name: Name, effect: Effect, options: readonly string[]) => HTMLElement,
+  count: (name: Name, effect: Effect, usual?: string) => HTMLElement,
+  save: Save,
+): readonly HTMLElement[] {
+  const labelled = preprocess.labels === "folders" || preprocess.labels === "column";
+  const tokenizer = select(
+    "tokenizer",
+    "tokenizer",
+    ["characters", "bytes", "words", "pairs"],
+    preprocess.tokenizer,
+    (value) =>
+      // What was said of the vocabulary was of the other tokens.
+      save({ tokenizer: value, tokens: null, vocabulary: value === "pairs" ? 512 : null }),
+  );
+  const known = preprocess.tokenizer === "bytes" || preprocess.tokens !== undefined;
+  return [
+    tokenizer,
+    count("length", "length"),
+    pick("unknown", "unknown", ["error", "own", "drop"]),
+    ...(known ? [] : [count("vocabulary", "tokenizer")]),
+    ...(labelled
+      ? [pick("encoding", "encoding", ["index", "one-hot", "number"])]
+      : [count("stride", "stride")]),
+    tick("lower", "lower", preprocess.lower === true, (value) => save({ lower: value })),
+  ];
+}
+
+/** Height and width, which are one key. */
+function sides(preprocess: Table, save: Save): readonly HTMLElement[] {
+  const size = Array.isArray(preprocess.size) ? [...preprocess.size] : [];
+  const side = (index: number) => (value: number | null) => {
+    if (value === null) return;
+    size[index] = value;
+    save({ size: [...size] });
+  };
+  return [field("height", "size", size[0], "", side(0)), field("width", "size", size[1], "", side(1))];
+}
+
+function select(
+  name: Name,
+  effect: Effect,
+  options: readonly string[],
+  now: Value | undefined,
+  chosen: (value: string) => void,
+): HTMLElement {
+  const made = node("select");
+  for (const value of options) {
+    made.add(new Option((say.options as Readonly<Record<string, string>>)[value] ?? value, value));
+  }
+  made.value = now === undefined || isTable(now) ? (options[0] ?? "") : String(now);
+  made.addEventListener("change", () => chosen(made.value));
+  return labelled(name, effect, made);
+}
+
+function field(
+  name: Name,
+  effect: Effect,
+  now: Value | undefined,
+  usual: string,
+  said: (value: number | null) => void,
+): HTMLElement {
+  const made = node("input");
+  made.type = "number";
+  made.step = "any";
+  made.placeholder = usual;
+  // Lists of a number for each channel are for the task file.
+  made.disabled = Array.isArray(now);
+  made.value = typeof now === "number" ? String(Number(now.toPrecision(6))) : "";
+  made.addEventListener("input", () => {
+    if (!made.validity.badInput) said(made.value === "" ? null : Number(made.value));
+  });
+  return labelled(name, effect, made);
+}
+
+function tick(name: Name, effect: Effect, now: boolean, said: (value: boolean | null) => void): HTMLElement {
+  const made = node("input");
+  made.type = "checkbox";
+  made.checked = now;
+  made.addEventListener("change", () => said(made.checked ? true : null));
+  const label = node("label", "", "tick", made, document.createTextNode(` ${say.fields[name]}`));
+  return node("div", "", "chosen", label, node("p", say.effects[effect], "note"));
+}
+
+function labelled(name: Name, effect: Effect, control: HTMLElement): HTMLElement {
+  control.dataset.choice = name;
+  const label = node("label", "", "field", document.createTextNode(`${say.fields[name]} `), control);
+  return node("div", "", "chosen", label, node("p", say.effects[effect], "note"));
+}

@@ -1,0 +1,95 @@
+/** Data that volunteers' devices fetch: from where, and whether a browser can have them from there. */
+
+import { fetchFiles } from "../../../client/session/url-data";
+import { megabytes } from "../../../i18n/formatting";
+import { say } from "../../../i18n/owners/url-data";
+import { part, write } from "../../lib/dom";
+import type { Frame } from "../frame";
+import { type DraftRecord, isTable, type Stored, type Table, tableAt } from "../record";
+
+/** Behind the # of the address after a reload that lets this page reach the host. */
+const TRY = "#try";
+
+export function bindAddress(frame: Frame): void {
+  const section = part(document, "address-card");
+  const field = part<HTMLInputElement>(section, "address");
+  const button = part<HTMLButtonElement>(section, "address-try");
+  const line = part(section, "address-line");
+  // What was last written into the field from the draft; anything else in it was typed and is not saved.
+  let written = field.value;
+
+  function show(draft: DraftRecord): void {
+    const address = addressOf(draft);
+    const stored = draft.files.data;
+    button.disabled = address === "" || stored === undefined;
+    if (document.activeElement === field || (field.value !== written && field.value !== address)) return;
+    field.value = written = address;
+    if (line.dataset.tried === `${address} ${stored?.sha256}`) return;
+    tell(stored === undefined ? say.bring : address === "" ? "" : say.untried);
+  }
+
+  function tell(text: string, wrong = false): void {
+    line.classList.toggle("lacking", wrong);
+    write(line, text);
+  }
+
+  async function tryIt(stored: Stored): Promise<void> {
+    const address = addressOf(frame.draft());
+    const { host, origin } = new URL(address);
+    if (section.dataset.may !== origin) {
+      // A page reaches only what its policy names, and that is sent with the page.
+      await frame.flush();
+      location.hash = TRY;
+      location.reload();
+      return;
+    }
+    button.disabled = true;
+    line.dataset.tried = `${address} ${stored.sha256}`;
+    let here = 0;
+    const came = (bytes: number): void => {
+      here += bytes;
+      tell(say.trying(megabytes(here), megabytes(stored.bytes)));
+    };
+    came(0);
+    const file = { address, sha256: stored.sha256, bytes: stored.bytes, name: stored.name };
+    try {
+      await fetchFiles([file], { here: location.hostname, signal: new AbortController().signal, came });
+      tell(say.good(host));
+    } catch (problem) {
+      tell(say.bad(problem instanceof Error ? problem.message : String(problem)), true);
+    }
+    button.disabled = false;
+  }
+
+  field.disabled = false;
+  field.addEventListener("change", () => {
+    if (field.value !== "" && !field.validity.valid) {
+      tell(say.wrong, true);
+      return;
+    }
+    const [before] = filesOf(frame.draft());
+    const files = field.value === "" ? null : [{ ...before, address: field.value }];
+    void frame.save({ task: { data: { url: files && { files } } } });
+  });
+  button.addEventListener("click", () => {
+    const stored = frame.draft().files.data;
+    if (stored) void tryIt(stored);
+  });
+  frame.onChange(show);
+  show(frame.draft());
+  if (location.hash === TRY) {
+    history.replaceState(null, "", location.pathname);
+    const stored = frame.draft().files.data;
+    if (stored && !button.disabled) void tryIt(stored);
+  }
+}
+
+function filesOf(draft: DraftRecord): Table[] {
+  const { files } = tableAt(draft.task, "data", "url");
+  return Array.isArray(files) ? files.filter(isTable) : [];
+}
+
+function addressOf(draft: DraftRecord): string {
+  const address = filesOf(draft)[0]?.address;
+  return typeof address === "string" ? address : "";
+}

@@ -1,0 +1,34 @@
+/** What an owner should know of the data before anything is made of them. */
+
+import { say } from "../../../i18n/owners/preprocess";
+import type { Findings } from "./findings";
+
+/** From this many times on, a class is far more frequent than another. */
+const STRONG = 3;
+
+/** Sentences: unlike classes, unlike sizes, empty cells. */
+export function warnings(found: Findings): readonly string[] {
+  return [...imbalance(found), ...sizes(found), ...gaps(found)];
+}
+
+function imbalance({ classes, notes }: Findings): readonly string[] {
+  const counts = Object.entries(classes).sort(([, a], [, b]) => b - a);
+  const [most, least] = [counts[0], counts.at(-1)];
+  // Of pictures the look has said so.
+  if (!most || !least || most[1] <= STRONG * least[1] || notes.some((one) => one.includes("class_weight")))
+    return [];
+  return [say.imbalance(most[0], least[0], Math.round(most[1] / Math.max(1, least[1])))];
+}
+
+function sizes({ pictures }: Findings): readonly string[] {
+  const sorted = pictures
+    .map(({ width, height }) => [width * height, `${width} × ${height}`] as const)
+    .sort(([a], [b]) => a - b);
+  const [least, most] = [sorted[0]?.[1], sorted.at(-1)?.[1]];
+  return least === undefined || most === undefined || least === most ? [] : [say.sizes(least, most)];
+}
+
+function gaps({ columns }: Findings): readonly string[] {
+  const empty = columns.filter(({ missing }) => missing > 0).map(({ name }) => name);
+  return empty.length > 0 ? [say.missing(empty)] : [];
+}

@@ -1,0 +1,52 @@
+/** Who will be able to take part, and what other browsers found. */
+
+import { say } from "../../../i18n/owners/dry-run";
+import { part, write } from "../../lib/dom";
+import { ownResults, type Told, type Tried } from "./results";
+
+const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
+  dateStyle: "short",
+  timeStyle: "short",
+});
+const OUTCOMES = { agrees: say.agrees, differs: say.differs, failed: say.failed, absent: say.lacks };
+
+export function showTakers({ takers, browsers, payload }: Told): void {
+  part(document, "takers-card").hidden = takers.length === 0;
+  fill(
+    part(document, "takers"),
+    takers.map(({ text }) => text),
+  );
+  fill(part(document, "browsers"), browsers);
+  write(part(document, "payload"), payload ?? "");
+}
+
+/** What this browser did not find out itself of what holds now. */
+export function showOthers(told: Told): void {
+  const own = new Set(ownResults(told).values());
+  const others = told.tried.filter((one) => one.what !== "none" && !own.has(one));
+  part(document, "others-card").hidden = others.length === 0;
+  part(document, "others").replaceChildren(...others.map(row).reverse());
+}
+
+function row({ agent, what, verdict, text, outdated, at }: Tried): HTMLTableRowElement {
+  const line = document.createElement("tr");
+  const outcome = outdated ? `${OUTCOMES[verdict]}, ${say.outdated}` : OUTCOMES[verdict];
+  const cells = [agent, say.what(what), outcome, TIME.format(1000 * at)].map((words) => {
+    const cell = document.createElement("td");
+    cell.textContent = words;
+    return cell;
+  });
+  if (cells[2]) cells[2].title = text;
+  line.append(...cells);
+  return line;
+}
+
+function fill(list: HTMLElement, lines: readonly string[]): void {
+  list.replaceChildren(
+    ...lines.map((line) => {
+      const item = document.createElement("li");
+      item.textContent = line;
+      return item;
+    }),
+  );
+}

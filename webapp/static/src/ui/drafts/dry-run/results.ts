@@ -1,0 +1,84 @@
+/** What `/api/drafts/{id}/trial` answers, and what is told of a try (docs/reference/drafts.md). */
+
+import type { Ended } from "../../../client/workers/dry-run-worker";
+import type { FromRehearsal, Step } from "../../../core/messages/dry-run";
+import type { Backend } from "../../../core/messages/training";
+import { say } from "../../../i18n/owners/dry-run";
+
+/** What a line of the checks is about. */
+export type Tryable = "data" | Backend;
+
+export interface Trial {
+  readonly of: string;
+  readonly bundle: string;
+  readonly weights: string;
+  readonly step: string;
+  readonly shard: string | null;
+  readonly loss: number;
+  readonly gradient_norm: number;
+  readonly step_ms: number;
+}
+
+export interface Tried {
+  readonly at: number;
+  readonly agent: string;
+  readonly what: Tryable | "none";
+  readonly verdict: "agrees" | "differs" | "failed" | "absent";
+  readonly text: string;
+  readonly step_ms: number | null;
+  readonly outdated: boolean;
+}
+
+export interface Told {
+  /** Null before the server took the step. */
+  readonly trial: Trial | null;
+  /** This browser, in words. */
+  readonly agent: string;
+  readonly tried: readonly Tried[];
+  readonly takers: readonly { readonly device: string; readonly can: boolean; readonly text: string }[];
+  readonly browsers: readonly string[];
+  readonly payload: string | null;
+}
+
+/** The order of tries: WebAssembly is nearly everywhere and soon done, plain JavaScript is the last resort. */
+export const TRYABLE: readonly Tryable[] = ["data", "wasm", "webgl", "webgpu", "cpu"];
+/** As many characters as the server takes. */
+const MOST = 400;
+
+export function stepOf(base: string, { bundle, weights, step, shard }: Trial): Step {
+  return { base, bundle, weights, step, shard };
+}
+
+/** What this browser found out of what holds now, by what it tried. */
+export function ownResults({ tried, agent }: Told): ReadonlyMap<string, Tried> {
+  const own = tried.filter((one) => one.agent === agent && !one.outdated);
+  return new Map(own.map((one) => [one.what, one]));
+}
+
+/** The body of `POST tried`; null where nothing is to be told: who left it knows. */
+export function reportOf(what: Tryable, of: string, answer: FromRehearsal | Ended): object | null {
+  if (answer === "left") return null;
+  const failed = (sentence: string): object => {
+    const text = sentence.slice(0, MOST) || say.silent;
+    if (what === "data") return { outcome: "data", of, examples: 0, problem: text };
+    return { outcome: "failed", of, backend: what, reason: text };
+  };
+  if (answer === "late") return failed(say.late);
+  switch (answer.type) {
+    case "stepped":
+      return {
+        outcome: "stepped",
+        of,
+        backend: what,
+        loss: answer.loss,
+        gradient_error: answer.gradientError,
+        step_ms: answer.stepMs,
+      };
+    case "absent":
+      return { outcome: "absent", of, backend: what };
+    case "read":
+      return { outcome: "data", of, examples: answer.examples, problem: answer.problem };
+    case "failed":
+      return failed(answer.message);
+  }
+}

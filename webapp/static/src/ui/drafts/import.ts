@@ -1,0 +1,59 @@
+/** Drafts that begin with what there is: an exported draft, a task file, or a task that runs. */
+
+import { say } from "../../i18n/owners/import";
+import { ask, Refusal } from "../lib/api";
+import { part, write } from "../lib/dom";
+import { onSubmit } from "../lib/forms";
+
+export function bindOtherwise(told: HTMLElement): void {
+  const form = part<HTMLFormElement>(document, "bring-form");
+  onSubmit(form, told, async (data) => {
+    const status = part(form, "bring-status");
+    write(status, say.importing);
+    try {
+      open(await bring(data.get("file") as File));
+    } finally {
+      write(status, "");
+    }
+  });
+  const renewal = document.querySelector<HTMLFormElement>("[data-renew-form]");
+  if (renewal) bindRenewal(renewal, told);
+}
+
+function bindRenewal(form: HTMLFormElement, told: HTMLElement): void {
+  const task = part<HTMLSelectElement>(form, "renew-task");
+  const name = part<HTMLInputElement>(form, "renew-name");
+  const propose = () => {
+    name.value = next(task.value);
+  };
+  // A task's dashboard leads here, with its name.
+  const asked = new URLSearchParams(location.search).get("renew");
+  if ([...task.options].some(({ value }) => value === asked)) task.value = asked ?? "";
+  task.addEventListener("change", propose);
+  propose();
+  onSubmit(form, told, async (data) => {
+    const asked = { name: data.get("name"), onward: true };
+    open(await ask("POST", `/api/tasks/${encodeURIComponent(task.value)}/clone`, asked));
+  });
+}
+
+/** `cats` is followed by `cats-2`, and that by `cats-3`. */
+export function next(name: string): string {
+  const [, stem = name, number = "1"] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
+  return `${stem}-${Number(number) + 1}`;
+}
+
+async function bring(file: File): Promise<unknown> {
+  const kind = file.name.toLowerCase().endsWith(".toml") ? "application/toml" : "application/zip";
+  const headers = { accept: "application/json", "content-type": kind };
+  const response = await fetch("/api/drafts/import?onward=1", { method: "PUT", headers, body: file }).catch(
+    () => null,
+  );
+  const answer: unknown = await response?.json().catch(() => null);
+  if (response?.ok) return answer;
+  throw new Refusal((answer as { error?: { message?: string } } | null)?.error?.message ?? say.silent);
+}
+
+function open(draft: unknown): void {
+  location.assign(`/drafts/${(draft as { id: string }).id}`);
+}

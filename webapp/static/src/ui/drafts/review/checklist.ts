@@ -1,0 +1,38 @@
+/** Lines of a draft's checklist, as marks and sentences. */
+
+import { say } from "../../../i18n/owners/checks";
+import type { DraftRecord, Item } from "../record";
+
+/** Shows those items of the checklist that are `wanted`; with `links`, each leads to its step. */
+export function showChecks(
+  list: HTMLElement,
+  draft: DraftRecord,
+  wanted: (item: Item) => boolean,
+  links = false,
+): void {
+  list.replaceChildren(...draft.checklist.filter(wanted).map((item) => line(item, draft, links)));
+}
+
+function line(item: Item, draft: DraftRecord, links: boolean): HTMLLIElement {
+  const result = document.createElement("li");
+  result.dataset.state = item.state;
+  result.dataset.check = item.key;
+  const mark = document.createElement("span");
+  mark.className = "mark";
+  mark.ariaHidden = "true";
+  const text = document.createElement("span");
+  const state = document.createElement("span");
+  state.className = "hidden";
+  state.append(`${say.states[item.state]}: `);
+  text.append(state, item.text);
+  if (links && item.state !== "done" && item.step !== "review") text.append(" ", link(item, draft));
+  result.append(mark, text);
+  return result;
+}
+
+function link(item: Item, draft: DraftRecord): HTMLAnchorElement {
+  const result = document.createElement("a");
+  result.href = `/drafts/${draft.id}/${item.step}`;
+  result.append(say.go(say.steps[item.step]));
+  return result;
+}

@@ -1,0 +1,73 @@
+/** What differs between a draft and another draft or task, key by key. */
+
+import { say } from "../../../i18n/owners/review";
+import { ask, trying } from "../../lib/api";
+import { part, write } from "../../lib/dom";
+import type { Frame } from "../frame";
+
+interface Change {
+  readonly key: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly text: string;
+}
+
+const SHOWN_CHARACTERS = 200;
+
+export function bindComparison(frame: Frame): void {
+  const choice = part<HTMLSelectElement>(document, "compare-with");
+  const problem = part(document, "compare-problem");
+  void trying(problem, async () => choice.append(...(await choices(frame.id))));
+  choice.addEventListener("change", () => {
+    void trying(problem, async () => {
+      await frame.flush();
+      const found =
+        choice.value === ""
+          ? null
+          : ((await ask(
+              "GET",
+              `/api/differences?before=${encodeURIComponent(choice.value)}&after=draft:${frame.id}`,
+            )) as { changes: readonly Change[] });
+      show(found?.changes ?? null);
+    });
+  });
+}
+
+/** Drafts and tasks of whoever is signed in. */
+async function choices(id: string): Promise<HTMLOptionElement[]> {
+  const [{ drafts }, { account }] = (await Promise.all([
+    ask("GET", "/api/drafts"),
+    ask("GET", "/api/account"),
+  ])) as [
+    { drafts: readonly { id: string; name: string; title: string }[] },
+    { account: { roles: Readonly<Record<string, string>> } | null },
+  ];
+  return [
+    ...drafts
+      .filter((one) => one.id !== id)
+      .map((one) => new Option(say.draft(String(one.title), String(one.name)), `draft:${one.id}`)),
+    ...Object.keys(account?.roles ?? {}).map((name) => new Option(say.task(name), `task:${name}`)),
+  ];
+}
+
+function show(changes: readonly Change[] | null): void {
+  write(part(document, "compare-words"), changes === null ? "" : say.differences(changes.length));
+  part(document, "compare-table").hidden = changes === null || changes.length === 0;
+  part(document, "compare-rows").replaceChildren(...(changes ?? []).map(row));
+}
+
+function row({ key, before, after, text }: Change): HTMLTableRowElement {
+  const result = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  head.append(key);
+  result.append(head);
+  for (const value of [text, shown(before), shown(after)]) result.insertCell().append(value);
+  return result;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return "–";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}

@@ -1,0 +1,115 @@
+/** The wizard's step `about`: what volunteers read, and what they are told of the data and the people in them. */
+
+import { say } from "../../../i18n/owners/about";
+import { ask, trying } from "../../lib/api";
+import { part, write } from "../../lib/dom";
+import type { Frame } from "../frame";
+import { isTable, type Table, type Value } from "../record";
+import { showChecks } from "../review/checklist";
+
+const PREVIEW_MS = 400;
+
+export function mount(frame: Frame): void {
+  const form = part<HTMLFormElement>(document, "about");
+  form.addEventListener("submit", (event) => event.preventDefault());
+  for (const field of form.querySelectorAll<Field>("[data-key]")) {
+    field.addEventListener("input", () => void frame.save({ task: changeOf(field) }));
+  }
+  for (const kind of form.querySelectorAll<HTMLElement>("[data-licence]")) bindLicence(kind, frame);
+  bindPeople(form);
+  bindText(form, frame);
+  suggestBasis(form, frame);
+  const checks = part(form, "checks");
+  const show = () => showChecks(checks, frame.draft(), (item) => item.step === "about");
+  frame.onChange(show);
+  show();
+}
+
+type Field = HTMLInputElement | HTMLTextAreaElement;
+
+/** What a field says, as a change of the task file: its key is a path, and what is empty is taken out. */
+function changeOf(field: Field): Table {
+  const keys = (field.dataset.key ?? "").split(".");
+  return keys.reduceRight<Value>((inner, key) => ({ [key]: inner }), said(field)) as Table;
+}
+
+function said(field: Field): Value {
+  const text = field.value.trim();
+  switch (field.dataset.key) {
+    case "topics":
+      return [...new Set(text.split(",").map((topic) => topic.trim()))].filter((topic) => topic !== "");
+    case "ethics.sensitive":
+      return text === "yes";
+    case "title":
+      return text;
+    default:
+      return text === "" ? null : text;
+  }
+}
+
+function bindLicence(root: HTMLElement, frame: Frame): void {
+  const known = part<HTMLSelectElement>(root, "licence-known");
+  const other = part(root, "licence-other");
+  const text = other.querySelector("input") as HTMLInputElement;
+  const words = part(root, "licence-words");
+  const show = () => {
+    other.hidden = known.value !== "other";
+    write(words, known.selectedOptions[0]?.dataset.words ?? "");
+  };
+  const change = () => {
+    show();
+    const said = known.value === "other" ? text.value.trim() : known.value;
+    void frame.save({ task: { licence: { [root.dataset.licence ?? ""]: said === "" ? null : said } } });
+  };
+  known.addEventListener("input", change);
+  text.addEventListener("input", change);
+  show();
+}
+
+/** Questions about people are asked where there are some. */
+function bindPeople(form: HTMLFormElement): void {
+  const further = part(form, "with-people");
+  form.addEventListener("input", () => {
+    const chosen = new FormData(form).get("people");
+    further.hidden = chosen !== "anonymous" && chosen !== "recognisable";
+  });
+}
+
+/** Where volunteers bring data of their own, there is one answer: it is given, and can be changed. */
+function suggestBasis(form: HTMLFormElement, frame: Frame): void {
+  const { data, consent } = frame.draft().task;
+  const own = isTable(data) && data.source === "volunteer";
+  if (!own || (isTable(consent) && consent.basis !== undefined)) return;
+  const choice = form.querySelector<HTMLInputElement>('[name="basis"][value="volunteers"]');
+  if (choice) choice.checked = true;
+  void frame.save({ task: { consent: { basis: "volunteers" } } });
+}
+
+function bindText(form: HTMLFormElement, frame: Frame): void {
+  const text = part<HTMLTextAreaElement>(form, "readme");
+  const preview = part(form, "preview");
+  let timer = 0;
+  let newest = 0;
+  const draw = async () => {
+    newest += 1;
+    const number = newest;
+    const told = part(document, "problem");
+    await trying(told, async () => {
+      const answer = await ask("POST", `${frame.address}/preview`, { readme: text.value });
+      if (number === newest) show(preview, (answer as { html: string }).html);
+    });
+  };
+  text.addEventListener("input", () => {
+    void frame.save({ readme: text.value });
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void draw(), PREVIEW_MS);
+  });
+  void draw();
+}
+
+/** The server's renderer leaves nothing in a text that could run; here it is only put in its place. */
+function show(place: HTMLElement, html: string): void {
+  const { body } = new DOMParser().parseFromString(html, "text/html");
+  place.replaceChildren(...body.childNodes);
+  if (place.textContent?.trim() === "") place.replaceChildren(say.noText);
+}

@@ -1,0 +1,72 @@
+/** The step that brings the data: whose they are, the file, and what was found in it. */
+
+import { say } from "../../../i18n/owners/data";
+import { part, write } from "../../lib/dom";
+import { bindOwnData } from "../data/local-data";
+import { bindAddress } from "../data/url-data";
+import type { Frame } from "../frame";
+import { bindJob } from "../job-view";
+import { type DraftRecord, isTable, type Job, tableAt } from "../record";
+import { bindUpload } from "../upload/upload";
+
+export function mount(frame: Frame): void {
+  bindSource(frame);
+  bindOwnData(frame);
+  bindAddress(frame);
+  bindUpload(frame, "data");
+  bindJob(frame, "look", ({ files }) => files.data !== undefined, foundWords);
+  frame.onChange(showFound);
+  showFound(frame.draft());
+}
+
+function bindSource(frame: Frame): void {
+  const choices = [...document.querySelectorAll<HTMLInputElement>("[data-sources] input")];
+  const show = (draft: DraftRecord) => {
+    const source = tableAt(draft.task, "data").source;
+    for (const choice of choices) choice.checked = choice.value === source;
+    showSource(String(source));
+  };
+  for (const choice of choices) {
+    choice.disabled = false;
+    choice.addEventListener("change", () => {
+      showSource(choice.value);
+      // What belongs to another source would not go with this one.
+      const others = Object.fromEntries(
+        ["volunteer", "url"].filter((one) => one !== choice.value).map((one) => [one, null]),
+      );
+      void frame.save({ task: { data: { ...others, source: choice.value } } });
+    });
+  }
+  frame.onChange(show);
+  show(frame.draft());
+}
+
+function showSource(source: string): void {
+  for (const place of document.querySelectorAll<HTMLElement>("[data-source-of]")) {
+    place.hidden = place.dataset.sourceOf !== source;
+  }
+  // Of volunteers' data a sample says how they are read.
+  write(part(document, "bring-title"), source === "volunteer" ? say.sample : say.bring);
+}
+
+/** What was found, in a sentence. */
+function foundWords({ result }: Job): string {
+  const { kind, examples, classes, columns } = result ?? {};
+  const names = isTable(classes) ? Object.keys(classes) : [];
+  return say.found(String(kind), Number(examples), names, Array.isArray(columns) ? columns.length : 0);
+}
+
+/** What else is to be known of them. */
+function showFound({ jobs, task }: DraftRecord): void {
+  const result = jobs.look?.state === "done" ? jobs.look.result : null;
+  part(document, "found").hidden = result === null;
+  const sentences = Array.isArray(result?.notes) ? result.notes.map(String) : [];
+  part(document, "found-notes").replaceChildren(
+    ...sentences.map((text) => {
+      const line = document.createElement("li");
+      line.textContent = text;
+      return line;
+    }),
+  );
+  write(part(document, "found-next"), tableAt(task, "data").preprocess ? say.next : "");
+}

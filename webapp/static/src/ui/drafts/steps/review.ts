@@ -1,0 +1,69 @@
+/** The wizard's step `review`: everything in words, the checklist, and the launch. */
+
+import { say } from "../../../i18n/owners/review";
+import { ask, trying } from "../../lib/api";
+import { part } from "../../lib/dom";
+import { bindCopy } from "../copy";
+import type { Frame } from "../frame";
+import type { StepName } from "../record";
+import { showChecks } from "../review/checklist";
+import { bindComparison } from "../review/comparison";
+import { bindLaunch } from "../review/launch";
+import { bindTaskFile } from "../review/task-file";
+
+interface Section {
+  readonly step: StepName;
+  readonly lines: readonly string[];
+}
+
+export function mount(frame: Frame): void {
+  const checks = part(document, "checks");
+  const sections = part(document, "sections");
+  let drawn = "";
+  const show = () => {
+    // The draft comes anew every few seconds while work goes on; who reads a line keeps it.
+    const { task, jobs, checklist } = frame.draft();
+    const now = JSON.stringify([task, jobs, checklist]);
+    if (now === drawn) return;
+    drawn = now;
+    showChecks(checks, frame.draft(), () => true, true);
+    void drawSections(sections, frame);
+  };
+  frame.onChange(show);
+  show();
+  for (const choice of document.querySelectorAll<HTMLInputElement>('[name="visibility"]')) {
+    choice.addEventListener("input", () => {
+      void frame.save({ task: { access: { visibility: choice.value } } });
+    });
+  }
+  bindLaunch(frame);
+  bindTaskFile(frame);
+  bindCopy(frame);
+  bindComparison(frame);
+}
+
+async function drawSections(place: HTMLElement, frame: Frame): Promise<void> {
+  await trying(part(document, "problem"), async () => {
+    const answer = (await ask("GET", `${frame.address}/review`)) as { sections: readonly Section[] };
+    place.replaceChildren(...answer.sections.map((section) => told(section, frame.id)));
+  });
+}
+
+function told({ step, lines }: Section, id: string): HTMLElement {
+  const result = document.createElement("section");
+  result.className = "told";
+  result.dataset.section = step;
+  const head = document.createElement("h4");
+  const link = document.createElement("a");
+  link.href = `/drafts/${id}/${step}`;
+  link.append(say.steps[step]);
+  head.append(link);
+  const list = document.createElement("ul");
+  for (const line of lines.length > 0 ? lines : [say.nothing]) {
+    const item = document.createElement("li");
+    item.append(line);
+    list.append(item);
+  }
+  result.append(head, list);
+  return result;
+}

@@ -1,0 +1,43 @@
+/** What pages ask of the server's JSON interface. */
+
+import { say } from "../../i18n";
+
+/** An answer that is no success, with the server's sentence. */
+export class Refusal extends Error {}
+
+/** No answer at all: the network, or the server, is away. */
+export class Silence extends Refusal {}
+
+/** Sends `body` as JSON; the answer's JSON, null without one. Throws a Refusal with a sentence for people. */
+export async function ask(
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+  address: string,
+  body?: unknown,
+): Promise<unknown> {
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const content = body === undefined ? null : JSON.stringify(body);
+  const response = await fetch(address, { method, headers, body: content }).catch(() => null);
+  if (!response) throw new Silence(say.account.silent);
+  if (response.status === 204) return null;
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok) return answer;
+  throw new Refusal(sentence(answer) ?? say.account.odd(response.status));
+}
+
+/** Does `work`, and has `told` say what went wrong: "" while nothing did. Errors of ours go on. */
+export async function trying(told: HTMLElement, work: () => Promise<void>): Promise<void> {
+  told.textContent = "";
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    told.textContent = error.message;
+  }
+}
+
+function sentence(answer: unknown): string | null {
+  if (typeof answer !== "object" || answer === null || !("error" in answer)) return null;
+  const { error } = answer;
+  if (typeof error !== "object" || error === null || !("message" in error)) return null;
+  return typeof error.message === "string" ? error.message : null;
+}

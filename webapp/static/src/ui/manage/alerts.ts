@@ -1,0 +1,41 @@
+/** Alerts as a list: what is wrong, since when or from when to when, and a button for whoever has seen it. */
+
+import { say } from "../../i18n";
+import { button } from "../lib/button";
+import { arrange } from "../lib/dom";
+import type { Alert } from "./frames";
+import { alertWords } from "./tables";
+
+/** Shows `texts`, then `alerts`; items that stay keep their place and focus. `acknowledge`: null for none. */
+export function fillAlerts(
+  list: HTMLElement,
+  texts: readonly string[],
+  alerts: readonly Alert[],
+  time: Intl.DateTimeFormat,
+  acknowledge: ((alert: Alert) => void) | null,
+): void {
+  const shown = new Map([...list.querySelectorAll("li")].map((item) => [item.dataset.shown, item]));
+  const keep = (key: string, make: () => HTMLElement) => shown.get(key) ?? make();
+  arrange(list, [
+    ...texts.map((text) => keep(text, () => item(text, text, null))),
+    ...alerts.map((alert) => {
+      const words = alertWords(alert, time);
+      const press = alert.acknowledged === null ? acknowledge : null;
+      return keep(`${words} ${press !== null}`, () => {
+        const made = item(`${words} ${press !== null}`, words, press && (() => press(alert)));
+        made.dataset.lasts = String(alert.cleared === null);
+        return made;
+      });
+    }),
+  ]);
+}
+
+function item(key: string, text: string, press: (() => void) | null): HTMLElement {
+  const made = document.createElement("li");
+  made.dataset.shown = key;
+  const words = document.createElement("span");
+  words.textContent = text;
+  made.append(words);
+  if (press) made.append(button(say.manage.acknowledge, press, say.manage.acknowledgeWhat(text)));
+  return made;
+}

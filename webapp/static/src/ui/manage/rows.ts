@@ -1,0 +1,25 @@
+/** Rows of text into the tables of the dashboard. */
+
+import { write } from "../lib/dom";
+import type { Row } from "./tables";
+
+/** Writes `texts` into the cells of `row`, which is headed by the first of them. */
+export function fillRow(row: HTMLTableRowElement, texts: Row): void {
+  texts.forEach((text, index) => {
+    let cell = row.cells[index];
+    if (!cell) {
+      cell = document.createElement(index === 0 ? "th" : "td");
+      if (index === 0) cell.scope = "row";
+      row.append(cell);
+    }
+    write(cell, text);
+  });
+}
+
+/** Has exactly `rows`, in their order. */
+export function fillRows(body: HTMLTableSectionElement, rows: readonly Row[]): void {
+  while (body.rows.length > rows.length) body.deleteRow(-1);
+  rows.forEach((texts, index) => {
+    fillRow(body.rows[index] ?? body.insertRow(), texts);
+  });
+}

@@ -1,0 +1,68 @@
+/** Tables and lists of the dashboard, as rows of text: what stands where. Pure. */
+
+import { say } from "../../i18n";
+import type { PassWords } from "../../i18n/en/manage";
+import { number, seconds } from "../../i18n/formatting";
+import type { Alert, Counts, Now, Participant, Round } from "./frames";
+
+export type Row = readonly string[];
+
+/** Counts, the largest first, as the server sends them. */
+export function countRows(counts: Counts, name: (word: string) => string): Row[] {
+  return Object.entries(counts).map(([word, count]) => [name(word), number(count)]);
+}
+
+export function participantRow(one: Participant): Row {
+  const { manage } = say;
+  return [
+    one.client,
+    manage.runner(one.kind, one.backend, one.device),
+    one.banned !== null ? manage.banned : manage.status(one.status),
+    number(one.accepted),
+    one.refused + one.late === 0 ? number(one.refused) : manage.refused(one.refused, one.late),
+    one.examples > 0 ? number(one.examples) : manage.none,
+    manage.bytes(one.received, one.sent),
+  ];
+}
+
+/** The newest first. */
+export function roundRows(rounds: readonly Round[], words: PassWords): Row[] {
+  return [...rounds]
+    .reverse()
+    .map((one) => [
+      number(one.round),
+      say.manage.outcome(one.outcome, one.reason),
+      words.counted(one.accepted, one.cohort),
+      number(one.refused),
+      seconds(one.seconds),
+      spread(one.losses),
+    ]);
+}
+
+function spread({ p10, p50, p90 }: Counts): string {
+  if (p10 === undefined || p50 === undefined || p90 === undefined) return say.manage.none;
+  return say.manage.spread(p10, p50, p90);
+}
+
+/** The figures at the head, in their order. */
+export function figures(now: Now): Row {
+  const { manage } = say;
+  const { totals } = now;
+  const refused = Object.values(totals.refusals).reduce((sum, count) => sum + count, 0);
+  return [
+    number(now.here),
+    manage.of(now.version, now.rounds),
+    number(totals.accepted),
+    number(refused),
+    totals.examples > 0 ? number(totals.examples) : manage.none,
+    manage.bytes(now.received, now.sent),
+    manage.energy(totals.watt_hours),
+  ];
+}
+
+export function alertWords(alert: Alert, time: Intl.DateTimeFormat): string {
+  const at = time.format(new Date(1000 * alert.at));
+  if (alert.cleared === alert.at) return say.manage.at(at, alert.text);
+  if (alert.cleared === null) return say.manage.since(at, alert.text);
+  return say.manage.until(at, time.format(new Date(1000 * alert.cleared)), alert.text);
+}

@@ -1,0 +1,68 @@
+/** The board of work units on the dashboard of a volunteer task: asked for when something changed. */
+
+import { axisPercent } from "../../i18n/formatting";
+import { say } from "../../i18n/owners/units";
+import { ask } from "../lib/api";
+import { Curve } from "../lib/chart";
+import { part, write } from "../lib/dom";
+import { lookTwice } from "./polling";
+import { fillRows } from "./rows";
+import { cellsOf, scoreRows, tallyOf, trustRow, type Units, unitFigures } from "./unit-rows";
+
+/** So often at most, in milliseconds. */
+const EVERY = 2000;
+
+/** Shows the board, if the page has one; what it returns is called whenever something changed. */
+export function bindUnits(page: HTMLElement, task: string): () => void {
+  const board = page.querySelector<HTMLElement>("[data-units]");
+  if (!board) return () => undefined;
+  const range = { side: "left", format: axisPercent } as const;
+  const curve = new Curve(part(board, "scores-curve"), say.epoch, [
+    { label: say.accuracy, colour: "--lake", ...range },
+    { label: say.least, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
+    { label: say.most, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
+  ]);
+
+  async function look(): Promise<number> {
+    // What fails now is asked for again with the next change.
+    const units = (await ask("GET", `/api/tasks/${task}/units`).catch(() => null)) as Units | null;
+    if (units === null) return 0;
+    show(units);
+    return 1000 * units.newer_in;
+  }
+
+  function show(units: Units): void {
+    unitFigures(units).forEach((text, index) => {
+      const element = board?.querySelectorAll("[data-unit-figures] dd")[index];
+      if (element instanceof HTMLElement) write(element, text);
+    });
+    const tally = tallyOf(units);
+    write(part(page, "tally"), tally);
+    showMap(part(page, "map"), units, tally);
+    write(part(page, "map-note"), units.shards.each > 1 ? say.each(units.shards.each) : "");
+    fillRows(part(page, "trust"), units.trust.map(trustRow));
+    fillRows(part(page, "scores"), scoreRows(units.scores));
+    const accuracies = units.scores.map(({ metrics }) => metrics.accuracy ?? null);
+    curve.show([
+      units.scores.map(({ epoch }) => epoch),
+      accuracies.map((one) => one?.mean ?? null),
+      accuracies.map((one) => one?.least ?? null),
+      accuracies.map((one) => one?.most ?? null),
+    ]);
+  }
+
+  return lookTwice(look, EVERY);
+}
+
+function showMap(map: HTMLElement, units: Units, tally: string): void {
+  map.setAttribute("aria-label", say.map(units.shards.count, tally));
+  const cells = cellsOf(units);
+  while (map.children.length > cells.length) map.lastElementChild?.remove();
+  cells.forEach(({ phase, heat, done, title }, index) => {
+    const cell = (map.children[index] ?? map.appendChild(document.createElement("span"))) as HTMLElement;
+    cell.dataset.phase = phase;
+    cell.dataset.heat = String(heat);
+    cell.title = title;
+    cell.style.setProperty("--done", `${Math.round(100 * done)}%`);
+  });
+}

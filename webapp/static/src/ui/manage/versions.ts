@@ -1,0 +1,71 @@
+/** The table of versions: what each is worth, its files, and a button to go back to it. */
+
+import { say } from "../../i18n";
+import { decimal, number, percent } from "../../i18n/formatting";
+import { button } from "../lib/button";
+import { arrange, write } from "../lib/dom";
+import { filesMenu } from "../task/version-files";
+import type { Point } from "./frames";
+
+const SHOWN = 50;
+
+/** Shows the newest of `points`, the newest first. `back`: goes back to a version; null where nobody may. */
+export function fillVersions(
+  body: HTMLElement,
+  task: string,
+  points: readonly Point[],
+  time: Intl.DateTimeFormat,
+  back: ((version: number) => void) | null,
+): void {
+  const rows = new Map([...body.querySelectorAll("tr")].map((row) => [row.dataset.version, row]));
+  const newest = points.at(-1)?.version;
+  arrange(
+    body,
+    points
+      .slice(-SHOWN)
+      .reverse()
+      .map((point) => {
+        const row = rows.get(String(point.version)) ?? newRow(task, point.version);
+        texts(point, time).forEach((text, index) => {
+          const cell = row.cells[index + 1];
+          if (cell) write(cell, text);
+        });
+        row.dataset.left = String(point.left);
+        if (!point.kept) row.querySelector(".files")?.remove();
+        const may = back !== null && point.kept && point.version !== newest;
+        showBack(row, may ? () => back(point.version) : null, point.version);
+        return row;
+      }),
+  );
+}
+
+function texts(point: Point, time: Intl.DateTimeFormat): readonly string[] {
+  const accuracy = point.metrics.accuracy ?? null;
+  return [
+    say.manage.standing(point),
+    time.format(new Date(1000 * point.created)),
+    point.loss === null ? say.manage.none : decimal(point.loss),
+    percent(accuracy),
+  ];
+}
+
+function newRow(task: string, version: number): HTMLTableRowElement {
+  const row = document.createElement("tr");
+  row.dataset.version = String(version);
+  const head = document.createElement("th");
+  head.scope = "row";
+  const link = document.createElement("a");
+  link.href = `/tasks/${task}/versions/${version}`;
+  link.textContent = number(version);
+  head.append(link);
+  row.append(head);
+  for (let cells = 0; cells < 6; cells += 1) row.insertCell();
+  row.cells[5]?.append(filesMenu(task, version));
+  return row;
+}
+
+function showBack(row: HTMLTableRowElement, press: (() => void) | null, version: number): void {
+  const cell = row.cells[6];
+  if (!cell || (press === null) === (cell.firstChild === null)) return;
+  cell.replaceChildren(...(press ? [button(say.manage.back, press, say.manage.backTo(version))] : []));
+}

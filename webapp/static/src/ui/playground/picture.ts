@@ -1,0 +1,54 @@
+/** A picture chosen or dropped, as a question. */
+
+import type { Thumbnail } from "../../core/messages/data-reader";
+import { part } from "../lib/dom";
+import type { Questions } from "./question";
+
+/** Longest side of the preview, in pixels. */
+const PREVIEW = 224;
+
+/** Asks as soon as there is a picture. Returns a function that shows what the model got. */
+export function bindPicture(widget: HTMLElement, { ask }: Questions): (picture: Thumbnail | null) => void {
+  const input = part<HTMLInputElement>(widget, "picture");
+  const area = part(widget, "drop");
+  const show = async (file: File): Promise<void> => {
+    ask({ kind: "picture", file });
+    part(widget, "seen").hidden = !(await drawWhole(part<HTMLCanvasElement>(widget, "whole"), file));
+  };
+  input.addEventListener("change", () => {
+    const [file] = input.files ?? [];
+    // The same file can be chosen again.
+    input.value = "";
+    if (file) void show(file);
+  });
+  area.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    area.classList.add("over");
+  });
+  area.addEventListener("dragleave", () => area.classList.remove("over"));
+  area.addEventListener("drop", (event) => {
+    event.preventDefault();
+    area.classList.remove("over");
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file) void show(file);
+  });
+  return (picture) => {
+    if (picture === null) return;
+    const canvas = part<HTMLCanvasElement>(widget, "canvas");
+    const { pixels, width, height } = picture;
+    [canvas.width, canvas.height] = [width, height];
+    canvas.getContext("2d")?.putImageData(new ImageData(pixels, width, height), 0, 0);
+  };
+}
+
+/** Whether it is a picture that this browser can show; the worker says what is wrong with others. */
+async function drawWhole(canvas: HTMLCanvasElement, file: Blob): Promise<boolean> {
+  const bitmap = await createImageBitmap(file).catch(() => null);
+  if (bitmap === null) return false;
+  const scale = Math.min(1, PREVIEW / Math.max(bitmap.width, bitmap.height));
+  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
+  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+  canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  bitmap.close();
+  return true;
+}

@@ -1,0 +1,30 @@
+/** A text that the model goes on with. */
+
+import type { Prompt } from "../../core/messages/playground";
+import { part } from "../lib/dom";
+
+export interface Writer {
+  /** Resolves when all is written, or it was stopped. */
+  readonly write: (prompt: Prompt) => Promise<void>;
+  readonly stop: () => void;
+}
+
+/** Writes when the form is sent, until the button is pressed. */
+export function bindPrompt(widget: HTMLElement, { write, stop }: Writer): void {
+  const [go, halt] = [part<HTMLButtonElement>(widget, "go"), part<HTMLButtonElement>(widget, "halt")];
+  const input = (name: string) => part<HTMLInputElement>(widget, name).valueAsNumber;
+  part<HTMLFormElement>(widget, "board").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    // The button that was pressed keeps the keyboard's place, so it is not hidden.
+    go.disabled = true;
+    halt.hidden = false;
+    await write({
+      text: part<HTMLTextAreaElement>(widget, "text").value,
+      temperature: input("temperature"),
+      tokens: input("tokens"),
+    });
+    go.disabled = false;
+    halt.hidden = true;
+  });
+  halt.addEventListener("click", stop);
+}

@@ -1,0 +1,78 @@
+/** What "Try the model" says. Pure. */
+
+import { chancesOf } from "../../core/numerics/probabilities";
+import { say } from "../../i18n";
+import { decimal, percent } from "../../i18n/formatting";
+
+/** How a task names its model's answers, as `/api/tasks/<name>/data` tells it. */
+export interface Naming {
+  readonly labels: readonly string[];
+  /** Whether the output says how likely each label is; else it is numbers. */
+  readonly chances: boolean;
+  readonly logits: boolean;
+}
+
+/** One answer: its name, its share of 1 where it is a chance, and its figure in words. */
+export interface Row {
+  readonly label: string;
+  readonly share: number | null;
+  readonly figure: string;
+  readonly best: boolean;
+}
+
+/** Answers beyond these nobody reads; the likeliest are shown then. */
+const MOST_ROWS = 12;
+const LIKELIEST = 10;
+
+/** The rows that show an output. */
+export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: Naming): Row[] {
+  const name = (i: number) => labels[i] ?? String(i);
+  if (!chances) {
+    return Array.from(output, (value, i) => ({
+      label: name(i),
+      share: null,
+      figure: decimal(value),
+      best: false,
+    }));
+  }
+  const shares = chancesOf(output, logits);
+  const best = shares.indexOf(Math.max(...shares));
+  const rows = shares.map((share, i) => ({
+    label: name(i),
+    share,
+    figure: percent(share),
+    best: i === best,
+  }));
+  if (rows.length <= MOST_ROWS) return rows;
+  return rows.sort((a, b) => b.share - a.share).slice(0, LIKELIEST);
+}
+
+/** One sentence on what a version says. */
+export function guessed(rows: readonly Row[]): string {
+  const best = rows.find((row) => row.best);
+  return best ? say.trial.sure(best.label, best.figure) : say.trial.numbers(figures(rows));
+}
+
+/** One sentence on what the version before an update says, and the one after it. */
+export function compared(before: readonly Row[], after: readonly Row[]): string {
+  const [was, is] = [before, after].map((rows) => rows.find((row) => row.best));
+  if (was && is) return say.trial.sures(was.label, was.figure, is.label, is.figure);
+  return say.trial.bothNumbers(figures(before), figures(after));
+}
+
+function figures(rows: readonly Row[]): string {
+  return rows.map(({ label, figure }) => `${label}: ${figure}`).join(", ");
+}
+
+/** What was left out of a text; empty where nothing was. */
+export function leftOut(lacking: readonly string[]): string {
+  return lacking.length === 0 ? "" : say.trial.leftOut(lacking.slice(0, MOST_ROWS).join(" "));
+}
+
+/** The numbers that a text lists, parted by spaces, commas, semicolons or lines. Throws an Error for people. */
+export function numbersIn(text: string): number[] {
+  const words = text.split(/[\s,;]+/).filter((word) => word !== "");
+  const wrong = words.find((word) => !Number.isFinite(Number(word)));
+  if (wrong !== undefined) throw new Error(say.trial.noNumber(wrong));
+  return words.map(Number);
+}

@@ -1,0 +1,58 @@
+/** The gallery's search: cards that do not fit are hidden while somebody types. Without scripts the server hides them. */
+
+import { say } from "../../i18n";
+import { part, write } from "../lib/dom";
+
+/** What somebody looks for; empty ones ask for nothing. */
+export interface Search {
+  readonly words: string;
+  readonly topic: string;
+}
+
+/** What a card is found by: its words in lower case, and its topics. */
+export interface Findable {
+  readonly words: string;
+  readonly topics: readonly string[];
+}
+
+/** Whether all words and the topic are found, as `Search.finds` of backend/server/tasks/gallery.py says. */
+export function finds({ words, topic }: Search, card: Findable): boolean {
+  const each = words.toLowerCase().split(/\s+/);
+  return each.every((word) => card.words.includes(word)) && (topic === "" || card.topics.includes(topic));
+}
+
+/** The address of the gallery as it shows what is found. */
+export function addressOf({ words, topic }: Search): string {
+  const asked = Object.entries({ q: words.trim(), topic }).filter(([, text]) => text !== "");
+  return asked.length > 0 ? `/?${new URLSearchParams(asked)}` : "/";
+}
+
+/** Takes over the form; its buttons are topics. */
+export function bindSearch(form: HTMLFormElement): void {
+  const field = part<HTMLInputElement>(form, "find-words");
+  const buttons = [...form.querySelectorAll<HTMLButtonElement>("button[aria-pressed]")];
+  const cards = [...document.querySelectorAll<HTMLElement>("[data-card]")];
+  let topic = buttons.find((button) => button.ariaPressed === "true")?.value ?? "";
+
+  function show(): void {
+    const search = { words: field.value, topic };
+    for (const card of cards) card.hidden = !finds(search, findable(card));
+    for (const button of buttons) button.ariaPressed = String(button.value === topic);
+    const found = cards.filter((card) => !card.hidden).length;
+    write(part(form, "found"), say.gallery.found(found, cards.length));
+    part(document, "none-found").hidden = found > 0;
+    history.replaceState(null, "", addressOf(search));
+  }
+
+  field.addEventListener("input", show);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (event.submitter instanceof HTMLButtonElement && event.submitter.ariaPressed !== null)
+      topic = event.submitter.value;
+    show();
+  });
+}
+
+function findable({ dataset }: HTMLElement): Findable {
+  return { words: dataset.words ?? "", topics: JSON.parse(dataset.topics ?? "[]") as string[] };
+}

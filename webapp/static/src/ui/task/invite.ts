@@ -1,0 +1,44 @@
+/** "Invite others": the task's address to copy or to send, in a dialog. */
+
+import { say } from "../../i18n";
+import { part } from "../lib/dom";
+import { toast } from "../lib/toast";
+
+const ALONE = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Binds the button and the dialog of the page. */
+export function bindInvite(): void {
+  const open = part<HTMLButtonElement>(document, "invite");
+  const dialog = part<HTMLDialogElement>(document, "invite-dialog");
+  const field = part<HTMLInputElement>(dialog, "invite-address");
+  const send = part<HTMLButtonElement>(dialog, "invite-send");
+  const address = new URL(dialog.dataset.address ?? "", location.origin).href;
+
+  field.value = address;
+  part(dialog, "invite-alone").hidden = !ALONE.includes(location.hostname);
+  // Phones hand the address to any of their apps; where that is missing, copying does it.
+  send.hidden = !("share" in navigator);
+  open.hidden = false;
+
+  open.addEventListener("click", () => dialog.showModal());
+  // A click beside the dialog lands on the dialog itself, one inside on what stands there.
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog) dialog.close();
+  });
+  part(dialog, "invite-copy").addEventListener("click", () => void copy(field));
+  send.addEventListener("click", () => {
+    // Who changes their mind has not failed.
+    navigator.share({ title: document.title, url: address }).catch(() => undefined);
+  });
+}
+
+async function copy(field: HTMLInputElement): Promise<void> {
+  field.select();
+  try {
+    await navigator.clipboard.writeText(field.value);
+    toast(say.invite.copied);
+  } catch {
+    // Browsers lend the clipboard to pages that come encrypted, and ask some people first.
+    toast(say.invite.copyYourself);
+  }
+}

@@ -1,0 +1,74 @@
+/** The curve of all versions, drawn from the table beside it, and on training pages of this device's own rounds. */
+
+import type { Learned } from "../../client/session/local-metrics";
+import { say } from "../../i18n";
+import { axisPercent, decimal } from "../../i18n/formatting";
+import { Curve, type Line } from "../lib/chart";
+import { part } from "../lib/dom";
+import { alongside } from "../train/local-rounds";
+import { bindFiles } from "./version-files";
+
+const ACCURACY: Line = {
+  label: say.curves.accuracy,
+  colour: "--lake",
+  side: "left",
+  range: [0, 1],
+  format: axisPercent,
+};
+const LOSS: Line = {
+  label: say.curves.loss,
+  colour: "--saffron-strong",
+  side: "right",
+  format: decimal,
+};
+const LEFT: Line = {
+  ...LOSS,
+  label: say.curves.leftBehind,
+  colour: "--cochineal",
+  scale: LOSS.label,
+  dashed: true,
+  rare: true,
+};
+const MINE: readonly Line[] = [
+  { ...ACCURACY, label: say.curves.accuracyHere, scale: ACCURACY.label, dashed: true },
+  { ...LOSS, label: say.curves.lossHere, scale: LOSS.label, dashed: true },
+];
+
+/**
+ * Draws the curve in `[data-curve]`; the function returned draws it again after the table, or `mine`, changed. Pages on
+ * which nobody trains have no `mine`.
+ */
+export function showVersions(mine?: () => readonly Learned[]): () => void {
+  const lines = [ACCURACY, LOSS, LEFT, ...(mine ? MINE : [])];
+  bindFiles(document.body);
+  const curve = new Curve(part(document, "curve"), say.curves.version, lines);
+  const draw = () => {
+    const own = new Map(mine?.().map((learned) => [learned.version, learned]));
+    const rows = alongside(inTable(), own);
+    const column = (value: (row: (typeof rows)[number]) => number | null) => rows.map(value);
+    curve.show([
+      column(([version]) => version),
+      column(([, ours]) => (ours?.left ? null : valueIn(ours, "accuracy"))),
+      column(([, ours]) => (ours?.left ? null : valueIn(ours, "loss"))),
+      // From the version on that was gone back to, so that it is seen where the ways part.
+      rows.map(([, ours], index) =>
+        ours?.left || rows[index + 1]?.[1]?.left ? valueIn(ours, "loss") : null,
+      ),
+      ...(mine
+        ? [column(([, , own]) => own?.accuracy ?? null), column(([, , own]) => own?.loss ?? null)]
+        : []),
+    ]);
+  };
+  draw();
+  return draw;
+}
+
+/** The rows of the table by their version. */
+function inTable(): Map<number, DOMStringMap> {
+  const rows = [...document.querySelectorAll<HTMLElement>("tr[data-version]")];
+  return new Map(rows.map(({ dataset }) => [Number(dataset.version), dataset]));
+}
+
+function valueIn(row: DOMStringMap | null, name: "accuracy" | "loss"): number | null {
+  return row?.[name] ? Number(row[name]) : null;
+}

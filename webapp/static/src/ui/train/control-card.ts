@@ -1,0 +1,140 @@
+/** The card where volunteers start, stop and read what their device does; the same on every training page. */
+
+import type { Loaded } from "../../client/workers/training-worker";
+import type { Backend } from "../../core/messages/training";
+import { say } from "../../i18n";
+import { milliseconds, number } from "../../i18n/formatting";
+import { part, write } from "../lib/dom";
+import { bindInvite } from "../task/invite";
+import { backendChoice } from "./backend-choice";
+import { bindOwn, type Own } from "./local-data/local-data";
+import { bindElsewhere } from "./local-data/url-data";
+import { Learning } from "./loss-curve";
+import type { Status } from "./texts";
+import { wakeLock } from "./wake-lock";
+
+/** What the card shows of a session. */
+export interface Now {
+  readonly status: Status;
+  readonly running: boolean;
+  /** Examples learned from so far. */
+  readonly examples: number;
+  readonly loaded: Loaded | null;
+  /** Milliseconds for a step, once one was timed. */
+  readonly stepMs: number | undefined;
+  /** Why something else trains than at first, for people; empty where nothing does. */
+  readonly notice: string;
+}
+
+/** What the page does for its card. */
+export interface Page {
+  /** What the card is to show; the page draws what else it has at the same time. */
+  readonly look: () => Now;
+  readonly start: (backend: Backend | null) => void;
+  readonly stop: () => void;
+}
+
+/** Owns the card, the volunteer's own files, the invitation, the curve of the steps, the screen's lock and the title. */
+export class Control {
+  /** The volunteer's own files, or those that come from elsewhere, where the task trains on such. */
+  readonly own: Own | null;
+  readonly #root: HTMLElement;
+  readonly #button: HTMLButtonElement;
+  readonly #backend: () => Backend | null;
+  readonly #learning: Learning;
+  readonly #stayAwake: (wanted: boolean) => void;
+  readonly #title = document.title;
+  #page: Page | null = null;
+  #running = false;
+  #scheduled = false;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    this.#button = part<HTMLButtonElement>(root, "action");
+    this.#backend = backendChoice(root);
+    this.#learning = new Learning(root);
+    this.#stayAwake = wakeLock((sentence) => this.#note("awake", sentence ?? ""));
+    const section = root.querySelector<HTMLElement>("[data-own]");
+    const elsewhere = root.querySelector<HTMLElement>("[data-url]");
+    this.own = section ? bindOwn(section, this.changed) : elsewhere && bindElsewhere(elsewhere, this.changed);
+    bindInvite();
+  }
+
+  /** Something that is shown has changed; it is drawn soon. */
+  readonly changed = (): void => {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // A timer and not a frame: hidden pages draw no frames, but their title stays true.
+    setTimeout(() => {
+      this.#scheduled = false;
+      this.#draw();
+    }, 100);
+  };
+
+  /** A step ended with this loss. */
+  learned(loss: number): void {
+    this.#learning.add(loss);
+  }
+
+  /** From now on the card is drawn, and its button does something. */
+  bind(page: Page): void {
+    this.#page = page;
+    this.#button.addEventListener("click", () => {
+      if (this.#running) page.stop();
+      else void this.#start(page);
+    });
+    // Who closes the page leaves at once, so that nobody waits for this device.
+    addEventListener("pagehide", page.stop);
+    // Countdowns go on between events.
+    setInterval(() => {
+      if (this.#running) this.#draw();
+    }, 1000);
+    this.#draw();
+  }
+
+  async #start(page: Page): Promise<void> {
+    const { own } = this;
+    if (own && !own.ready && !(await own.prepare())) return;
+    page.start(this.#backend());
+  }
+
+  #draw(): void {
+    if (this.#page === null) return;
+    const { status, running, examples, loaded, stepMs, notice } = this.#page.look();
+    this.#running = running;
+    this.#tell(status);
+    const finished = status.phase === "finished";
+    this.#button.dataset.action = running ? "stop" : "start";
+    write(this.#button, running ? say.card.stop : say.card.start);
+    this.#button.disabled = !running && (this.own?.examples === 0 || this.own?.busy === true);
+    this.#button.hidden = finished;
+    this.own?.lock(running);
+    this.#figure("examples", number(examples));
+    this.#figure("backend", loaded ? say.figures.backend(loaded.backend) : "–");
+    this.#figure("step-time", stepMs === undefined ? "–" : milliseconds(stepMs));
+    this.#note("recovered", notice);
+    this.#learning.show();
+    this.#stayAwake(running && !finished);
+    document.title = running ? `${status.spoken} · Minga` : this.#title;
+  }
+
+  #tell({ phase, line, hint, spoken, steps }: Status): void {
+    part(this.#root, "status").dataset.phase = phase;
+    this.#figure("status-line", line);
+    this.#figure("status-hint", hint);
+    this.#figure("status-spoken", spoken);
+    const bar = part<HTMLProgressElement>(this.#root, "progress");
+    [bar.value, bar.max] = steps ?? [0, 1];
+    bar.hidden = phase === "finished";
+  }
+
+  #figure(name: string, text: string): void {
+    write(part(this.#root, name), text);
+  }
+
+  /** A line that is there only when it says something. */
+  #note(name: string, text: string): void {
+    part(this.#root, name).hidden = text === "";
+    this.#figure(name, text);
+  }
+}

@@ -1,0 +1,209 @@
+/** The part of the training page where volunteers choose, check and preview their own files. */
+
+import { Reader } from "../../../client/workers/data-reader-worker";
+import { trainingWorker } from "../../../client/workers/training-worker";
+import type { OwnFile, Report } from "../../../core/messages/data-reader";
+import type { DataSpec } from "../../../core/preprocessing/declaration";
+import { say } from "../../../i18n";
+import { number } from "../../../i18n/formatting";
+import { part, write } from "../../lib/dom";
+import { addFiles, fromDrop, fromInput } from "./file-selection";
+import { previewNodes } from "./preview";
+import { bindKeeping } from "./storage-choice";
+import { accepted, folderClasses, problemTitle, summary, wanted } from "./texts";
+
+/** What the training page needs of examples that do not come from the server. */
+export interface Own {
+  /** The volunteer's own to train on; 0 while there are none that will do, null where the server deals them out. */
+  readonly examples: number | null;
+  /** Whether they are here. */
+  readonly ready: boolean;
+  /** Whether they are on their way. */
+  readonly busy: boolean;
+  /** Has them come, and says whether they are here then. */
+  prepare(): Promise<boolean>;
+  /** A training worker that can ask for them. */
+  spawn(): Worker;
+  /** Other files cannot be chosen while these are trained on. */
+  lock(training: boolean): void;
+}
+
+/** Owns the reader and the list of chosen files. `changed` is called whenever `examples` may have. */
+class OwnFiles implements Own {
+  readonly #reader = new Reader();
+  readonly #keeping: ReturnType<typeof bindKeeping>;
+  #files: readonly OwnFile[] = [];
+  #report: Report | null = null;
+  #data: DataSpec | null = null;
+  #training = false;
+
+  constructor(
+    private readonly section: HTMLElement,
+    private readonly changed: () => void,
+  ) {
+    const task = section.dataset.task ?? "";
+    this.#keeping = bindKeeping(section, task, () => this.#files);
+    this.#bindInputs();
+    this.#bindDrop();
+    void this.#open(task);
+  }
+
+  get examples(): number {
+    return this.#report?.missing === null ? this.#report.counts.train : 0;
+  }
+
+  spawn = (): Worker => {
+    const worker = trainingWorker();
+    if (this.#report !== null) this.#reader.serve(worker, this.#report.counts);
+    return worker;
+  };
+
+  readonly busy = false;
+
+  get ready(): boolean {
+    return this.examples > 0;
+  }
+
+  async prepare(): Promise<boolean> {
+    return this.ready;
+  }
+
+  lock(training: boolean): void {
+    this.#training = training;
+    this.#enable();
+  }
+
+  #enable(): void {
+    const controls = this.section.querySelectorAll<HTMLInputElement>("input, select, button");
+    for (const control of controls) control.disabled = this.#training || this.#data === null;
+  }
+
+  /** Fetches what the task needs, then takes up the files of an earlier visit. */
+  async #open(task: string): Promise<void> {
+    try {
+      const response = await fetch(`/api/tasks/${task}/data`);
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      this.#data = (await response.json()) as DataSpec;
+    } catch {
+      this.#say(say.own.notFetched);
+      return;
+    }
+    write(part(this.section, "own-wanted"), wanted(this.#data));
+    for (const input of this.#inputs) input.accept = accepted(this.#data.preprocess);
+    this.#offerClasses(folderClasses(this.#data.preprocess));
+    this.#enable();
+    const kept = await this.#keeping.found();
+    if (kept.length > 0 && this.#files.length === 0) await this.#read(kept);
+  }
+
+  get #inputs(): HTMLInputElement[] {
+    return [...this.section.querySelectorAll<HTMLInputElement>("input[type=file]")];
+  }
+
+  #offerClasses(classes: readonly string[]): void {
+    const select = part<HTMLSelectElement>(this.section, "own-class");
+    for (const name of classes) select.append(new Option(name, name));
+    part(this.section, "own-classes").hidden = classes.length === 0;
+  }
+
+  #bindInputs(): void {
+    for (const input of this.#inputs) {
+      if ("ownFolder" in input.dataset)
+        part(this.section, "own-folders").hidden = !("webkitdirectory" in input);
+      input.addEventListener("change", () => {
+        const found = fromInput(input.files ?? []);
+        // The same files can be chosen again, for another class.
+        input.value = "";
+        void this.#add(found);
+      });
+    }
+    part(this.section, "own-clear").addEventListener("click", () => void this.#read([]));
+  }
+
+  #bindDrop(): void {
+    const area = part(this.section, "own-drop");
+    const over = (isOver: boolean) => area.classList.toggle("over", isOver && !this.#training);
+    // A file dropped beside the area would replace the page.
+    for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+    area.addEventListener("dragover", () => over(true));
+    area.addEventListener("dragleave", () => over(false));
+    area.addEventListener("drop", (event) => {
+      over(false);
+      const { dataTransfer } = event;
+      if (dataTransfer === null || this.#training || this.#data === null) return;
+      fromDrop(dataTransfer).then(
+        (found) => this.#add(found),
+        () => this.#say(say.own.notDropped),
+      );
+    });
+  }
+
+  async #add(found: readonly OwnFile[]): Promise<void> {
+    if (found.length === 0) return;
+    const folder = part<HTMLSelectElement>(this.section, "own-class").value;
+    await this.#read(addFiles(this.#files, found, folder === "" ? null : folder));
+  }
+
+  async #read(files: readonly OwnFile[]): Promise<void> {
+    if (this.#data === null) return;
+    this.#files = files;
+    this.#report = null;
+    this.changed();
+    const bar = part<HTMLProgressElement>(this.section, "own-progress");
+    bar.hidden = files.length === 0;
+    bar.value = 0;
+    try {
+      const report = await this.#reader.read(this.#data, files, (done, total) => {
+        [bar.value, bar.max] = [done, total];
+        this.#say(say.own.reading(done, total));
+      });
+      if (report === null) return;
+      this.#report = report;
+      this.#show(report);
+      await this.#keeping.changed();
+    } catch (error) {
+      this.#say(error instanceof Error ? error.message : String(error));
+    }
+    bar.hidden = true;
+    this.changed();
+  }
+
+  #say(line: string): void {
+    write(part(this.section, "own-line"), line);
+  }
+
+  #show(report: Report): void {
+    const none = this.#files.length === 0;
+    const kind = (this.#data as DataSpec).preprocess.kind;
+    this.#say(none ? say.own.nothing : summary(report, kind));
+    part(this.section, "own-line").classList.toggle("lacking", !none && report.missing !== null);
+    part(this.section, "own-found").hidden = none;
+    part(this.section, "own-problems").hidden = report.problemCount === 0;
+    write(part(this.section, "own-problem-title"), problemTitle(report));
+    part(this.section, "own-problem-list").replaceChildren(...report.problems.map(problemItem));
+    part(this.section, "own-counts").replaceChildren(...(report.classes ?? []).map(countItem));
+    part(this.section, "own-preview").replaceChildren(...previewNodes(report.preview));
+  }
+}
+
+function problemItem({ where, text }: Report["problems"][number]): HTMLLIElement {
+  const item = document.createElement("li");
+  const place = document.createElement("strong");
+  place.textContent = where;
+  item.append(place, `: ${text}`);
+  return item;
+}
+
+function countItem({ name, count }: NonNullable<Report["classes"]>[number]): HTMLLIElement {
+  const item = document.createElement("li");
+  item.className = count > 0 ? "chip" : "chip none";
+  const many = document.createElement("strong");
+  many.textContent = number(count);
+  item.append(`${name}: `, many);
+  return item;
+}
+
+/** Brings the section to life. */
+export function bindOwn(section: HTMLElement, changed: () => void): Own {
+  return new OwnFiles(section, changed);
+}

@@ -1,0 +1,66 @@
+/** What the part of the page for own files says. Pure. */
+
+import type { Report } from "../../../core/messages/data-reader";
+import type { DataSpec, Preprocess } from "../../../core/preprocessing/declaration";
+import { say } from "../../../i18n";
+
+/** Classes that files have by their folders; none where their label is no class, or stands in the file. */
+export function folderClasses(preprocess: Preprocess): readonly string[] {
+  if (preprocess.kind !== "image" && preprocess.kind !== "text") return [];
+  if (preprocess.kind === "text" && preprocess.text_column !== null) return [];
+  const { label } = preprocess;
+  return label?.kind === "class" ? label.classes : [];
+}
+
+/** What a file chooser offers. */
+export function accepted({ kind }: Preprocess): string {
+  switch (kind) {
+    case "image":
+      return "image/*";
+    case "table":
+      return ".csv,.tsv,.txt,text/csv";
+    case "text":
+      return ".txt,.csv,.tsv,.md,text/*";
+    case "array":
+      return ".npz";
+  }
+}
+
+/** What the task needs, in sentences. */
+export function wanted({ preprocess, volunteer }: DataSpec): string {
+  const { minimum, maximum } = volunteer;
+  return `${say.own.wanted(minimum, preprocess.kind, maximum)} ${how(preprocess)}`;
+}
+
+function how(preprocess: Preprocess): string {
+  switch (preprocess.kind) {
+    case "image":
+      return say.own.byFolder(folderClasses(preprocess));
+    case "table": {
+      const columns = preprocess.columns.map(({ column }) => column);
+      return say.own.table([...columns, ...preprocess.label_columns]);
+    }
+    case "text":
+      if (preprocess.text_column !== null)
+        return say.own.textTable(preprocess.text_column, preprocess.label_column ?? "");
+      return preprocess.label === null ? say.own.texts : say.own.byFolder(folderClasses(preprocess));
+    case "array":
+      return say.own.arrays([...preprocess.x, ...preprocess.y]);
+  }
+}
+
+/** One line on what became of the files. */
+export function summary({ missing, examples, counts }: Report, kind: Preprocess["kind"]): string {
+  if (missing !== null) return missing;
+  const { train, holdout } = counts;
+  return holdout > 0
+    ? say.own.readyHeld(kind, examples, train, holdout)
+    : say.own.ready(kind, examples, train);
+}
+
+/** Heading over what is wrong. */
+export function problemTitle({ problemCount, problems }: Report): string {
+  return problemCount > problems.length
+    ? say.own.problemsSuchAs(problemCount)
+    : say.own.problems(problemCount);
+}

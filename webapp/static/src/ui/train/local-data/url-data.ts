@@ -1,0 +1,141 @@
+/** The part of the training page where the examples come from another place than the server: fetched on the start. */
+
+import { fetchFiles, type UrlFile } from "../../../client/session/url-data";
+import { Reader } from "../../../client/workers/data-reader-worker";
+import { trainingWorker } from "../../../client/workers/training-worker";
+import type { Report } from "../../../core/messages/data-reader";
+import { type Dealt, dataKey } from "../../../core/numerics/partition";
+import type { Preprocess } from "../../../core/preprocessing/declaration";
+import { say } from "../../../i18n";
+import { megabytes } from "../../../i18n/formatting";
+import { part, write } from "../../lib/dom";
+import type { Own } from "./local-data";
+
+const { url: words } = say;
+
+/** What the server says of the task's data. */
+interface Told {
+  readonly preprocess: Preprocess;
+  readonly url: {
+    readonly files: readonly UrlFile[];
+    readonly train: number;
+    readonly held_out: number;
+    /** The share that makes them so. */
+    readonly holdout: number;
+    readonly shard_examples: number;
+  };
+}
+
+/** Owns the reader that has the examples. */
+class Elsewhere implements Own {
+  /** The server deals them out. */
+  readonly examples = null;
+  readonly #reader = new Reader();
+  #report: Report | null = null;
+  #dealt: Dealt | null = null;
+  #fetching: AbortController | null = null;
+
+  constructor(
+    private readonly section: HTMLElement,
+    private readonly changed: () => void,
+  ) {
+    part(section, "url-cancel").addEventListener("click", () => this.#fetching?.abort());
+  }
+
+  get ready(): boolean {
+    return this.#report !== null;
+  }
+
+  get busy(): boolean {
+    return this.#fetching !== null;
+  }
+
+  lock(): void {}
+
+  spawn = (): Worker => {
+    const worker = trainingWorker();
+    if (this.#report !== null) this.#reader.serve(worker, this.#report.counts, this.#dealt);
+    return worker;
+  };
+
+  /** Whether the examples are here now; why not is said in this part of the page. */
+  async prepare(): Promise<boolean> {
+    if (this.#fetching !== null) return false;
+    const fetching = new AbortController();
+    this.#fetching = fetching;
+    this.#busy(true);
+    try {
+      await this.#fetch(fetching.signal);
+    } catch (problem) {
+      this.#say(fetching.signal.aborted ? words.cancelled : sentence(problem), !fetching.signal.aborted);
+      // The button is at the foot of small screens, far from here.
+      this.section.scrollIntoView({ block: "nearest" });
+    }
+    this.#fetching = null;
+    this.#busy(false);
+    return this.ready;
+  }
+
+  async #fetch(signal: AbortSignal): Promise<void> {
+    const { preprocess, url } = await this.#ask(signal);
+    const total = url.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const bar = part<HTMLProgressElement>(this.section, "url-progress");
+    let here = 0;
+    const came = (bytes: number): void => {
+      here += bytes;
+      [bar.value, bar.max] = [here, total];
+      this.#say(words.fetching(megabytes(here), megabytes(total)));
+    };
+    came(0);
+    const files = await fetchFiles(url.files, { here: location.hostname, signal, came });
+    this.#say(words.reading);
+    const volunteer = { minimum: 1, maximum: 2 ** 21, holdout: url.holdout };
+    const named = files.map((file) => ({ path: file.name, file }));
+    const report = await this.#reader.read({ preprocess, volunteer }, named, () => undefined);
+    signal.throwIfAborted();
+    if (report === null) return;
+    check(report, url);
+    const key = await dataKey(url.files.map(({ sha256 }) => sha256));
+    this.#dealt = { key, most: url.shard_examples };
+    this.#report = report;
+    this.#say(words.here(report.counts.train, report.counts.holdout));
+  }
+
+  async #ask(signal: AbortSignal): Promise<Told> {
+    const response = await fetch(`/api/tasks/${this.section.dataset.task}/data`, { signal }).catch(
+      () => null,
+    );
+    if (!response?.ok) throw new Error(say.own.notFetched);
+    return (await response.json()) as Told;
+  }
+
+  #busy(busy: boolean): void {
+    part(this.section, "url-progress").hidden = !busy;
+    part(this.section, "url-cancel").hidden = !busy;
+    this.changed();
+  }
+
+  #say(line: string, wrong = false): void {
+    const element = part(this.section, "url-line");
+    element.classList.toggle("lacking", wrong);
+    write(element, line);
+  }
+}
+
+/** Throws an error for people where the examples are not those that the server deals out. */
+function check({ problems, problemCount, counts }: Report, { train, held_out }: Told["url"]): void {
+  const [first] = problems;
+  if (problemCount > 0 && first) throw new Error(words.broken(first.where, first.text));
+  if (counts.train !== train || counts.holdout !== held_out) {
+    throw new Error(words.otherCount(counts.train, counts.holdout, train, held_out));
+  }
+}
+
+function sentence(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem);
+}
+
+/** Brings the section to life. */
+export function bindElsewhere(section: HTMLElement, changed: () => void): Own {
+  return new Elsewhere(section, changed);
+}

@@ -1,0 +1,47 @@
+/** The curve of the loss of this device's own steps. */
+
+import { say } from "../../i18n";
+import { decimal } from "../../i18n/formatting";
+import { Curve } from "../lib/chart";
+import { part } from "../lib/dom";
+
+/** As many of the latest steps as the curve shows. */
+const STEPS_SHOWN = 600;
+
+export class Learning {
+  readonly #root: HTMLElement;
+  readonly #curve: Curve;
+  /** The latest steps: number, trend of the loss (exponential mean), loss. */
+  readonly #learned: { step: number; trend: number; loss: number }[] = [];
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    this.#curve = new Curve(part(root, "curve-mine"), say.curves.step, [
+      { label: say.curves.trend, colour: "--cochineal", side: "left", format: decimal },
+      {
+        label: say.curves.eachStep,
+        colour: "--ink-soft",
+        side: "left",
+        format: decimal,
+        scale: say.curves.trend,
+        faint: true,
+      },
+    ]);
+  }
+
+  /** A step ended with this loss. */
+  add(loss: number): void {
+    const before = this.#learned.at(-1) ?? { step: 0, trend: loss };
+    this.#learned.push({ step: before.step + 1, trend: 0.8 * before.trend + 0.2 * loss, loss });
+    if (this.#learned.length > STEPS_SHOWN) this.#learned.shift();
+  }
+
+  show(): void {
+    part(this.#root, "mine-none").hidden = this.#learned.length > 1;
+    this.#curve.show([
+      this.#learned.map(({ step }) => step),
+      this.#learned.map(({ trend }) => trend),
+      this.#learned.map(({ loss }) => loss),
+    ]);
+  }
+}

@@ -1,0 +1,135 @@
+/** What this device does in a mesh, in words. Pure: everything shown is an argument. */
+
+import type { MeshView } from "../../../client/mesh/view";
+import { say } from "../../../i18n";
+import { seconds } from "../../../i18n/formatting";
+import { type Phase, phase, work } from "../../../protocol/mesh/member";
+import {
+  again,
+  gettingReady,
+  inviting,
+  MEASURING,
+  needed,
+  PAUSED,
+  type Status,
+  statusIn,
+  stepping,
+  stopped,
+  TRAINED,
+  type Words,
+} from "../texts";
+
+const { card, mesh } = say;
+
+/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
+export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {
+  const { machine, progress } = view;
+  const current = phase(machine);
+  const busy = machine.inHand.plan !== null && machine.inHand.trained === null;
+  const [line, hint, spoken = line] = words(current, view, now, own);
+  const sentences = [hint, measured(view)].filter(Boolean).join(" ");
+  return statusIn(current, [line, sentences, spoken], busy ? progress : null);
+}
+
+function words(current: Phase, view: MeshView, now: number, own: number | null): Words {
+  switch (current) {
+    case "stopped":
+      return atRest(view, own);
+    case "connecting":
+      return [card.connecting, mesh.lookingForServer];
+    case "offline":
+      return offline(view, now);
+    case "loading":
+      return gettingReady(view.problem);
+    case "waiting":
+      return waiting(view);
+    case "training":
+      return training(view);
+    case "trained":
+      return [mesh.trained, (view.machine.byPeers ? mesh.leaderSays : mesh.serverSays)(round(view))];
+    case "averaging":
+      return averaging(view);
+    case "evaluating":
+      return MEASURING;
+    case "finished":
+      return TRAINED;
+  }
+}
+
+function atRest(view: MeshView, own: number | null): Words {
+  const { enter, averaged: rounds } = view.machine;
+  const thanks: Words | null = rounds > 0 ? [card.thanks, mesh.averagedIn(rounds)] : null;
+  return stopped(view, inviting(enter !== null, own), thanks);
+}
+
+function offline(view: MeshView, now: number): Words {
+  const { retryAt, machine, links } = view;
+  const line = retryAt === null ? mesh.awayNow : mesh.awayIn(seconds((retryAt - now) / 1000));
+  const standing = links.filter(({ way }) => way === "webrtc").length;
+  let hint = machine.contact.dismissal ?? mesh.goesOn;
+  if (work(machine) === "averaging") hint = mesh.groupGoesOn(standing);
+  else if (work(machine) === "training") hint = mesh.trainsOn;
+  else if (company(view) > 0) hint = mesh.peersGoOn(company(view));
+  else if (standing > 0) hint = mesh.linksStand(standing);
+  return [line, hint, mesh.away];
+}
+
+/** Others with whom this device goes on without the server; 0 where nobody can lead: browsers do not. */
+function company({ onward, members }: MeshView): number {
+  const others = onward?.company ?? [];
+  const leaders = members.filter(({ client, kind }) => kind === "peer" && others.includes(client));
+  return leaders.length > 0 ? others.length : 0;
+}
+
+/** What a peer says that it measured while the server is away; empty where none did. */
+function measured({ machine, onward }: MeshView): string {
+  const finding = onward?.finding ?? null;
+  if (finding === null || machine.contact.link === "open" || machine.contact.link === "closed") return "";
+  const { client, found } = finding;
+  const mine = client === machine.entered?.client;
+  const who = mine ? mesh.yourDevice : mesh.participant(client.slice(0, 4));
+  return mesh.measured(who, found.round, found.loss, found.examples);
+}
+
+function waiting(view: MeshView): Words {
+  const { task, group } = view;
+  const last = group && outcome(view);
+  if (!task) return [card.nextRound, last ?? card.inFromNext];
+  if (task.phase === "paused") return PAUSED;
+  if (task.phase === "waiting" && task.needed > 0) return needed(task.needed);
+  if (task.phase === "training") return [card.nextRound, last ?? mesh.withoutYou(task.round)];
+  return [card.nextRound, last ?? card.opensSoon];
+}
+
+/** What came of the last group. */
+function outcome({ group }: MeshView): string | null {
+  if (group === null) return null;
+  const { order, outcome: made, reason } = group;
+  if (made === null) return reason === null ? null : mesh.noResult(reason);
+  const others = made.survivors.length - 1;
+  return made.fraction < 0.9995
+    ? mesh.sameWeightsOf(order.round, others, made.fraction)
+    : mesh.sameWeights(order.round, others);
+}
+
+function round({ machine }: MeshView): string {
+  const { plan } = machine.inHand;
+  const name = plan ? card.round(plan.round) : card.noRound;
+  return machine.byPeers ? mesh.withoutServer(name) : name;
+}
+
+function training(view: MeshView): Words {
+  const { progress } = view;
+  const name = round(view);
+  if (!progress) return [mesh.fetching, again(view.problem) ?? `${name}.`, card.training];
+  return stepping(progress, name);
+}
+
+function averaging(view: MeshView): Words {
+  const { machine, links } = view;
+  const { members = [] } = machine.inHand.group ?? {};
+  const line = mesh.averaging(members.length - 1);
+  if (machine.byPeers) return [line, `${round(view)}.`];
+  const relayed = links.filter(({ client, way }) => members.includes(client) && way === "relay").length;
+  return [line, relayed === 0 ? mesh.deviceToDevice : mesh.sealed(relayed)];
+}

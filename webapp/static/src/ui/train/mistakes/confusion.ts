@@ -1,0 +1,40 @@
+/** How often each class is taken for each: as a matrix, or where there are many classes the most frequent mix-ups. Pure. */
+
+import type { Findings } from "../../../core/data/mistakes";
+
+/** More classes than that make a matrix that nobody reads. */
+export const MATRIX_CLASSES = 12;
+
+type Counted = Pick<Findings, "classes" | "confusion">;
+
+export interface Cell {
+  readonly count: number;
+  /** Of all answers to examples of this class. */
+  readonly share: number;
+  readonly right: boolean;
+}
+
+/** A row for each class that examples have, a cell for each that the model can answer. */
+export function matrixOf({ classes, confusion }: Counted): Cell[][] {
+  const numbers = Array.from({ length: classes }, (_, number) => number);
+  return numbers.map((truth) => {
+    const counts = numbers.map((guess) => confusion.get(truth * classes + guess) ?? 0);
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    return counts.map((count, guess) => ({ count, share: count / Math.max(all, 1), right: guess === truth }));
+  });
+}
+
+export interface MixUp {
+  readonly truth: number;
+  readonly guess: number;
+  readonly count: number;
+}
+
+/** The most frequent wrong answers first, at most `most` of them. */
+export function mixUps({ classes, confusion }: Counted, most: number): MixUp[] {
+  return [...confusion]
+    .map(([key, count]) => ({ truth: Math.floor(key / classes), guess: key % classes, count }))
+    .filter(({ truth, guess }) => truth !== guess)
+    .sort((a, b) => b.count - a.count || a.truth - b.truth || a.guess - b.guess)
+    .slice(0, most);
+}

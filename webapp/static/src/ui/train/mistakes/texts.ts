@@ -1,0 +1,16 @@
+/** What the page says of a version's answers. Pure. */
+
+import type { Findings } from "../../../core/data/mistakes";
+import { say } from "../../../i18n";
+
+/** What version `version` answers, and to which examples. */
+export function summaryOf(
+  { about, examples, answers, right }: Pick<Findings, "about" | "examples" | "answers" | "right">,
+  version: number,
+): string {
+  const what =
+    answers === examples
+      ? say.mistakes.right(version, right, examples)
+      : say.mistakes.share(version, right / Math.max(answers, 1), examples);
+  return `${what} ${say.mistakes.about[about]}`;
+}

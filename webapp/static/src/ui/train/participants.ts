@@ -1,0 +1,33 @@
+/** The list of those who take part now. */
+
+import { say } from "../../i18n";
+import { number } from "../../i18n/formatting";
+import type { Participant } from "../../protocol/wire/messages";
+import { part, write } from "../lib/dom";
+
+/** Shows `participants`; the one whose id is `me` is marked. */
+export function showPeople(
+  root: HTMLElement,
+  participants: readonly Participant[] | null,
+  me: string | null,
+): void {
+  const rows = (participants ?? []).map((one) => row(one, one.client === me));
+  part(root, "people").replaceChildren(...rows);
+  write(part(root, "people-count"), participants ? number(rows.length) : "");
+  part(root, "people-none").hidden = rows.length > 0;
+}
+
+function row(one: Participant, mine: boolean): HTMLLIElement {
+  const item = document.createElement("li");
+  item.dataset.status = one.status;
+  item.classList.toggle("me", mine);
+  const dot = document.createElement("span");
+  dot.className = "dot";
+  const who = document.createElement("span");
+  const kind = one.kind === "peer" ? say.people.peer : say.people.browser;
+  who.textContent = `${mine ? say.people.you : kind} · ${say.figures.backend(one.backend)}`;
+  const does = document.createElement("span");
+  does.textContent = `${say.people.doing[one.status]} · ${say.people.updates(one.accepted)}`;
+  item.append(dot, who, does);
+  return item;
+}

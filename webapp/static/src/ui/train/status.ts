@@ -1,0 +1,120 @@
+/** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
+
+import type { View } from "../../client/session/session";
+import { say } from "../../i18n";
+import { seconds } from "../../i18n/formatting";
+import { type Phase, phase } from "../../protocol/rounds/participant";
+import { exchanging } from "./masked-status";
+import {
+  again,
+  gettingReady,
+  inviting,
+  MEASURING,
+  needed,
+  PAUSED,
+  type Status,
+  statusIn,
+  stepping,
+  stopped,
+  TRAINED,
+  type Words,
+} from "./texts";
+
+const { card, round } = say;
+
+/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
+export function statusOf(view: View, now: number, own: number | null = null): Status {
+  const { machine, progress } = view;
+  const current = phase(machine);
+  const busy = machine.plan !== null && machine.offer === null;
+  return statusIn(current, words(current, view, now, own), busy ? progress : null);
+}
+
+function words(current: Phase, view: View, now: number, own: number | null): Words {
+  switch (current) {
+    case "stopped":
+      return atRest(view, own);
+    case "connecting":
+      return [card.connecting, card.lookingForServer];
+    case "offline":
+      return offline(view, now);
+    case "loading":
+      return gettingReady(view.problem);
+    case "waiting":
+      return waiting(view, now);
+    case "training":
+      return training(view);
+    case "uploading":
+      return uploading(view);
+    case "evaluating":
+      return MEASURING;
+    case "finished":
+      return TRAINED;
+  }
+}
+
+function uploading({ done, masked }: View): Words {
+  const [steps, planned] = done ?? [1, 1];
+  if (steps < planned) {
+    const share = Math.max(1, Math.floor((100 * steps) / planned));
+    return [round.sending, round.sendingPart(share)];
+  }
+  return [round.sending, masked ? round.sendingMasked(masked.members) : round.sendingWhole];
+}
+
+function atRest(view: View, own: number | null): Words {
+  const { hello, accepted } = view.machine;
+  const thanks: Words | null = accepted > 0 ? [card.thanks, round.counting(accepted)] : null;
+  return stopped(view, inviting(hello !== null, own), thanks);
+}
+
+function offline({ machine, progress, retryAt }: View, now: number): Words {
+  const line = retryAt === null ? round.offlineNow : round.offlineIn(seconds((retryAt - now) / 1000));
+  let hint = machine.contact.dismissal ?? round.unreachable;
+  if (machine.plan && machine.offer) hint = round.updateReady;
+  else if (machine.plan && progress) hint = round.trainsOn(progress.step, progress.steps);
+  return [line, hint, round.offline];
+}
+
+function waiting({ task, taskAt, client, counted: mine, masked }: View, now: number): Words {
+  if (!task) return [card.nextRound, card.inFromNext];
+  const left = task.seconds === null ? "" : round.atMost(seconds(task.seconds - (now - taskAt) / 1000));
+  const me = task.participants.find((one) => one.client === client);
+  switch (task.phase) {
+    case "waiting":
+      return task.needed > 0 ? needed(task.needed) : [card.nextRound, card.opensSoon];
+    case "aggregating":
+      return [round.together, round.versionOf(task.round)];
+    case "evaluating":
+      return [card.measuring, round.measured(task.reported, task.cohort, left)];
+    case "paused":
+      return PAUSED;
+    case "finished":
+      return [card.trained, card.allDone];
+    case "training": {
+      const counts = me?.status === "reported" || mine === task.round;
+      // The list is a moment behind what the server told this participant alone.
+      const reported = counts ? Math.max(1, task.reported) : task.reported;
+      const done = round.updatesIn(reported, task.cohort);
+      if (!counts) return [card.nextRound, round.without(task.round, done, left)];
+      const hint = `${card.round(task.round)}: ${done}.`;
+      return [
+        round.countsWaiting(task.cohort - reported, left),
+        masked ? `${hint} ${round.stay}` : hint,
+        round.counts,
+      ];
+    }
+  }
+}
+
+function training(view: View): Words {
+  const { machine, progress, masked, done } = view;
+  const name = machine.plan ? card.round(machine.plan.round) : card.noRound;
+  if (masked && masked.reason !== null) return [round.goesOnWithout, masked.reason];
+  if (masked && done) {
+    const waits = exchanging(masked) ? round.waitsForKeys : round.makesMasks;
+    return [round.masking, `${name}. ${waits}`];
+  }
+  if (!progress) return [round.fetching, again(view.problem) ?? `${name}.`, card.training];
+  return stepping(progress, name);
+}

@@ -1,0 +1,87 @@
+/** What this device does in a task of work units, in words. Pure: everything shown is an argument. */
+
+import type { UnitsView } from "../../../client/units/view";
+import { say } from "../../../i18n";
+import { seconds } from "../../../i18n/formatting";
+import { type Phase, phase } from "../../../protocol/units/unit-client";
+import type { Unit } from "../../../protocol/units/unit-client-events";
+import type { Stage } from "../../../protocol/units/units-in-hand";
+import { again, gettingReady, PAUSED, type Status, statusIn, stepping, stopped, type Words } from "../texts";
+
+const { card, round, units } = say;
+
+/** `now` as in `performance.now()`. */
+export function unitsStatus(view: UnitsView, now: number): Status {
+  const current = phase(view.machine);
+  const [line, hint, spoken = line] = words(current, view, now);
+  const { finishing, machine, progress } = view;
+  const hints = finishing ? `${hint} ${units.finishing(machine.held.length)}` : hint;
+  // The stylesheet knows `training` for everything that is done to train.
+  const word = current === "fetching" ? "training" : current;
+  return statusIn(word, [line, hints, spoken], current === "training" ? progress : null);
+}
+
+function words(current: Phase, view: UnitsView, now: number): Words {
+  switch (current) {
+    case "stopped":
+      return atRest(view);
+    case "connecting":
+      return [card.connecting, card.lookingForServer];
+    case "offline":
+      return offline(view, now);
+    case "loading":
+      return gettingReady(view.problem);
+    case "waiting":
+    case "resting":
+      return waiting(view);
+    case "fetching":
+      return fetching(view);
+    case "training":
+      return training(view);
+    case "uploading":
+      return [units.sending, units.sendingHint(nameOf(at(view, "sending")))];
+    case "finished":
+      return [card.trained, units.allDone];
+  }
+}
+
+function atRest(view: UnitsView): Words {
+  const { enlist, counted } = view.machine;
+  const thanks: Words | null = counted > 0 ? [card.thanks, units.counting(counted)] : null;
+  return stopped(view, enlist === null ? [card.ready, units.press] : null, thanks);
+}
+
+function offline(view: UnitsView, now: number): Words {
+  const { retryAt, machine, progress } = view;
+  const line = retryAt === null ? round.offlineNow : round.offlineIn(seconds((retryAt - now) / 1000));
+  let hint = machine.contact.dismissal ?? round.unreachable;
+  if (at(view, "training") && progress) hint = round.trainsOn(progress.step, progress.steps);
+  else if (at(view, "sending")) hint = units.ready;
+  return [line, hint, round.offline];
+}
+
+function waiting({ machine: { idle, board } }: UnitsView): Words {
+  if (idle === "paused" || board?.phase === "paused") return PAUSED;
+  if (idle === "quota") return [units.quotaDone, units.idle.quota];
+  return [units.waiting, idle === null ? units.soon : units.idle[idle]];
+}
+
+function fetching(view: UnitsView): Words {
+  const unit = at(view, "fetching") ?? at(view, "queued");
+  return [units.fetching, again(view.problem) ?? `${nameOf(unit)}.`, card.training];
+}
+
+function training(view: UnitsView): Words {
+  const name = nameOf(at(view, "training"));
+  if (!view.progress) return [units.beginning, again(view.problem) ?? `${name}.`, card.training];
+  return stepping(view.progress, name);
+}
+
+/** The first unit in hand that is so far. */
+function at({ machine }: UnitsView, stage: Stage): Unit | undefined {
+  return machine.held.find((one) => one.stage === stage)?.unit;
+}
+
+function nameOf(unit: Unit | undefined): string {
+  return unit ? units.unit(unit.unit, unit.epoch) : "";
+}

@@ -1,0 +1,89 @@
+/** What the page says of units, trust and the epoch. Pure: figures in, sentences out. */
+
+import { type Doing, doing, type Piece } from "../../../client/units/unit-history";
+import type { UnitsView } from "../../../client/units/view";
+import { say } from "../../../i18n";
+import type { Board, Standing } from "../../../protocol/units/unit-client-events";
+
+const { units } = say;
+
+/** A line of the list of units. */
+export interface PieceRow {
+  readonly lease: number;
+  readonly doing: Doing;
+  readonly name: string;
+  readonly text: string;
+  /** Why, in the server's words, which are English; empty where there is nothing to say. */
+  readonly reason: string;
+}
+
+/** The newest first. */
+export function rowsOf(view: UnitsView): readonly PieceRow[] {
+  return view.pieces.map((piece) => rowOf(piece, view)).reverse();
+}
+
+function rowOf(piece: Piece, { machine, progress }: UnitsView): PieceRow {
+  const now = doing(piece, machine);
+  const steps = now === "training" && progress ? units.step(progress.step, progress.steps) : null;
+  return {
+    lease: piece.lease,
+    doing: now,
+    name: units.unit(piece.unit, piece.epoch),
+    text: steps ?? units.doing[now],
+    reason: now === "rejected" ? (piece.reason ?? "") : "",
+  };
+}
+
+/** Whose results are compared with others' before they count, as the task has it. */
+export type Comparison = "newcomers" | "samples" | "none";
+
+/** What the server thinks of this device, and what it may do today; empty before it said so. */
+export function trustOf(
+  standing: Standing | null,
+  comparison: Comparison,
+): readonly [trust: string, quota: string] {
+  if (standing === null) return ["", ""];
+  return [trustIn(standing, comparison), units.quota(standing.quota)];
+}
+
+function trustIn({ trusted, checked }: Standing, comparison: Comparison): string {
+  if (comparison === "none") return units.uncompared;
+  if (comparison === "samples") return units.sampled(checked);
+  if (trusted) return units.trusted(checked);
+  return checked > 0 ? units.newcomerSoFar(checked) : units.newcomer;
+}
+
+export interface EpochWords {
+  readonly line: string;
+  readonly more: string;
+  readonly measured: string;
+  readonly done: number;
+  readonly units: number;
+}
+
+/** How far all are. */
+export function epochOf(board: Board): EpochWords {
+  const { epoch, epochs, tally, browsers, peers } = board;
+  const here = tally.leased + tally.compared > 0;
+  const parts = [
+    ...(tally.leased > 0 ? [units.atWork(tally.leased)] : []),
+    ...(tally.compared > 0 ? [units.compared(tally.compared)] : []),
+  ];
+  return {
+    line: `${units.epoch(epoch, epochs)}: ${units.done(tally.done, tally.units)}.`,
+    more: [here ? `${sentence(parts.join(", "))}.` : "", units.people(browsers, peers)]
+      .filter(Boolean)
+      .join(" "),
+    measured: board.loss === null ? "" : units.measured(board.measured, accuracyOf(board), board.loss),
+    done: tally.done,
+    units: tally.units,
+  };
+}
+
+function accuracyOf({ metrics }: Board): number | null {
+  return metrics.accuracy ?? null;
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,63 @@
+/** Files of any kind by the task's declaration. */
+
+import type { OwnFile } from "../../core/messages/data-reader";
+import type { DataSpec } from "../../core/preprocessing/declaration";
+import { byCodePoints } from "../../core/preprocessing/example-order";
+import { members, tooLarge } from "../../core/preprocessing/files/zip";
+import { readArrays } from "./arrays";
+import { type Decode, readImages } from "./images";
+import type { Problems, Reading, Understood } from "./result";
+import { readTables } from "./tables";
+import { readTexts } from "./texts";
+
+/** As many bytes of a zip, unpacked, as a browser holds at once. */
+const MOST_BYTES = 512 * 2 ** 20;
+/** What peers take out of a folder or zip, too. */
+const TAKEN = { image: /\.(jpe?g|png|webp|gif|bmp)$/i, text: /\.(txt|md)$/i };
+const HIDDEN = /(^|\/)(\.|__MACOSX(\/|$))/;
+
+/** The files, with those in zips of pictures or texts instead of the zips. */
+async function opened(
+  kind: DataSpec["preprocess"]["kind"],
+  files: readonly OwnFile[],
+  problems: Problems,
+): Promise<OwnFile[]> {
+  if (kind !== "image" && kind !== "text") return [...files];
+  const found = files.map(async ({ path, file }) => {
+    if (!/\.zip$/i.test(path)) return [{ path, file }];
+    return (await problems.guard(path, "It is left out.", () => inside(file, TAKEN[kind]))) ?? [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function inside(zip: File, taken: RegExp): Promise<OwnFile[]> {
+  if (zip.size > MOST_BYTES) throw tooLarge(zip.size, MOST_BYTES);
+  const all = members(new Uint8Array(await zip.arrayBuffer()), MOST_BYTES);
+  const wanted = all.filter(({ name }) => taken.test(name) && !HIDDEN.test(name));
+  const files: OwnFile[] = [];
+  for (const { name, bytes } of wanted) files.push({ path: name, file: new File([await bytes()], name) });
+  return files;
+}
+
+/** Reads the files in the order of their paths, which numbers the examples. */
+export async function understand(
+  { preprocess, volunteer }: DataSpec,
+  files: readonly OwnFile[],
+  problems: Problems,
+  reading: Reading,
+  decode: Decode,
+): Promise<Understood> {
+  const ordered = (await opened(preprocess.kind, files, problems)).sort((a, b) =>
+    byCodePoints(a.path, b.path),
+  );
+  switch (preprocess.kind) {
+    case "image":
+      return readImages(preprocess, volunteer, ordered, problems, reading, decode);
+    case "table":
+      return readTables(preprocess, volunteer, ordered, problems, reading);
+    case "text":
+      return readTexts(preprocess, volunteer, ordered, problems, reading);
+    case "array":
+      return readArrays(preprocess, volunteer, ordered, problems, reading);
+  }
+}

@@ -1,0 +1,61 @@
+/** Classes that files have by the folder that holds them. */
+
+import type { OwnFile } from "../../core/messages/data-reader";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { LabelRule } from "../../core/preprocessing/declaration";
+import { encodeLabel, listed } from "../../core/preprocessing/labels";
+import { counted } from "../../i18n/formatting";
+import type { Problems } from "./result";
+
+/** A file with its label, as written and as stored. */
+export interface LabelledFile extends OwnFile {
+  readonly label: string;
+  readonly values: readonly number[];
+}
+
+/** Name of the folder that holds a file; null where it lies in none. */
+export function folderOf(path: string): string | null {
+  return path.split("/").at(-2) ?? null;
+}
+
+/** The files whose folder is a label. Others are told once for each folder. */
+export function labelByFolder(
+  files: readonly OwnFile[],
+  rule: LabelRule,
+  problems: Problems,
+): LabelledFile[] {
+  const labelled: LabelledFile[] = [];
+  const strange = new Map<string | null, number>();
+  for (const one of files) {
+    const label = folderOf(one.path);
+    const values = label === null ? null : valuesOf(rule, label);
+    if (label !== null && values !== null) labelled.push({ ...one, label, values });
+    else strange.set(label, (strange.get(label) ?? 0) + 1);
+  }
+  for (const [folder, count] of strange) problems.add(...sentences(folder, count, rule));
+  return labelled;
+}
+
+function valuesOf(rule: LabelRule, label: string): readonly number[] | null {
+  try {
+    return encodeLabel(rule, label);
+  } catch (problem) {
+    if (problem instanceof DataProblem) return null;
+    throw problem;
+  }
+}
+
+function sentences(folder: string | null, count: number, rule: LabelRule): [where: string, text: string] {
+  const files = counted(count, "file");
+  if (folder === null) {
+    return [
+      files,
+      "Not in a folder, so the class is not known: left out. Choose the class, then add them again.",
+    ];
+  }
+  const wanted = rule.kind === "class" ? `the classes are ${listed(rule.classes)}` : "it must be a number";
+  return [
+    `${folder}/`,
+    `No class is called '${folder}'; ${wanted}. Left out: ${files}. Rename the folder, or choose the class and add them again.`,
+  ];
+}

@@ -1,0 +1,148 @@
+/** Pictures: decoded one after the other, resized, and kept as bytes as far as memory is wise to use. */
+
+import type { Examples } from "../../core/data/examples";
+import type { OwnFile, Thumbnail } from "../../core/messages/data-reader";
+import { collect } from "../../core/preprocessing/columns";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { DataSpec, ImageSpec } from "../../core/preprocessing/declaration";
+import { splitShuffled } from "../../core/preprocessing/example-order";
+import { imageValues } from "../../core/preprocessing/images/image";
+import type { Pixels } from "../../core/preprocessing/images/pixels";
+import { type LabelledFile, labelByFolder } from "./folders";
+import { countClasses, type Problems, type Reading, type Understood } from "./result";
+
+/** Decodes a picture into RGBA, the right way up. Throws DataProblem where it is none. */
+export type Decode = (file: Blob) => Promise<Pixels>;
+
+/** Bytes of resized pictures kept in memory; those beyond are decoded again when a step takes them. */
+const KEPT_BYTES = 192 * 2 ** 20;
+const THUMBNAILS = 12;
+
+/** Keeps the stored bytes of the first pictures. */
+class Pictures {
+  readonly #kept = new Map<number, Uint8Array>();
+  readonly files: LabelledFile[] = [];
+  #bytes = 0;
+
+  constructor(
+    private readonly rule: ImageSpec,
+    private readonly decode: Decode,
+  ) {}
+
+  /** Adds a picture if it can be read. */
+  async add(one: LabelledFile): Promise<void> {
+    const values = await this.#read(one);
+    this.files.push(one);
+    if (this.#bytes + values.length > KEPT_BYTES) return;
+    this.#kept.set(this.files.length - 1, values);
+    this.#bytes += values.length;
+  }
+
+  /** Stored values of picture `number`. */
+  async values(number: number): Promise<Uint8Array> {
+    return this.#kept.get(number) ?? this.#read(this.files[number] as LabelledFile);
+  }
+
+  async #read({ file }: LabelledFile): Promise<Uint8Array> {
+    return imageValues(await this.decode(file), this.rule);
+  }
+
+  async take(numbers: Uint32Array): Promise<Examples> {
+    const examples = await Promise.all(
+      Array.from(numbers, async (number) => ({
+        x: [await this.values(number)],
+        y: [(this.files[number] as LabelledFile).values],
+      })),
+    );
+    return collect(examples, this.rule.inputs, this.rule.labels);
+  }
+}
+
+/** Reads the pictures of all files, in their order. */
+export async function readImages(
+  rule: ImageSpec,
+  { holdout }: DataSpec["volunteer"],
+  files: readonly OwnFile[],
+  problems: Problems,
+  reading: Reading,
+  decode: Decode,
+): Promise<Understood> {
+  const pictures = new Pictures(rule, decode);
+  const labelled = labelByFolder(files, rule.label, problems);
+  for (const [i, one] of labelled.entries()) {
+    await problems.guard(one.path, "It is left out.", () => pictures.add(one));
+    reading(files.length - labelled.length + i + 1);
+  }
+  const { label } = rule;
+  const names = pictures.files.map((one) => one.label);
+  return {
+    count: pictures.files.length,
+    split: splitShuffled(pictures.files.length, holdout),
+    classes: label.kind === "class" ? countClasses(label.classes, names) : null,
+    preview: { kind: "image", thumbnails: await thumbnails(pictures, rule) },
+    take: (numbers) => pictures.take(numbers),
+  };
+}
+
+/** Some pictures of every label as the model sees them. */
+async function thumbnails(pictures: Pictures, { size, channels }: ImageSpec): Promise<Thumbnail[]> {
+  const [height, width] = size;
+  const shown = takeTurns(pictures.files.map(({ label }) => label)).slice(0, THUMBNAILS);
+  return Promise.all(
+    shown.map(async (number) => {
+      const { path, label } = pictures.files[number] as LabelledFile;
+      return { path, label, width, height, pixels: rgba(await pictures.values(number), channels) };
+    }),
+  );
+}
+
+/** Positions of `labels` such that each label comes up in turn. */
+export function takeTurns(labels: readonly string[]): number[] {
+  const groups = new Map<string, number[]>();
+  for (const [i, label] of labels.entries()) groups.set(label, [...(groups.get(label) ?? []), i]);
+  const turns: number[] = [];
+  for (let round = 0; turns.length < labels.length; round++) {
+    for (const group of groups.values()) if (round < group.length) turns.push(group[round] as number);
+  }
+  return turns;
+}
+
+/** Stored values of a picture as pixels to be shown. */
+export function rgba(values: Uint8Array, channels: number): Uint8ClampedArray<ArrayBuffer> {
+  const count = values.length / channels;
+  const out = new Uint8ClampedArray(4 * count).fill(255);
+  for (let i = 0; i < count; i++) {
+    for (let c = 0; c < 3; c++) out[4 * i + c] = values[i * channels + (channels === 3 ? c : 0)] as number;
+  }
+  return out;
+}
+
+/** As many as peers take; more need more memory than devices give. */
+const MOST_PIXELS = 64_000_000;
+
+/** The browser's own decoder. */
+export async function decodeImage(file: Blob): Promise<Pixels> {
+  const bitmap = await createImageBitmap(file, {
+    colorSpaceConversion: "none",
+    premultiplyAlpha: "none",
+    imageOrientation: "from-image",
+  }).catch(() => {
+    throw new DataProblem(
+      "This picture cannot be read: it is damaged, or of a kind this browser does not know (PNG, JPEG and WebP work everywhere)",
+    );
+  });
+  const { width, height } = bitmap;
+  try {
+    if (width * height > MOST_PIXELS) {
+      throw new DataProblem(
+        `This picture has ${width} by ${height} pixels, more than can be read here; make it smaller`,
+      );
+    }
+    const pen = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    if (pen === null) throw new DataProblem("This browser has no memory for this picture; close other tabs");
+    pen.drawImage(bitmap, 0, 0);
+    return { width, height, channels: 4, values: pen.getImageData(0, 0, width, height).data };
+  } finally {
+    bitmap.close();
+  }
+}

@@ -1,0 +1,69 @@
+/** The reader's shell: owns the volunteer's files, says what they are, and hands examples to the trainer. */
+
+import type { FromReader, OwnFile, ToReader } from "../../core/messages/data-reader";
+import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
+import type { DataSpec } from "../../core/preprocessing/declaration";
+import { understand } from "./files";
+import { decodeImage } from "./images";
+import { Problems, type Reading, reportOf, type Understood } from "./result";
+
+const scope = self as unknown as DedicatedWorkerGlobalScope;
+let current: Understood | null = null;
+let latest = 0;
+
+function say(message: FromReader): void {
+  scope.postMessage(message);
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function read(id: number, data: DataSpec, files: readonly OwnFile[]): Promise<void> {
+  latest = id;
+  current = null;
+  const total = files.length;
+  const reading: Reading = (done) => {
+    // Files chosen since make this reading pointless.
+    if (latest !== id) throw new Error("Other files were chosen.");
+    say({ type: "reading", id, done, total });
+  };
+  const problems = new Problems();
+  const understood = await understand(data, files, problems, reading, decodeImage);
+  if (latest !== id) return;
+  current = understood;
+  say({ type: "report", id, report: reportOf(understood, problems, data) });
+}
+
+async function take({
+  part,
+  rows,
+}: TakeRequest): Promise<Extract<TakeAnswer, { examples: unknown }>["examples"]> {
+  if (current === null) throw new Error("The files are being read; start again in a moment.");
+  const { split } = current;
+  return current.take(rows.map((row) => split[part][row] as number));
+}
+
+function serve(port: MessagePort): void {
+  port.onmessage = async ({ data }: MessageEvent<TakeRequest>) => {
+    const { id } = data;
+    let answer: TakeAnswer;
+    try {
+      answer = { id, examples: await take(data) };
+    } catch (error) {
+      answer = { id, problem: sentence(error) };
+    }
+    port.postMessage(answer);
+  };
+}
+
+scope.onmessage = ({ data }: MessageEvent<ToReader>) => {
+  if (data.type === "serve") {
+    serve(data.port);
+    return;
+  }
+  const { id } = data;
+  read(id, data.data, data.files).catch((error: unknown) =>
+    say({ type: "failed", id, problem: sentence(error) }),
+  );
+};

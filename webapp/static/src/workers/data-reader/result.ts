@@ -1,0 +1,80 @@
+/** What the reader makes of the chosen files: examples to train on, and what to tell people. */
+
+import type { Examples } from "../../core/data/examples";
+import type { Preview, Problem, Report } from "../../core/messages/data-reader";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { DataSpec } from "../../core/preprocessing/declaration";
+import type { Split } from "../../core/preprocessing/example-order";
+import { counted, number } from "../../i18n/formatting";
+
+/** As many problems as a page shows; the others are counted. */
+const SHOWN = 20;
+
+/** Collects what is wrong with the files. */
+export class Problems {
+  readonly first: Problem[] = [];
+  count = 0;
+
+  add(where: string, text: string): void {
+    this.count += 1;
+    if (this.first.length < SHOWN) this.first.push({ where, text });
+  }
+
+  /** Runs `work`; what it throws about the data is told as a problem of `where`, and the answer is null. */
+  async guard<T>(where: string, what: string, work: () => T | Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (problem) {
+      if (!(problem instanceof DataProblem)) throw problem;
+      this.add(where, `${problem.message}. ${what}`);
+      return null;
+    }
+  }
+}
+
+/** Examples that were understood, numbered from 0. */
+export interface Understood {
+  readonly count: number;
+  readonly split: Split;
+  readonly classes: Report["classes"];
+  readonly preview: Preview;
+  /** The examples of these numbers. Throws DataProblem where a file cannot be read any more. */
+  take(numbers: Uint32Array): Promise<Examples>;
+}
+
+/** Called as files are read. */
+export type Reading = (done: number) => void;
+
+/** Why nobody can train on `count` examples, and what to do; null where they can. */
+export function missing(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
+  const each = "from each device";
+  if (count < minimum) {
+    const here = count === 0 ? "none is here yet" : count === 1 ? "this is 1" : `these are ${number(count)}`;
+    const more = number(minimum - count);
+    return `This task needs at least ${counted(minimum, "example")} ${each}; ${here}. Add ${more} more.`;
+  }
+  if (count > maximum) {
+    return `This task takes at most ${counted(maximum, "example")} ${each}; these are ${number(count)}. Start over with fewer.`;
+  }
+  return null;
+}
+
+export function reportOf(understood: Understood, problems: Problems, spec: DataSpec): Report {
+  const { count, split, classes, preview } = understood;
+  return {
+    examples: count,
+    counts: { train: split.train.length, holdout: split.holdout.length },
+    classes,
+    problems: problems.first,
+    problemCount: problems.count,
+    missing: missing(count, spec.volunteer),
+    preview,
+  };
+}
+
+/** How many examples each class has, given the class of each. */
+export function countClasses(names: readonly string[], of: readonly string[]): Report["classes"] {
+  const counts = new Map(names.map((name) => [name, 0]));
+  for (const name of of) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return names.map((name) => ({ name, count: counts.get(name) ?? 0 }));
+}

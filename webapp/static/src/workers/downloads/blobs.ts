@@ -1,0 +1,37 @@
+/** Files by the SHA-256 of their bytes, from the server's `/blobs/`. */
+
+import { toHex } from "../../core/crypto/bytes";
+import type { Weights } from "../../core/messages/training";
+
+/** Fetches one blob and checks that it is what its address says. */
+export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await fetch(`${origin}/blobs/${sha256}`);
+  if (!response.ok) {
+    throw new Error(
+      `The server does not have a file this task needs (status ${response.status}). Reload the page.`,
+    );
+  }
+  const bytes = await response.arrayBuffer();
+  // Browsers offer hashing only to pages from https or from this computer.
+  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
+  if (subtle !== undefined && toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))) !== sha256) {
+    throw new Error("A file of this task was damaged on its way. Reload the page to fetch it again.");
+  }
+  return new Uint8Array(bytes);
+}
+
+/** A version's weights: exactly `length` float32 values. `bring` fetches those at an address. */
+export async function fetchWeights(
+  origin: string,
+  weights: Weights,
+  length: number,
+  bring = (address: string) => fetchBlob(origin, address),
+): Promise<Float32Array<ArrayBuffer>> {
+  const buffer = typeof weights === "string" ? (await bring(weights)).buffer : weights;
+  if (buffer.byteLength !== 4 * length) {
+    throw new Error(
+      `The weights have ${buffer.byteLength} bytes, the model needs ${4 * length}. Reload the page.`,
+    );
+  }
+  return new Float32Array(buffer);
+}

@@ -1,0 +1,119 @@
+/** Takes the step that the server took, on the very same batch, and reads the first shard as a volunteer would. */
+
+import { reshape, type Tensor, type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import { joinShards, makeBatch } from "../../core/data/examples";
+import { decodeShard } from "../../core/data/shard";
+import { floats, readStep, relativeError, type StepArrays } from "../../core/data/step-file";
+import type { FromRehearsal, Step, ToRehearsal } from "../../core/messages/dry-run";
+import type { Backend } from "../../core/messages/training";
+import { failureOf, Watch } from "../../engine/backend-health";
+import { startBackend } from "../../engine/backends";
+import { fetchBlob, fetchWeights } from "../downloads/blobs";
+import { type BundleSource, openBundle } from "../downloads/bundles";
+import type { PreparedBatch } from "../training/input/batch-order";
+import { take } from "../training/metric-sums";
+import { startVariables, TrainingStep } from "../training/step";
+
+const scope = self as unknown as DedicatedWorkerGlobalScope;
+
+/** The batch of a step file, as feeds make them. */
+function batchOf(bundle: Bundle, step: StepArrays): PreparedBatch {
+  const numbers = (letter: "x" | "y", count: number) =>
+    Array.from({ length: count }, (_, i) => step.get(`${letter}_${i}`) ?? floats(step, `${letter}_${i}`));
+  const weights = step.get("sample_weight");
+  // A model without labels takes no weights.
+  const sampleWeight =
+    weights instanceof Float32Array ? weights : new Float32Array(bundle.batch_size).fill(1);
+  return {
+    x: numbers("x", bundle.inputs.length),
+    y: numbers("y", bundle.labels.length),
+    random: bundle.random.map(({ name }) => floats(step, name)),
+    sampleWeight,
+    examples: sampleWeight.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0),
+  };
+}
+
+function flat(tensor: Tensor): Tensor1D {
+  return reshape(tensor, [tensor.size]);
+}
+
+/** Loss and gradient of the batch, then a whole step with the optimizer, timed. */
+async function takeStep(
+  source: BundleSource,
+  weights: Float32Array,
+  expected: StepArrays,
+): Promise<FromRehearsal> {
+  const { bundle } = source;
+  const step = await TrainingStep.load(source);
+  const batch = batchOf(bundle, expected);
+  const watch = new Watch();
+  const variables = startVariables(bundle, weights);
+  const { loss, gradient } = tidy(() => {
+    const found = step.gradient(variables, batch);
+    return { loss: flat(found.loss), gradient: flat(found.gradient) };
+  });
+  const [found = Number.NaN] = await take(watch, loss);
+  const gradientError = relativeError(await take(watch, gradient), floats(expected, "gradient"));
+  watch.checkNumbers([found, gradientError]);
+  const begin = performance.now();
+  const moment = { step: 1, pastSteps: 0, learningRate: bundle.optimizer.learning_rate };
+  const { report } = step.run(variables, batch, moment);
+  watch.checkNumbers(await take(watch, report));
+  return { type: "stepped", loss: found, gradientError, stepMs: performance.now() - begin };
+}
+
+async function rehearse({ base, bundle, weights, step }: Step, backend: Backend): Promise<FromRehearsal> {
+  const source = await openBundle(base, bundle);
+  const { trainable, state } = source.bundle.parameters;
+  const [vector, expected] = await Promise.all([
+    fetchWeights(base, weights, trainable + state),
+    fetchBlob(base, step),
+  ]);
+  if (!(await startBackend(backend))) return { type: "absent" };
+  return takeStep(source, vector, readStep(expected.buffer));
+}
+
+/** Whether the first rows of a batch differ in any value from those that the server made of the same shard. */
+function unlike(
+  found: PreparedBatch["x"],
+  expected: PreparedBatch["x"],
+  rows: number,
+  size: number,
+): boolean {
+  return found.some((values, i) => {
+    const count = (values.length / size) * rows;
+    return relativeError(values.subarray(0, count), expected[i]?.subarray(0, count) ?? []) !== 0;
+  });
+}
+
+async function readData({ base, bundle, step, shard }: Step): Promise<FromRehearsal> {
+  if (shard === null) return { type: "read", examples: 0, problem: null };
+  const { bundle: manifest } = await openBundle(base, bundle);
+  const [bytes, file] = await Promise.all([fetchBlob(base, shard), fetchBlob(base, step)]);
+  // Throws where shapes, types or classes are not the model's.
+  const examples = joinShards(manifest, [decodeShard(bytes)]);
+  const size = manifest.batch_size;
+  const rows = Uint32Array.from({ length: Math.min(size, examples.count) }, (_, i) => i);
+  const read = makeBatch(manifest, examples, rows);
+  const expected = batchOf(manifest, readStep(file.buffer));
+  const differs =
+    unlike(read.x, expected.x, rows.length, size) || unlike(read.y, expected.y, rows.length, size);
+  const problem = differs
+    ? "This browser reads other values from the first shard than the server; please report this with the data."
+    : null;
+  return { type: "read", examples: examples.count, problem };
+}
+
+/** Answers one message; whoever asks ends the worker afterwards. */
+export async function receive(message: ToRehearsal): Promise<void> {
+  const { type, step } = message;
+  const answer = await (type === "data" ? readData(step) : rehearse(step, message.backend)).catch(
+    (error: unknown): FromRehearsal => ({ type: "failed", message: sentence(error) }),
+  );
+  scope.postMessage(answer);
+}
+
+function sentence(error: unknown): string {
+  return failureOf(error)?.message ?? (error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,221 @@
+/**
+ * One client's secrets of one masked round, and everything that needs them (docs/decisions/0017-masked-rounds.md). The
+ * machine in protocol/secagg/member.ts decides what may be asked, and in which order; nothing here leaves but what was
+ * asked.
+ */
+
+import { type Bytes, concat, sha256 } from "../../core/crypto/bytes";
+import {
+  baseHash,
+  contextHash,
+  keysStatement,
+  ring,
+  rosterHash,
+  survivorsStatement,
+  type Terms,
+} from "../../core/crypto/context";
+import { choiceKey, rotationKey, sealingKey } from "../../core/crypto/derive";
+import { type Identity, type KeyPair, keyPair, sign, usable, verify } from "../../core/crypto/keys";
+import type { Mask } from "../../core/crypto/keystream";
+import { masksOf } from "../../core/crypto/masking";
+import { seal, unseal } from "../../core/crypto/sealing";
+import { randomnessBytes, SECRET_BYTES, split, valid } from "../../core/crypto/shamir";
+import type { Keys, Member } from "../../core/messages/masking";
+
+type Places = readonly number[];
+/** So many random bytes, from the platform's generator. */
+export type Random = (count: number) => Bytes;
+
+/** What a holder keeps of one client. */
+interface Shares {
+  readonly seed: Uint8Array;
+  readonly maskKey: Uint8Array;
+}
+
+/** Stands for a share that could not be opened: it is not below the prime, so the server passes over it. */
+const NONE = new Uint8Array(SECRET_BYTES).fill(0xff);
+
+/** What is known once the roster is. */
+interface Roster {
+  readonly context: Bytes;
+  readonly members: readonly Member[];
+  readonly threshold: number;
+}
+
+/** What everybody in the round knows, as far as masked values depend on it. */
+export interface Cohort {
+  readonly members: number;
+  readonly threshold: number;
+  /** Key of the signs that updates are rotated by. */
+  readonly rotation: Bytes;
+  /** Key of the words by which the values are chosen that are sent. */
+  readonly choice: Bytes;
+}
+
+export class RoundSecrets {
+  #roster: Roster | null = null;
+  /** Shares by the places of the clients whose secrets they are. */
+  readonly #held = new Map<number, Shares>();
+  readonly #agreements = new Map<number, Promise<Bytes>>();
+
+  private constructor(
+    private readonly random: Random,
+    private readonly identity: Identity,
+    private readonly base: Bytes,
+    private readonly seed: Bytes,
+    private readonly maskSecret: Bytes,
+    private readonly maskKeys: KeyPair,
+    private readonly shareKeys: KeyPair,
+  ) {}
+
+  /** New secrets for the round that `terms` describe, and what the server may know of them. */
+  static async make(
+    client: string,
+    terms: Terms,
+    identity: Identity,
+    random: Random,
+  ): Promise<{ readonly secrets: RoundSecrets; readonly keys: Keys }> {
+    const [seed, maskSecret] = [element(random), element(random)];
+    const [base, maskKeys, shareKeys, seed_hash] = await Promise.all([
+      baseHash(terms),
+      keyPair(maskSecret),
+      keyPair(random(SECRET_BYTES)),
+      sha256(seed),
+    ]);
+    const own = { client, mask_key: maskKeys.publicKey, share_key: shareKeys.publicKey, seed_hash };
+    const signature = await sign(identity, keysStatement(base, own));
+    const { client: _, ...publicKeys } = own;
+    return {
+      secrets: new RoundSecrets(random, identity, base, seed, maskSecret, maskKeys, shareKeys),
+      keys: { type: "keys", round: terms.round, ...publicKeys, identity: identity.publicKey, signature },
+    };
+  }
+
+  /** Takes the roster; the order of its ring, and the places of keys that are of no use or wrongly signed. */
+  async checkRoster(
+    members: readonly Member[],
+    degree: number,
+    threshold: number,
+    signatures: boolean,
+  ): Promise<{ readonly order: Places; readonly wrong: Places }> {
+    const roster = await rosterHash(this.base, members);
+    const context = await contextHash(this.base, roster, members.length, degree, threshold);
+    this.#roster = { context, members, threshold };
+    const sound = await Promise.all(members.map((member) => this.#isSound(member, signatures)));
+    const clients = members.map(({ client }) => client);
+    const wrong = members.flatMap((_, place) => (sound[place] ? [] : [place]));
+    return { order: await ring(context, clients), wrong };
+  }
+
+  /** Both secrets' shares for each neighbour, sealed; one's own are kept. */
+  async seal(place: number, threshold: number, neighbours: Places): Promise<Uint8Array[]> {
+    const holders = [place, ...neighbours];
+    const cut = (secret: Bytes) => split(secret, holders, threshold, this.random(randomnessBytes(threshold)));
+    const [seeds, maskKeys] = [cut(this.seed), cut(this.maskSecret)];
+    const shares = holders.map((_, i) => ({ seed: seeds[i] as Bytes, maskKey: maskKeys[i] as Bytes }));
+    const [own, ...others] = shares as [Shares, ...Shares[]];
+    this.#held.set(place, own);
+    const { context } = this.#known();
+    return Promise.all(
+      others.map(async ({ seed, maskKey }, i) => {
+        const to = neighbours[i] as number;
+        const key = await sealingKey(await this.#agreed(to), context, place, to);
+        return seal(key, context, place, to, concat([seed, maskKey]));
+      }),
+    );
+  }
+
+  /** Keeps the shares that `senders` sealed for `place`; those whose were not sealed for it. */
+  async open(place: number, senders: Places, sealed: readonly Uint8Array[]): Promise<Places> {
+    const { context } = this.#known();
+    const opened = await Promise.all(
+      senders.map(async (from, i) => {
+        const key = await sealingKey(await this.#agreed(from), context, from, place);
+        const both = await unseal(key, context, from, place, new Uint8Array(sealed[i] as Uint8Array));
+        if (both?.length !== 2 * SECRET_BYTES) return false;
+        const [seed, maskKey] = [both.slice(0, SECRET_BYTES), both.slice(SECRET_BYTES)];
+        this.#held.set(from, { seed, maskKey });
+        return true;
+      }),
+    );
+    return senders.filter((_, i) => !opened[i]);
+  }
+
+  /** The masks of the client at `place`: its own, and those with `pairs`. */
+  masks(place: number, pairs: Places): Promise<Mask[]> {
+    const { context, members } = this.#known();
+    const keys = new Map(pairs.map((pair) => [pair, memberAt(members, pair).mask_key]));
+    return masksOf(context, place, this.seed, this.maskKeys, keys);
+  }
+
+  async cohort(): Promise<Cohort> {
+    const { context, members, threshold } = this.#known();
+    const [rotation, choice] = await Promise.all([rotationKey(context), choiceKey(context)]);
+    return { members: members.length, threshold, rotation, choice };
+  }
+
+  signSurvivors(alive: Places): Promise<Bytes> {
+    return sign(this.identity, survivorsStatement(this.#known().context, alive));
+  }
+
+  /** Those of the `vouchers` whose signatures are not over the list `alive`. */
+  async checkVouchers(alive: Places, vouchers: Places, signatures: readonly Uint8Array[]): Promise<Places> {
+    const { context, members } = this.#known();
+    const statement = survivorsStatement(context, alive);
+    const signed = await Promise.all(
+      vouchers.map((voucher, i) =>
+        verify(memberAt(members, voucher).identity, signatures[i] as Uint8Array, statement),
+      ),
+    );
+    return vouchers.filter((_, i) => !signed[i]);
+  }
+
+  /** One share of each client in `seeds` and `maskKeys`, by their places. All others are forgotten for good. */
+  reveal(seeds: Places, maskKeys: Places): Uint8Array[] {
+    const asked = [
+      ...seeds.map((place) => ({ place, share: this.#held.get(place)?.seed })),
+      ...maskKeys.map((place) => ({ place, share: this.#held.get(place)?.maskKey })),
+    ].sort((a, b) => a.place - b.place);
+    this.#held.clear();
+    return asked.map(({ share }) => share ?? NONE);
+  }
+
+  async #isSound(member: Member, signatures: boolean): Promise<boolean> {
+    if (!usable(member.mask_key) || !usable(member.share_key)) return false;
+    return !signatures || verify(member.identity, member.signature, keysStatement(this.base, member));
+  }
+
+  #known(): Roster {
+    if (this.#roster === null) throw new Error("The round's roster is not known yet.");
+    return this.#roster;
+  }
+
+  /** What the share keys of this client and the one at `place` agree on: needed to seal and to open. */
+  #agreed(place: number): Promise<Bytes> {
+    const before = this.#agreements.get(place);
+    if (before) return before;
+    const agreed = this.#agree(place);
+    this.#agreements.set(place, agreed);
+    return agreed;
+  }
+
+  async #agree(place: number): Promise<Bytes> {
+    const agreed = await this.shareKeys.agree(memberAt(this.#known().members, place).share_key);
+    if (agreed === null) throw new Error("A client's key is none that one can agree with.");
+    return agreed;
+  }
+}
+
+function memberAt(members: readonly Member[], place: number): Member {
+  const member = members[place];
+  if (member === undefined) throw new Error(`The round has no member at place ${place}.`);
+  return member;
+}
+
+/** A number below the prime, so that it can be shared. */
+function element(random: Random): Bytes {
+  for (;;) {
+    const drawn = random(SECRET_BYTES);
+    if (valid(drawn)) return drawn;
+  }
+}

@@ -1,0 +1,127 @@
+/** The update of a masked round on its way from values to the bytes that are sent. */
+
+import type { Bytes } from "../../core/crypto/bytes";
+import type { Terms } from "../../core/crypto/context";
+import { addMasks, type Mask } from "../../core/crypto/keystream";
+import { packUpdate } from "../../core/numerics/masking/bit-packing";
+import {
+  type Contribution,
+  clipFactor,
+  contribution,
+  type Encoding,
+  encode,
+  encodingOf,
+  privateContribution,
+} from "../../core/numerics/masking/encoding";
+import { signWords } from "../../core/numerics/masking/rotation";
+import {
+  blockCount,
+  type Chosen,
+  choose,
+  chosenValues,
+  takeChosen,
+} from "../../core/numerics/masking/sparse";
+import { Skellam } from "../../core/numerics/privacy/skellam";
+import type { Cohort, Random } from "./secrets";
+
+/** Parameters that get their noise at a time. */
+const NOISE_BLOCK = 1 << 16;
+
+/** What does not wait for the update: everything that takes long. */
+export interface Expanded {
+  readonly encoding: Encoding;
+  /** Random words by which values are rounded; nobody learns them. */
+  readonly chances: Uint32Array;
+  /** The sum of all masks, and this client's share of the noise. */
+  readonly masks: Uint32Array;
+  /** Random words that everybody in the round knows; undefined where nothing is rotated. */
+  readonly signs: Uint32Array | undefined;
+  /** Which values are sent; null where all are. */
+  readonly chosen: Chosen | null;
+}
+
+/** What a client trained: its update and what it says besides, unless it says nothing else. */
+export interface Trained {
+  readonly update: Float32Array;
+  readonly examples: number;
+  readonly loss: number;
+  /** Numerator and denominator of each metric row in turn. */
+  readonly sums: readonly number[];
+  /** Every client weighs the same, and tells its update alone. */
+  readonly alone: boolean;
+}
+
+/** Expands `masks` for a round among a `cohort`. */
+export async function expand(
+  { parameters, rows, masking }: Terms,
+  { members, threshold, rotation, choice }: Cohort,
+  masks: readonly Mask[],
+  random: Random,
+): Promise<Expanded> {
+  const { bits, clip, noise, share, min_clients } = masking;
+  // So many survive at least where a round ends well: their shares make the whole noise.
+  const sharers = Math.max(min_clients, threshold);
+  const values = chosenValues(parameters, share);
+  const encoding = encodingOf({ members, parameters: values, rows, bits, clip, noise, sharers });
+  const sum = await keystream(encoding.words, masks);
+  if (noise > 0) await addNoise(sum.subarray(0, values), encoding.shareVariance, random);
+  const chances = await keystream(encoding.words, [{ key: random(32), sign: 1 }]);
+  const signs = encoding.rotated
+    ? await keystream(signWords(values), [{ key: rotation, sign: 1 }])
+    : undefined;
+  const chosen =
+    share < 1
+      ? choose(parameters, share, await keystream(blockCount(parameters), [{ key: choice, sign: 1 }]))
+      : null;
+  return { encoding, chances, masks: sum, signs, chosen };
+}
+
+/**
+ * What of an update is sent where not everything is, and what is left of it. `owed` is what updates before it left, and
+ * is sent and left with it; null where that is nothing. Uses `update` up. Throws a RangeError for NaN and infinity.
+ */
+export function shareUpdate(
+  { chosen }: Expanded,
+  update: Float32Array<ArrayBuffer>,
+  owed: Float32Array | null,
+): { readonly sent: Float32Array; readonly left: Float32Array<ArrayBuffer> | null } {
+  if (chosen === null) return { sent: update, left: null };
+  owed?.forEach((value, i) => {
+    update[i] = (update[i] as number) + value;
+  });
+  // What is left must be finite, too: it is sent later.
+  clipFactor(update, Number.POSITIVE_INFINITY);
+  return { sent: takeChosen(chosen, update), left: update };
+}
+
+/**
+ * The bytes of a masked update of the values that are sent. Uses up what was expanded for it. Throws a RangeError for NaN
+ * and infinity.
+ */
+export function maskUpdate(expanded: Expanded, trained: Trained, full: number): Bytes {
+  const { encoding, masks, signs } = expanded;
+  const words = expanded.chances;
+  encode(encoding, told(trained, full, encoding.rows), words, signs);
+  for (let i = 0; i < words.length; i++) words[i] = (words[i] as number) + (masks[i] as number);
+  return packUpdate(words, encoding.parameters, encoding.bits);
+}
+
+function told({ update, examples, loss, sums, alone }: Trained, full: number, rows: number): Contribution {
+  return alone ? privateContribution(update, rows) : contribution(update, examples, full, loss, sums);
+}
+
+/** Adds this client's share of the noise, from a key that nobody else ever has. */
+async function addNoise(words: Uint32Array, variance: number, random: Random): Promise<void> {
+  const skellam = new Skellam(variance);
+  for (let from = 0; from < words.length; from += NOISE_BLOCK) {
+    const part = words.subarray(from, from + NOISE_BLOCK);
+    const drawn = skellam.draw(await keystream(2 * part.length, [{ key: random(32), sign: 1 }]));
+    for (let i = 0; i < part.length; i++) part[i] = (part[i] as number) + (drawn[i] as number);
+  }
+}
+
+async function keystream(count: number, masks: readonly Mask[]): Promise<Uint32Array> {
+  const words = new Uint32Array(count);
+  await addMasks(words, masks);
+  return words;
+}

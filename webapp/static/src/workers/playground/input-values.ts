@@ -1,0 +1,69 @@
+/** What people show a model, as the values that are stored of an example: by the same code that reads files to train on. */
+
+import type { PartSpec } from "../../core/data/bundle";
+import { elements } from "../../core/data/examples";
+import type { Thumbnail } from "../../core/messages/data-reader";
+import type { Question } from "../../core/messages/playground";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import type { ImageSpec, Preprocess, TableSpec, TextSpec } from "../../core/preprocessing/declaration";
+import { imageValues } from "../../core/preprocessing/images/image";
+import { encodeCells, inputValues } from "../../core/preprocessing/table";
+import { Tokenizer } from "../../core/preprocessing/text/tokens";
+import { padded } from "../../core/preprocessing/text/windows";
+import { type Decode, rgba } from "../data-reader/images";
+
+export interface Stored {
+  /** Of each input of the model. */
+  readonly x: readonly ArrayLike<number>[];
+  readonly picture: Thumbnail | null;
+  readonly lacking: readonly string[];
+}
+
+/** Throws DataProblem where the example is not as the task needs it. */
+export async function storedOf(
+  question: Question,
+  rule: Preprocess | null,
+  inputs: readonly PartSpec[],
+  decode: Decode,
+): Promise<Stored> {
+  if (question.kind === "values") return { ...NOTHING, x: splitValues(question.values, inputs) };
+  if (question.kind === "picture" && rule?.kind === "image") return picture(question.file, rule, decode);
+  if (question.kind === "row" && rule?.kind === "table") return { ...NOTHING, x: row(question.cells, rule) };
+  if (question.kind === "text" && rule?.kind === "text") return text(question.text, rule);
+  throw new DataProblem("This task's examples are of another kind; reload the page");
+}
+
+const NOTHING = { picture: null, lacking: [] } as const;
+
+function splitValues(values: readonly number[], inputs: readonly PartSpec[]): number[][] {
+  const widths = inputs.map(({ shape }) => elements(shape));
+  const wanted = widths.reduce((sum, width) => sum + width, 0);
+  if (values.length !== wanted)
+    throw new DataProblem(`The model takes ${wanted} numbers; these are ${values.length}`);
+  let from = 0;
+  return widths.map((width) => {
+    from += width;
+    return values.slice(from - width, from);
+  });
+}
+
+async function picture(file: Blob, rule: ImageSpec, decode: Decode): Promise<Stored> {
+  const values = imageValues(await decode(file), rule);
+  const [height, width] = rule.size;
+  const pixels = rgba(values, rule.channels);
+  return { x: [values], picture: { path: "", label: null, width, height, pixels }, lacking: [] };
+}
+
+function row(cells: readonly string[], rule: TableSpec): number[][] {
+  const values = { columns: encodeCells(rule, cells), labels: [] };
+  return rule.inputs.map((_, input) => inputValues(values, rule, input));
+}
+
+function text(given: string, rule: TextSpec): Stored {
+  const tokenizer = new Tokenizer(rule);
+  return {
+    x: [padded(tokenizer.encode(given), rule.length)],
+    picture: null,
+    lacking: tokenizer.lacking(given),
+  };
+}

@@ -1,0 +1,135 @@
+/** The shell of the worker in which people try a model: decodes messages, hands them over, answers. */
+
+import type { FromTrial, Subject, ToTrial, Version } from "../../core/messages/playground";
+import type { Backend } from "../../core/messages/training";
+import { combine } from "../../core/numerics/scaffold";
+import { DataProblem } from "../../core/preprocessing/data-problem";
+import { candidates, startBackend } from "../../engine/backends";
+import { decodeImage } from "../data-reader/images";
+import { fetchWeights } from "../downloads/blobs";
+import { type BundleSource, openBundle } from "../downloads/bundles";
+import { yieldToMessages } from "../training/metric-sums";
+import { storedOf } from "./input-values";
+import { Predictor } from "./predictor";
+import { write } from "./text-generation";
+
+type Message<T extends ToTrial["type"]> = Extract<ToTrial, { type: T }>;
+
+/** What `open` leaves for the messages after it. */
+interface Opened {
+  readonly subject: Subject;
+  readonly source: BundleSource;
+  readonly predictor: Predictor;
+}
+
+/** What was written so far. */
+interface SoFar {
+  readonly texts: readonly string[];
+  readonly lacking: readonly string[];
+}
+
+/** From so many operations for one answer a graphics processor is worth its start, if there is one. */
+const WORTH_A_GPU = 2e8;
+
+const scope = self as unknown as DedicatedWorkerGlobalScope;
+let subject: Subject | null = null;
+let opened: Promise<Opened> | null = null;
+let stops = 0;
+/** Messages are worked on one after the other, stop excepted. */
+let work: Promise<void> = Promise.resolve();
+
+function say(message: FromTrial): void {
+  scope.postMessage(message);
+}
+
+async function open(subject: Subject): Promise<Opened> {
+  const source = await openBundle(subject.origin, subject.bundle);
+  const { bundle } = source;
+  const { trainable, state } = bundle.parameters;
+  const zeros = bundle.inputs.map(({ shape }) => new Float32Array(shape.reduce((a, b) => a * b, 1)));
+  const fast = bundle.flops.predict > WORTH_A_GPU ? await candidates() : (["wasm"] as const);
+  for (const backend of [...fast, "cpu"] satisfies Backend[]) {
+    if (!(await startBackend(backend))) continue;
+    const predictor = await Predictor.load(source);
+    const works = await predictor.predict(new Float32Array(trainable + state), zeros).then(
+      () => true,
+      () => false,
+    );
+    if (works) return { subject, source, predictor };
+    predictor.dispose();
+  }
+  throw new Error("This browser cannot run the model; try a current Firefox, Chrome or Safari.");
+}
+
+/** Loads what `open` named at the first question; what did not load is tried again at the next. */
+function requireOpened(): Promise<Opened> {
+  if (subject === null) throw new Error("The model is not loaded yet; reload the page.");
+  opened ??= open(subject).catch((problem: unknown) => {
+    opened = null;
+    throw problem;
+  });
+  return opened;
+}
+
+async function vectorOf(
+  { weights, update }: Version,
+  { subject, source }: Opened,
+): Promise<Float32Array<ArrayBuffer>> {
+  const { trainable, state } = source.bundle.parameters;
+  const vector = await fetchWeights(subject.origin, weights, trainable + state);
+  return update === null ? vector : combine(vector, new Float32Array(update), 1);
+}
+
+async function ask({ id, versions, question }: Message<"ask">): Promise<void> {
+  const current = await requireOpened();
+  const { subject, source, predictor } = current;
+  const { x, picture, lacking } = await storedOf(
+    question,
+    subject.preprocess,
+    source.bundle.inputs,
+    decodeImage,
+  );
+  const outputs: Float32Array[] = [];
+  for (const version of versions) outputs.push(await predictor.predict(await vectorOf(version, current), x));
+  say({ type: "answered", id, outputs, picture, lacking });
+}
+
+async function goOn({ id, versions, prompt }: Message<"write">, stopsBefore: number): Promise<void> {
+  const current = await requireOpened();
+  const { subject, predictor } = current;
+  if (subject.preprocess?.kind !== "text") throw new Error("This task's examples are no texts.");
+  const vectors = await Promise.all(versions.map((version) => vectorOf(version, current)));
+  let last: SoFar = { texts: [], lacking: [] };
+  await write({
+    rule: subject.preprocess,
+    prompt,
+    models: vectors.map((vector) => (ids) => predictor.predict(vector, [ids])),
+    random: Math.random,
+    wrote: async (texts, lacking) => {
+      last = { texts, lacking };
+      say({ type: "wrote", id, ...last });
+      await yieldToMessages();
+      return stops === stopsBefore;
+    },
+  });
+  say({ type: "written", id, ...last });
+}
+
+/** Takes one message after the other. */
+export function receive(data: ToTrial): void {
+  if (data.type === "open") {
+    subject = data.subject;
+    return;
+  }
+  if (data.type === "stop") {
+    stops += 1;
+    return;
+  }
+  const stopsBefore = stops;
+  work = work
+    .then(() => (data.type === "ask" ? ask(data) : goOn(data, stopsBefore)))
+    .catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error);
+      say({ type: "failed", id: data.id, message: error instanceof DataProblem ? `${message}.` : message });
+    });
+}

@@ -1,0 +1,119 @@
+/** What a version answers, example by example: where it is right, and where it is wrong. */
+
+import { dispose, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import { type Column, type Examples, makeBatch } from "../../core/data/examples";
+import { Answers, type AskedAbout, type Findings, type Reading, readingOf } from "../../core/data/mistakes";
+import { Watch } from "../../engine/backend-health";
+import { Graph, type Tensors } from "../../engine/graph";
+import type { BundleSource } from "../downloads/bundles";
+import { batchTensors } from "./gradient";
+import type { Source } from "./input/example-source";
+import { yieldToMessages } from "./metric-sums";
+
+/** A batch as it is stored: some of these examples. */
+export interface Stored {
+  readonly examples: Examples;
+  readonly rows: Uint32Array;
+}
+
+/** What a version is asked about. */
+export interface Asked {
+  readonly batches: AsyncIterable<Stored>;
+  readonly about: AskedAbout;
+}
+
+/** So many examples say enough, and so many of the wrong ones are shown. */
+const EXAMPLES = 256;
+const SHOWN = 12;
+
+/** The numbers 0 to `count` - 1, `size` at a time. */
+function* parted(count: number, size: number): Generator<Uint32Array> {
+  for (let start = 0; start < count; start += size) {
+    yield Uint32Array.from({ length: Math.min(size, count - start) }, (_, i) => start + i);
+  }
+}
+
+export async function* storedInShards(
+  { batch_size }: Bundle,
+  addresses: readonly string[],
+  fetchExamples: (address: string) => Promise<Examples>,
+): AsyncGenerator<Stored> {
+  for (const address of addresses) {
+    const examples = await fetchExamples(address);
+    for (const rows of parted(examples.count, batch_size)) yield { examples, rows };
+  }
+}
+
+export async function* storedInSource({ batch_size }: Bundle, source: Source): AsyncGenerator<Stored> {
+  for (const rows of parted(source.count, batch_size)) {
+    yield { examples: await source.take(rows), rows: Uint32Array.from(rows.keys()) };
+  }
+}
+
+/** Owns the graph `predict`. */
+export class Examiner {
+  private constructor(
+    private readonly bundle: Bundle,
+    private readonly graph: Graph,
+    private readonly reading: Reading,
+  ) {}
+
+  /** Null for a model whose answers are no classes. */
+  static async load({ bundle, graphFiles }: BundleSource): Promise<Examiner | null> {
+    const reading = readingOf(bundle);
+    if (reading === null) return null;
+    const graph = await Graph.load(bundle.signatures.predict, await graphFiles("predict"));
+    return new Examiner(bundle, graph, reading);
+  }
+
+  /** Asks about one batch at least, and goes on until there are enough or `stopped` says so. */
+  async examine(weights: Float32Array, { batches, about }: Asked, stopped: () => boolean): Promise<Findings> {
+    const answers = new Answers(this.reading, SHOWN);
+    const watch = new Watch();
+    const { trainable, state } = this.bundle.parameters;
+    const vector: Tensors = {
+      trainable: tensor1d(weights.slice(0, trainable)),
+      ...(state > 0 && { state: tensor1d(weights.slice(trainable)) }),
+    };
+    try {
+      for await (const { examples, rows } of batches) {
+        const { y, ...batch } = makeBatch(this.bundle, examples, rows);
+        const outputs = await this.#outputs(watch, vector, batch.x);
+        const stored = (row: number) => examples.x.map((column) => valuesOf(column, rows[row] as number));
+        answers.add(outputs, y[0] ?? [], rows.length, stored);
+        await yieldToMessages();
+        if (answers.examples >= EXAMPLES || stopped()) break;
+      }
+    } finally {
+      dispose(vector);
+    }
+    const shapes = this.bundle.inputs.map(({ shape }) => shape);
+    return answers.findings(about, shapes);
+  }
+
+  async #outputs(
+    watch: Watch,
+    vector: Tensors,
+    x: readonly (Float32Array | Int32Array)[],
+  ): Promise<Float32Array> {
+    const { inputs, batch_size } = this.bundle;
+    const output = tidy(
+      () => this.graph.run({ ...vector, ...batchTensors("x", x, inputs, batch_size) }).output_0 as Tensor,
+    );
+    try {
+      return (await watch.read(output.data())) as Float32Array;
+    } finally {
+      dispose(output);
+    }
+  }
+
+  dispose(): void {
+    this.graph.dispose();
+  }
+}
+
+/** A copy of one example's values. */
+function valuesOf({ values, width }: Column, row: number): Column["values"] {
+  return values.slice(row * width, (row + 1) * width);
+}

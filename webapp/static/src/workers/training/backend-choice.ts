@@ -1,0 +1,120 @@
+/** Chooses the backend: the wanted one, or the fastest of those that work here. */
+
+import type { Setup } from "../../core/backend-recovery";
+import type { Bundle, TensorSpec } from "../../core/data/bundle";
+import { elements, makeBatch } from "../../core/data/examples";
+import type { Backend } from "../../core/messages/training";
+import { uniform } from "../../core/numerics/philox";
+import { randomInputs } from "../../core/numerics/random-inputs";
+import { Watch } from "../../engine/backend-health";
+import { candidates, startBackend } from "../../engine/backends";
+import type { BundleSource } from "../downloads/bundles";
+import { disposeVariables, startVariables, TrainingStep } from "./step";
+
+export interface Choice {
+  readonly backend: Backend;
+  /** Whether a step takes its batch in slices. */
+  readonly sliced: boolean;
+  readonly step: TrainingStep;
+  /** Milliseconds that one step took. */
+  readonly stepMs: number;
+}
+
+/** A batch of noise: what a step costs does not depend on the numbers. */
+function noiseBatch(bundle: Bundle) {
+  const rows = Uint32Array.from({ length: bundle.batch_size }, (_, i) => i);
+  const column = ({ shape, dtype }: TensorSpec) => {
+    const width = elements(shape);
+    const count = bundle.batch_size * width;
+    return { width, values: dtype === "int32" ? new Int32Array(count) : uniform(1, 1, 0, count) };
+  };
+  const sampleWeight = new Float32Array(rows.length).fill(1);
+  const examples = {
+    count: rows.length,
+    x: bundle.inputs.map(column),
+    y: bundle.labels.map(column),
+    sampleWeight,
+  };
+  return { ...makeBatch(bundle, examples, rows), random: randomInputs(bundle, 1, 1) };
+}
+
+/** Milliseconds of one step; the step before it compiles shaders and fills caches. */
+export async function timeStep(bundle: Bundle, step: TrainingStep): Promise<number> {
+  const { trainable, state } = bundle.parameters;
+  let variables = startVariables(bundle, uniform(1, 1, 1, trainable + state));
+  const batch = noiseBatch(bundle);
+  const watch = new Watch();
+  let spent = 0;
+  for (const number of [1, 2]) {
+    const begin = performance.now();
+    const result = step.run(variables, batch, { step: number, pastSteps: 0, learningRate: 0.001 });
+    variables = result.variables;
+    await watch.read(result.report.data());
+    spent = performance.now() - begin;
+    result.report.dispose();
+  }
+  disposeVariables(variables);
+  return spent;
+}
+
+async function attempt(backend: Backend, source: BundleSource, sliced: boolean): Promise<Choice | null> {
+  if (!(await startBackend(backend))) return null;
+  const step = await TrainingStep.load(source, sliced);
+  try {
+    return { backend, sliced, step, stepMs: await timeStep(source.bundle, step) };
+  } catch (error) {
+    step.dispose();
+    throw error;
+  }
+}
+
+/** Slices cost a little more each step: they have to be this much faster to be worth it. */
+const SLICES_GAIN = 0.9;
+
+/** The better of whole batches and slices on one backend; null where neither works. */
+async function attemptBoth(
+  backend: Backend,
+  source: BundleSource,
+  sliced: boolean | null,
+): Promise<Choice | null> {
+  if (sliced !== null || source.bundle.slice === null) return attempt(backend, source, sliced ?? false);
+  // A batch that does not fit into memory leaves the slices.
+  const whole = await attempt(backend, source, false).catch(() => null);
+  const slices = await attempt(backend, source, true).catch(() => null);
+  if (whole === null || slices === null) return whole ?? slices;
+  const [kept, dropped] = slices.stepMs < SLICES_GAIN * whole.stepMs ? [slices, whole] : [whole, slices];
+  dropped.step.dispose();
+  return kept;
+}
+
+async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<Choice | null> {
+  let best: Choice | null = null;
+  for (const backend of await candidates()) {
+    if (avoid.includes(backend)) continue;
+    // A driver that fails must not keep the others from trying.
+    const choice = await attemptBoth(backend, source, sliced).catch(() => null);
+    if (choice === null) continue;
+    if (best !== null && best.stepMs <= choice.stepMs) {
+      choice.step.dispose();
+      continue;
+    }
+    best?.step.dispose();
+    best = choice;
+  }
+  return best;
+}
+
+/** Loads the training graphs on the wanted backend, or on the fastest of those that work and did not fail here. */
+export async function chooseBackend(setup: Setup, source: BundleSource): Promise<Choice> {
+  const { backend: wanted, sliced } = setup;
+  if (wanted !== null) {
+    const choice = await attemptBoth(wanted, source, sliced);
+    if (choice === null) throw new Error(`This browser cannot train with ${wanted}; choose another backend.`);
+    return choice;
+  }
+  const choice = (await fastest(source, setup)) ?? (await attemptBoth("cpu", source, sliced));
+  if (choice === null)
+    throw new Error("No backend works in this browser; try a current Firefox, Chrome or Safari.");
+  await startBackend(choice.backend);
+  return choice;
+}

@@ -1,0 +1,126 @@
+/** A version's loss and metrics on held-out examples, as sums that add up over batches, shards and clients. */
+
+import {
+  concat1d,
+  dispose,
+  reshape,
+  type Tensor,
+  type Tensor1D,
+  tensor1d,
+  tidy,
+} from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import { type Batch, type Examples, makeBatch } from "../../core/data/examples";
+import type { Sums } from "../../core/messages/training";
+import { Watch } from "../../engine/backend-health";
+import { Graph, type Tensors } from "../../engine/graph";
+import type { BundleSource } from "../downloads/bundles";
+import { batchTensors } from "./gradient";
+import type { Source } from "./input/example-source";
+import { Stride, Tally, take, yieldToMessages } from "./metric-sums";
+
+export interface Measured {
+  readonly examples: number;
+  readonly loss: number;
+  readonly sums: Sums;
+}
+
+/** Numbers of `count` examples in the order in which they are measured, a batch each time. */
+function* orderly(count: number, size: number): Generator<Uint32Array> {
+  for (let start = 0; start < count; start += size) {
+    yield Uint32Array.from({ length: Math.min(size, count - start) }, (_, i) => start + i);
+  }
+}
+
+/** The batches of shards that are fetched one by one, so that only one of them is in memory. */
+export async function* batchesOfShards(
+  bundle: Bundle,
+  addresses: readonly string[],
+  fetchExamples: (address: string) => Promise<Examples>,
+): AsyncGenerator<Batch> {
+  for (const address of addresses) {
+    const examples = await fetchExamples(address);
+    for (const rows of orderly(examples.count, bundle.batch_size)) yield makeBatch(bundle, examples, rows);
+  }
+}
+
+export async function* batchesOfSource(bundle: Bundle, source: Source): AsyncGenerator<Batch> {
+  for (const rows of orderly(source.count, bundle.batch_size)) {
+    yield makeBatch(bundle, await source.take(rows), Uint32Array.from(rows.keys()));
+  }
+}
+
+/** Owns the graph `evaluate`. */
+export class Evaluator {
+  private constructor(
+    private readonly bundle: Bundle,
+    private readonly graph: Graph,
+  ) {}
+
+  static async load({ bundle, graphFiles }: BundleSource): Promise<Evaluator> {
+    return new Evaluator(bundle, await Graph.load(bundle.signatures.evaluate, await graphFiles("evaluate")));
+  }
+
+  /** Measures until the batches end or `stopped` says so, with the batches done and the milliseconds of the next. */
+  async measure(
+    weights: Float32Array,
+    batches: AsyncIterable<Batch>,
+    stopped: (steps: number, stepMs: number) => boolean,
+  ): Promise<Measured> {
+    const { trainable, state } = this.bundle.parameters;
+    const vector: Tensors = {
+      trainable: tensor1d(weights.slice(0, trainable)),
+      ...(state > 0 && { state: tensor1d(weights.slice(trainable)) }),
+    };
+    try {
+      const { examples, loss, sums } = await this.#sum(vector, batches, stopped);
+      return { examples, loss, sums };
+    } finally {
+      dispose(vector);
+    }
+  }
+
+  /** The report of a batch is read while the next one is computed. */
+  async #sum(
+    vector: Tensors,
+    batches: AsyncIterable<Batch>,
+    stopped: (steps: number, stepMs: number) => boolean,
+  ): Promise<Tally> {
+    const watch = new Watch();
+    const tally = new Tally();
+    const stride = new Stride(tally);
+    let reading: Promise<void> = Promise.resolve();
+    const record = async (report: Tensor1D, count: number): Promise<void> => {
+      const values = await take(watch, report);
+      watch.checkNumbers(values);
+      tally.add(values, count);
+      stride.stepped();
+    };
+    for await (const batch of batches) {
+      if (stopped(tally.steps, stride.nextMs)) break;
+      const report = tidy(() => this.#run(vector, batch));
+      await reading;
+      reading = record(report, batch.examples);
+      await yieldToMessages();
+    }
+    await reading;
+    return tally;
+  }
+
+  /** Loss, then the metrics, of one batch; call it within a tidy. */
+  #run(vector: Tensors, batch: Batch): Tensor1D {
+    const { batch_size: size, inputs, labels } = this.bundle;
+    const { loss, metrics } = this.graph.run({
+      ...vector,
+      ...batchTensors("x", batch.x, inputs, size),
+      ...batchTensors("y", batch.y, labels, size),
+      sample_weight: tensor1d(batch.sampleWeight),
+    });
+    const parts = [reshape(loss as Tensor, [1]), ...(metrics === undefined ? [] : [reshape(metrics, [-1])])];
+    return concat1d(parts as Tensor1D[]);
+  }
+
+  dispose(): void {
+    this.graph.dispose();
+  }
+}

@@ -1,0 +1,132 @@
+/** Runs a train graph on a batch: at once, or in slices that add up to the same step. */
+
+import { add, mul, scalar, type Tensor, tensor, tensor1d } from "@tensorflow/tfjs-core";
+import type { Bundle, TensorSpec } from "../../core/data/bundle";
+import { type Batch, elements } from "../../core/data/examples";
+import type { Graph, Tensors } from "../../engine/graph";
+import type { PreparedBatch } from "./input/batch-order";
+
+export interface Gradient {
+  readonly loss: Tensor;
+  readonly gradient: Tensor;
+  /** [M, 2]; absent without metrics. */
+  readonly metrics: Tensor | undefined;
+  readonly state: Tensor | undefined;
+}
+
+/** The parts of a batch of `size` rows as the inputs `prefix_0`, `prefix_1`, ... of a graph. */
+export function batchTensors(
+  prefix: "x" | "y",
+  parts: Batch["x"],
+  specs: readonly TensorSpec[],
+  size: number,
+): Tensors {
+  return Object.fromEntries(
+    specs.map(({ shape, dtype }, i) => [
+      `${prefix}_${i}`,
+      tensor(parts[i] as Float32Array | Int32Array, [size, ...shape], dtype),
+    ]),
+  );
+}
+
+/** Outputs of one run of `train`, whose batches have `size` rows; `weights` are its inputs that are trained. */
+export function runTrain(
+  bundle: Bundle,
+  size: number,
+  train: Graph,
+  weights: Tensors,
+  state: Tensor | undefined,
+  batch: PreparedBatch,
+): Tensors {
+  const random = bundle.random.map(({ name, shape }, i) => {
+    const rows = shape[0] === bundle.batch_size ? [size, ...shape.slice(1)] : [...shape];
+    return [name, tensor(batch.random[i] as Float32Array, rows)];
+  });
+  return train.run({
+    ...weights,
+    ...(state && { state }),
+    ...batchTensors("x", batch.x, bundle.inputs, size),
+    ...batchTensors("y", batch.y, bundle.labels, size),
+    sample_weight: tensor1d(batch.sampleWeight),
+    ...(Object.fromEntries(random) as Tensors),
+  });
+}
+
+/** One run of `train` on the flat vector; call it within a tidy. */
+export function gradientOf(
+  bundle: Bundle,
+  size: number,
+  train: Graph,
+  trainable: Tensor,
+  state: Tensor | undefined,
+  batch: PreparedBatch,
+): Gradient {
+  const outputs = runTrain(bundle, size, train, { trainable }, state, batch);
+  return {
+    loss: outputs.loss as Tensor,
+    gradient: outputs.gradient as Tensor,
+    metrics: outputs.metrics,
+    state: outputs.new_state,
+  };
+}
+
+/**
+ * The step of a whole batch from runs of `train` on slices of it, which need less memory: means are weighted by the
+ * rows of a slice that exist, and the state goes from slice to slice. Only BatchNormalization sees a difference: the
+ * smaller batch (Hoffer et al. 2017, ghost batches).
+ */
+export function gradientInSlices(
+  bundle: Bundle,
+  train: Graph,
+  trainable: Tensor,
+  state: Tensor | undefined,
+  batch: PreparedBatch,
+): Gradient {
+  const size = bundle.slice?.batch_size ?? bundle.batch_size;
+  const weigh = (value: Tensor, { examples }: Batch) =>
+    mul(value, scalar(examples / Math.max(batch.examples, 1)));
+  const run = (slice: PreparedBatch, before: Tensor | undefined): Gradient => {
+    const part = gradientOf(bundle, size, train, trainable, before, slice);
+    return { ...part, loss: weigh(part.loss, slice), gradient: weigh(part.gradient, slice) };
+  };
+  const [first, ...others] = slicesOf(bundle, batch, size);
+  return others.reduce(
+    (sum, slice) => {
+      const part = run(slice, sum.state);
+      return {
+        loss: add(sum.loss, part.loss),
+        gradient: add(sum.gradient, part.gradient),
+        metrics: sum.metrics && part.metrics && add(sum.metrics, part.metrics),
+        state: part.state,
+      };
+    },
+    run(first, state),
+  );
+}
+
+/** The slices of a batch that hold an example, but at least one. Views on the batch's values, not copies. */
+export function slicesOf(
+  bundle: Bundle,
+  batch: PreparedBatch,
+  size: number,
+): [PreparedBatch, ...PreparedBatch[]] {
+  const starts = Array.from({ length: bundle.batch_size / size }, (_, i) => i * size);
+  const cut = <V extends Float32Array | Int32Array>(values: V, start: number, width: number) =>
+    values.subarray(start * width, (start + size) * width) as V;
+  const slices: PreparedBatch[] = starts.map((start) => {
+    const sampleWeight = cut(batch.sampleWeight, start, 1);
+    const examples = sampleWeight.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
+    return {
+      x: batch.x.map((values, i) => cut(values, start, elements(bundle.inputs[i]?.shape ?? []))),
+      y: batch.y.map((values, i) => cut(values, start, elements(bundle.labels[i]?.shape ?? []))),
+      random: batch.random.map((values, i) => {
+        const [rows, ...rest] = bundle.random[i]?.shape ?? [];
+        return rows === bundle.batch_size ? cut(values, start, elements(rest)) : values;
+      }),
+      sampleWeight,
+      examples,
+    };
+  });
+  const existing = slices.filter(({ examples }) => examples > 0);
+  return (existing.length > 0 ? existing : slices.slice(0, 1)) as [PreparedBatch, ...PreparedBatch[]];
+}

@@ -1,0 +1,80 @@
+/** The volunteer's own examples, or those that all clients fetch from elsewhere, asked from the worker that reads the files. */
+
+import type { Examples } from "../../../core/data/examples";
+import type { OwnCounts, Part, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
+import { type Dealt, dealingOrder, parsePart, partRows } from "../../../core/numerics/partition";
+import type { Source } from "./example-source";
+
+interface Waiting {
+  readonly resolve: (examples: Examples) => void;
+  readonly reject: (problem: Error) => void;
+}
+
+/** Owns its end of the port. */
+export class OwnExamples {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #orders = new Map<Part, Uint32Array>();
+  #last = 0;
+
+  constructor(
+    private readonly port: MessagePort,
+    private readonly counts: OwnCounts,
+    /** How they are dealt out; null where all of them are for this device alone. */
+    readonly dealt: Dealt | null = null,
+  ) {
+    port.onmessage = ({ data }: MessageEvent<TakeAnswer>) => this.#receive(data);
+  }
+
+  source(part: Part): Source {
+    return { count: this.counts[part], take: (rows) => this.#take(part, rows) };
+  }
+
+  /** Those of the parts that the server calls `names`, all of one kind. Throws an error for people on others. */
+  parts(names: readonly string[]): Source {
+    const { dealt } = this;
+    if (dealt === null)
+      throw new Error("This task trains on your own files, and its server deals nothing out.");
+    const parts = names.map((name) => parsePart(dealt.key, name));
+    const half = parts[0]?.part ?? "train";
+    const rows = parts.flatMap(({ number }) => [...partRows(this.#order(half), dealt.most, number)]);
+    return {
+      count: rows.length,
+      take: (wanted) =>
+        this.#take(
+          half,
+          Uint32Array.from(wanted, (row) => rows[row] as number),
+        ),
+    };
+  }
+
+  #order(half: Part): Uint32Array {
+    let order = this.#orders.get(half);
+    if (order === undefined) {
+      order = dealingOrder(this.counts[half]);
+      this.#orders.set(half, order);
+    }
+    return order;
+  }
+
+  close(): void {
+    this.port.close();
+    for (const { reject } of this.#waiting.values()) reject(new Error("Other files were chosen."));
+    this.#waiting.clear();
+  }
+
+  #take(part: Part, rows: Uint32Array): Promise<Examples> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.port.postMessage({ id, part, rows } satisfies TakeRequest);
+    });
+  }
+
+  #receive(answer: TakeAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if ("problem" in answer) waiting?.reject(new Error(answer.problem));
+    else waiting?.resolve(answer.examples);
+  }
+}

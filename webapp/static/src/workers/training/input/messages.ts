@@ -1,0 +1,14 @@
+/** What the training worker and its feeders say to each other. */
+
+import type { Bundle } from "../../../core/data/bundle";
+import type { Examples } from "../../../core/data/examples";
+import type { Walk } from "../../../core/numerics/batches";
+import type { PreparedBatch } from "./batch-order";
+
+export type ToFeeder =
+  | { readonly type: "open"; readonly bundle: Bundle; readonly examples: Examples; readonly walk: Walk }
+  | { readonly type: "prepare"; readonly step: number };
+
+export type FromFeeder =
+  | { readonly step: number; readonly batch: PreparedBatch }
+  | { readonly step: number; readonly problem: string };

@@ -1,0 +1,42 @@
+/** What a plan trains on: rows of its data shards, parts that the server deals out, or the volunteer's own examples. */
+
+import type { Bundle } from "../../../core/data/bundle";
+import { joinShards, pickRows } from "../../../core/data/examples";
+import { decodeShard } from "../../../core/data/shard";
+import type { Plan, Rows } from "../../../core/messages/training";
+import { SourceFeed } from "./example-source";
+import { type Feed, openFeed } from "./feed";
+import type { OwnExamples } from "./local-data";
+
+/** Fetches what `plan` needs and returns what opens its feed. `own` is what was read of files here, if any. */
+export async function plannedFeed(
+  bundle: Bundle,
+  plan: Plan,
+  own: OwnExamples | null,
+  fetch: (shard: string) => Promise<Uint8Array>,
+): Promise<() => Feed> {
+  const { shards, unit } = plan;
+  if (shards.length > 0 && own?.dealt) {
+    const source = own.parts(shards);
+    return () => new SourceFeed(bundle, source, plan);
+  }
+  if (shards.length > 0) {
+    const fetched = shards.map(async (sha256) => decodeShard(await fetch(sha256)));
+    const examples = joinShards(bundle, await Promise.all(fetched));
+    const chosen = unit ? pickRows(examples, numbers(unit.rows, examples.count)) : examples;
+    return () => openFeed(bundle, chosen, plan, null);
+  }
+  if (own === null || own.dealt) throw new Error("This task trains on your own files; choose some first.");
+  const source = own.source("train");
+  return () => new SourceFeed(bundle, source, plan);
+}
+
+/** The numbers of `rows`. Throws an error for people where there are fewer examples. */
+function numbers({ first, count }: Rows, available: number): Uint32Array {
+  if (count < 1 || first + count > available) {
+    throw new Error(
+      `The work unit is ${count} examples from number ${first} on, of ${available} in its shard.`,
+    );
+  }
+  return Uint32Array.from({ length: count }, (_, i) => first + i);
+}

@@ -1,0 +1,269 @@
+/** The worker's shell: decodes messages, hands them over, answers. */
+
+import type { Bundle } from "../../core/data/bundle";
+import { type Examples, joinShards } from "../../core/data/examples";
+import type { Findings } from "../../core/data/mistakes";
+import { decodeShard } from "../../core/data/shard";
+import { REHEARSING, type ToRehearsal } from "../../core/messages/dry-run";
+import { type ToTrial, TRYING } from "../../core/messages/playground";
+import { type Control, clock, type FromWorker, type Plan, type ToWorker } from "../../core/messages/training";
+import { metricRows } from "../../core/numerics/metrics";
+import { failureOf } from "../../engine/backend-health";
+import { registerOps } from "../../engine/ops";
+import { fetchBlob, fetchWeights } from "../downloads/blobs";
+import { type BundleSource, openBundle } from "../downloads/bundles";
+import { Ahead } from "../downloads/prefetch";
+import { type Asked, Examiner, storedInShards, storedInSource } from "./answer-review";
+import { chooseBackend } from "./backend-choice";
+import { keepChange, ownVariate, undoChange } from "./control-variates";
+import { batchesOfShards, batchesOfSource, Evaluator } from "./evaluator";
+import { OwnExamples } from "./input/local-data";
+import { plannedFeed } from "./input/plan-examples";
+import { protect } from "./protection";
+import { TrainingStep } from "./step";
+import { train, type Variates } from "./trainer";
+
+type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
+
+/** What `load` leaves for the messages after it. */
+interface Loaded {
+  readonly origin: string;
+  readonly source: BundleSource;
+  readonly step: TrainingStep;
+  /** Takes a private plan's examples one by one in slices, where the bundle has such; made for the first plan. */
+  sliced: TrainingStep | null;
+}
+
+const scope = self as unknown as DedicatedWorkerGlobalScope;
+let loaded: Loaded | null = null;
+let evaluator: Evaluator | null = null;
+/** Null after it was asked for where the model's answers are no classes. */
+let examiner: Examiner | null | undefined;
+/** What a plan without shards trains on. */
+let own: OwnExamples | null = null;
+const ahead = new Ahead();
+/** Counts stop messages: work ends when one arrives after it was asked for. */
+let stops = 0;
+/** Messages that are worked on or wait. */
+let queued = 0;
+/** Messages are worked on one after the other, stop excepted. */
+let work: Promise<void> = Promise.resolve();
+
+function say(message: FromWorker, transfer: Transferable[] = []): void {
+  scope.postMessage(message, transfer);
+}
+
+function requireLoaded(): Loaded {
+  if (loaded === null) throw new Error("The model is not loaded yet; reload the page.");
+  return loaded;
+}
+
+function parameterCount({ bundle }: BundleSource): number {
+  return bundle.parameters.trainable + bundle.parameters.state;
+}
+
+async function load({ id, origin, bundle, setup }: Message<"load">): Promise<void> {
+  loaded?.step.dispose();
+  loaded?.sliced?.dispose();
+  evaluator?.dispose();
+  examiner?.dispose();
+  loaded = null;
+  evaluator = null;
+  examiner = undefined;
+  const source = await openBundle(origin, bundle);
+  const choice = await chooseBackend(setup, source);
+  loaded = { origin, source, step: choice.step, sliced: null };
+  const { backend, sliced, stepMs } = choice;
+  const sliceable = source.bundle.slice !== null;
+  const parameters = parameterCount(source);
+  const { trainable } = source.bundle.parameters;
+  const { metrics } = source.bundle;
+  const rows = metricRows(metrics);
+  say({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters, trainable, rows, metrics });
+}
+
+async function fetchExamples(sha256: string): Promise<Examples> {
+  const { origin, source } = requireLoaded();
+  return joinShards(source.bundle, [decodeShard(await fetchBlob(origin, sha256))]);
+}
+
+async function fetchVariates({ origin, source }: Loaded, control: Control): Promise<Variates> {
+  const { trainable } = source.bundle.parameters;
+  const server = await fetchWeights(origin, control.server, trainable);
+  return { server, own: await ownVariate(control, trainable) };
+}
+
+/** When to end: on a stop message at once, and before a step that would end too late, but after one at least. */
+function ending(stopsBefore: number, until: number | null): (steps: number, stepMs: number) => boolean {
+  return (steps, stepMs) => stops > stopsBefore || (until !== null && steps > 0 && clock() + stepMs > until);
+}
+
+/** Throws an Error for people where the bundle cannot run the plan. */
+function checkPlan({ bundle }: BundleSource, { batchSize, control, learningRate, privacy }: Plan): void {
+  if (batchSize < 1 || batchSize > bundle.batch_size) {
+    throw new Error(`The plan asks for batches of ${batchSize}, the model takes 1 to ${bundle.batch_size}.`);
+  }
+  if (control !== null && learningRate <= 0)
+    throw new Error("Control variates need a learning rate above 0.");
+  if (privacy !== null && (privacy.clip <= 0 || privacy.noise < 0))
+    throw new Error("The plan's privacy of examples needs a clip above 0 and no negative noise.");
+}
+
+/** Slices have fewer rows that do not count while single examples are looked at. */
+async function stepFor(current: Loaded, { privacy }: Plan): Promise<TrainingStep> {
+  if (privacy === null || current.source.bundle.slice === null) return current.step;
+  current.sliced ??= await TrainingStep.load(current.source, true);
+  return current.sliced;
+}
+
+async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: number): Promise<void> {
+  const loaded = requireLoaded();
+  const { origin, source } = loaded;
+  checkPlan(source, plan);
+  const step = await stepFor(loaded, plan);
+  const bring = plan.unit
+    ? ahead.take(plan.unit.lease, origin)
+    : (address: string) => fetchBlob(origin, address);
+  const [vector, variates, open] = await Promise.all([
+    fetchWeights(origin, weights, parameterCount(source), bring),
+    plan.control && fetchVariates(loaded, plan.control),
+    plannedFeed(source.bundle, plan, own, bring),
+  ]);
+  const feed = open();
+  const { update, local, change, ...outcome } = await train({
+    bundle: source.bundle,
+    step,
+    weights: vector,
+    plan,
+    variates,
+    feed,
+    onProgress: (progress) => say({ type: "progress", id, ...progress }),
+    stopped: ending(stopsBefore, plan.until),
+  }).finally(() => feed.close());
+  if (plan.protection !== null) protect(update, plan.protection);
+  const vectors = {
+    update: update.buffer,
+    local: local?.buffer ?? null,
+    change: change?.buffer ?? null,
+  };
+  const transferred = Object.values(vectors).filter((vector) => vector !== null);
+  say({ type: "trained", id, ...vectors, ...outcome }, transferred);
+}
+
+async function measure({ id, weights, exam }: Message<"measure">, stopsBefore: number): Promise<void> {
+  const { origin, source } = requireLoaded();
+  const { bundle } = source;
+  const heldOut = exam.shards.length > 0 && own?.dealt ? own.parts(exam.shards) : own?.source("holdout");
+  if (exam.shards.length === 0 && (heldOut === undefined || own?.dealt)) {
+    say({ type: "measured", id, examples: 0, loss: 0, sums: [] });
+    return;
+  }
+  const batches = heldOut
+    ? batchesOfSource(bundle, heldOut)
+    : batchesOfShards(bundle, exam.shards, fetchExamples);
+  evaluator ??= await Evaluator.load(source);
+  const vector = await fetchWeights(origin, weights, parameterCount(source));
+  const measured = await evaluator.measure(vector, batches, ending(stopsBefore, exam.until));
+  say({ type: "measured", id, ...measured });
+}
+
+/** The batches that a version is asked about, and what they are; null where there are none. */
+function askedAbout(bundle: Bundle, { shards, aside }: Message<"examine">): Asked | null {
+  if (shards.length > 0 && own?.dealt) {
+    return { batches: storedInSource(bundle, own.parts(shards)), about: aside ? "aside" : "dealt" };
+  }
+  if (shards.length > 0) {
+    return { batches: storedInShards(bundle, shards, fetchExamples), about: aside ? "aside" : "dealt" };
+  }
+  if (own?.dealt) return null;
+  const kept = own?.source("holdout");
+  if (kept && kept.count > 0) return { batches: storedInSource(bundle, kept), about: "own-aside" };
+  return own && { batches: storedInSource(bundle, own.source("train")), about: "own" };
+}
+
+async function examine(message: Message<"examine">, stopsBefore: number): Promise<void> {
+  const { id, weights } = message;
+  const { origin, source } = requireLoaded();
+  examiner = examiner === undefined ? await Examiner.load(source) : examiner;
+  const asked = askedAbout(source.bundle, message);
+  let findings: Findings | null = null;
+  if (examiner && asked) {
+    const vector = await fetchWeights(origin, weights, parameterCount(source));
+    findings = await examiner.examine(vector, asked, () => stops > stopsBefore || queued > 1);
+  }
+  say({ type: "examined", id, findings });
+}
+
+async function keep({ id, control, change, undo }: Message<"keep">): Promise<void> {
+  await (undo ? undoChange : keepChange)(control, new Float32Array(change));
+  say({ type: "kept", id });
+}
+
+function perform(
+  message: Exclude<ToWorker, { type: "stop" | "own" | "fetch" | "forget" }>,
+  stopsBefore: number,
+): Promise<void> {
+  switch (message.type) {
+    case "load":
+      return load(message);
+    case "train":
+      return runPlan(message, stopsBefore);
+    case "measure":
+      return measure(message, stopsBefore);
+    case "keep":
+      return keep(message);
+    case "examine":
+      return examine(message, stopsBefore);
+  }
+}
+
+registerOps();
+/** People try models, and owners a step, in workers of the same program, so that TF.js is fetched once. */
+const trying = scope.name === TRYING ? import("../playground/message-handler") : null;
+const rehearsing = scope.name === REHEARSING ? import("../dry-run/message-handler") : null;
+scope.onmessage = ({ data }: MessageEvent<ToWorker | ToTrial | ToRehearsal>) => {
+  // What cannot be fetched is an error of the worker: whoever asked is told.
+  if (trying !== null) void trying.then((shell) => shell.receive(data as ToTrial)).catch(reportError);
+  else if (rehearsing !== null)
+    void rehearsing.then((shell) => shell.receive(data as ToRehearsal)).catch(reportError);
+  else receive(data as ToWorker);
+};
+
+function fail(id: number, error: unknown): void {
+  const failure = failureOf(error);
+  const message = failure?.message ?? (error instanceof Error ? error.message : String(error));
+  say({ type: "failed", id, message, kind: failure?.kind ?? null });
+}
+
+function receive(data: ToWorker): void {
+  if (data.type === "stop") {
+    stops += 1;
+    return;
+  }
+  if (data.type === "forget") {
+    ahead.forget(data.lease);
+    return;
+  }
+  if (data.type === "fetch") {
+    // Beside the work: nothing waits for it.
+    const { id, lease, origin, weights, shard } = data;
+    void ahead
+      .fetch(lease, origin, weights, shard)
+      .then(() => say({ type: "fetched", id }))
+      .catch((error: unknown) => fail(id, error));
+    return;
+  }
+  if (data.type === "own") {
+    own?.close();
+    own = new OwnExamples(data.port, data.counts, data.dealt);
+    return;
+  }
+  const stopsBefore = stops;
+  queued += 1;
+  work = work
+    .then(() => perform(data, stopsBefore))
+    .catch((error: unknown) => fail(data.id, error))
+    .finally(() => {
+      queued -= 1;
+    });
+}

@@ -1,0 +1,75 @@
+/** What steps report, added up: exact over batches, shards and clients. */
+
+import { dispose, type Tensor1D } from "@tensorflow/tfjs-core";
+import type { Sums } from "../../core/messages/training";
+import type { Watch } from "../../engine/backend-health";
+
+/** Sums of the loss by examples, and of each metric row's numerator and denominator. */
+export class Tally {
+  examples = 0;
+  steps = 0;
+  #loss = 0;
+  #values: number[] = [];
+
+  /** `report` is the loss, then the pairs, of a batch of so many examples. */
+  add([loss = 0, ...values]: ArrayLike<number> & Iterable<number>, examples: number): void {
+    this.examples += examples;
+    this.steps += 1;
+    this.#loss += loss * examples;
+    this.#values = values.map((value, i) => (this.#values[i] ?? 0) + value);
+  }
+
+  /** Mean over the examples. */
+  get loss(): number {
+    return this.examples > 0 ? this.#loss / this.examples : 0;
+  }
+
+  get sums(): Sums {
+    const { length } = this.#values;
+    const value = (i: number) => this.#values[i] as number;
+    return Array.from({ length: length / 2 }, (_, row) => [value(2 * row), value(2 * row + 1)] as const);
+  }
+}
+
+const channel = new MessageChannel();
+
+/** Lets waiting messages be handled; unlike setTimeout it costs no 4 ms. */
+export function yieldToMessages(): Promise<void> {
+  return new Promise((resolve) => {
+    channel.port1.onmessage = () => resolve();
+    channel.port2.postMessage(null);
+  });
+}
+
+/** Reads a small tensor without blocking, and disposes it. */
+export async function take(watch: Watch, report: Tensor1D): Promise<Float32Array> {
+  try {
+    return (await watch.read(report.data())) as Float32Array;
+  } finally {
+    dispose(report);
+  }
+}
+
+/** How long steps take, in milliseconds: the next as long as the last or the mean, what is longer. */
+export class Stride {
+  #last = 0;
+  #since = performance.now();
+  readonly #begin = this.#since;
+
+  constructor(private readonly tally: Tally) {}
+
+  /** A step has ended. */
+  stepped(): void {
+    const now = performance.now();
+    this.#last = now - this.#since;
+    this.#since = now;
+  }
+
+  get meanMs(): number {
+    return (this.#since - this.#begin) / Math.max(this.tally.steps, 1);
+  }
+
+  get nextMs(): number {
+    return Math.max(this.#last, this.meanMs);
+  }
+}

@@ -1,0 +1,133 @@
+/** A participant's part of one round: steps over its examples, from a version's weights to an update. */
+
+import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import type { Bundle } from "../../core/data/bundle";
+import type { Plan, Sums } from "../../core/messages/training";
+import { elastic } from "../../core/numerics/aggregation/elastic";
+import { combine, controlChange } from "../../core/numerics/scaffold";
+import { Watch } from "../../engine/backend-health";
+import type { Feed } from "./input/feed";
+import { Stride, Tally, take, yieldToMessages } from "./metric-sums";
+import { boundOf } from "./private-step";
+import {
+  type Corrections,
+  disposeCorrections,
+  disposeVariables,
+  flatVector,
+  startVariables,
+  type TrainingStep,
+  type Variables,
+} from "./step";
+
+export interface Progress {
+  readonly step: number;
+  readonly steps: number;
+  readonly loss: number;
+  readonly stepMs: number;
+}
+
+export interface Outcome {
+  /** Local minus global. */
+  readonly update: Float32Array<ArrayBuffer>;
+  /** Null for a round's plan. */
+  readonly local: Float32Array<ArrayBuffer> | null;
+  /** Of the client's control variate, if it has one. */
+  readonly change: Float32Array<ArrayBuffer> | null;
+  /** Examples processed, each visit counted. */
+  readonly examples: number;
+  readonly steps: number;
+  readonly planned: number;
+  /** Mean over all examples processed. */
+  readonly loss: number;
+  readonly sums: Sums;
+  readonly stepMs: number;
+}
+
+/** SCAFFOLD's control variates, a value for each trainable one. */
+export interface Variates {
+  readonly server: Float32Array;
+  readonly own: Float32Array;
+}
+
+export interface Training {
+  readonly bundle: Bundle;
+  readonly step: TrainingStep;
+  readonly weights: Float32Array<ArrayBuffer>;
+  readonly plan: Plan;
+  readonly variates: Variates | null;
+  /** The batches; the caller owns it. */
+  readonly feed: Feed;
+  readonly onProgress: (progress: Progress) => void;
+  /** Asked before every step, with the milliseconds that it will take; true ends the training there. */
+  readonly stopped: (steps: number, stepMs: number) => boolean;
+}
+
+/** The local weights in one readback. Disposes the variables. */
+function readLocal(watch: Watch, variables: Variables): Promise<Float32Array> {
+  const vector = tidy(() => flatVector(variables));
+  disposeVariables(variables);
+  return take(watch, vector);
+}
+
+/** Throws an Error for people where the client's own weights are those of another model. */
+function beginning({ plan: { unit }, weights }: Training): Float32Array {
+  const start = unit?.start;
+  if (!start) return weights;
+  const own = new Float32Array(start.own);
+  if (own.length !== weights.length) throw new Error("The model is another one by now; reload the page.");
+  return elastic(own, weights, start.elasticity);
+}
+
+function correctionsOf({ bundle, step, weights, plan, variates }: Training): Promise<Corrections> {
+  return step.corrections(plan.proximalMu, {
+    ...(plan.proximalMu !== 0 && { start: weights.subarray(0, bundle.parameters.trainable) }),
+    ...(variates && { drift: combine(variates.server, variates.own, -1) }),
+  });
+}
+
+/** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
+export async function train(training: Training): Promise<Outcome> {
+  const corrections = await correctionsOf(training);
+  try {
+    return await trainWith(training, corrections);
+  } finally {
+    disposeCorrections(corrections);
+  }
+}
+
+async function trainWith(training: Training, corrections: Corrections): Promise<Outcome> {
+  const { bundle, step, plan, weights, variates, feed } = training;
+  const { steps: planned } = feed;
+  const watch = new Watch();
+  const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
+  const tally = new Tally();
+  const stride = new Stride(tally);
+  let variables = startVariables(bundle, beginning(training));
+  let reading: Promise<void> = Promise.resolve();
+  const record = async (report: Tensor1D, count: number): Promise<void> => {
+    const values = await take(watch, report);
+    const loss = values[0] ?? 0;
+    watch.checkNumbers([loss]);
+    tally.add(values, count);
+    stride.stepped();
+    training.onProgress({ step: tally.steps, steps: planned, loss, stepMs: stride.meanMs });
+  };
+
+  for (let number = 1; number <= planned && !training.stopped(number - 1, stride.nextMs); number++) {
+    const batch = await feed.next();
+    const result = step.run(variables, batch, { ...plan, step: number }, corrections, bound);
+    variables = result.variables;
+    await reading;
+    reading = record(result.report, batch.examples);
+    await yieldToMessages();
+  }
+  await reading;
+  const { examples, steps, loss, sums } = tally;
+  const read = await readLocal(watch, variables);
+  const update = combine(read, weights, -1);
+  watch.checkNumbers(update);
+  const local = plan.unit && Float32Array.from(read);
+  const changes = variates !== null && steps > 0;
+  const change = changes ? controlChange(variates.server, update, steps, plan.learningRate) : null;
+  return { update, local, change, examples, steps, planned, loss, sums, stepMs: stride.meanMs };
+}
