@@ -15,7 +15,7 @@ from backend.errors import BundleError, PeerError
 from backend.formats.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
 from backend.formats.op_allowlist import check_native, read_allow_list
 
-ALLOW_LIST = Path(backend.__file__).parents[2] / "converter" / "ops.json"
+ALLOW_LIST = Path(backend.__file__).parents[1] / "converter" / "ops.json"
 
 Device = Literal["auto", "cpu", "cuda"]
 # Tensors of TensorFlow, which ships no types.
