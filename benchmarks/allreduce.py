@@ -28,8 +28,8 @@ from backend.numerics.precision import encoded_size
 from backend.protocols.mesh.allreduce.member import LEAST_MASKED
 from backend.protocols.mesh.grouping import choose_exchange, part_bounds
 from backend.wire.mesh_fields import Plain
-from benchmarks.dense import ROOT
 from benchmarks.rounds import copying_seconds
+from benchmarks.support.dense_task import ROOT
 from tests.support.namespaces import Network
 
 
@@ -84,7 +84,7 @@ class Peer:
     """One process, reached by lines of JSON."""
 
     def __init__(self, prefix: Sequence[str], host: str) -> None:
-        command = [*prefix, sys.executable, "-m", "benchmarks.averager", host]
+        command = [*prefix, sys.executable, "-m", "benchmarks.support.averaging_peer", host]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -26,8 +26,8 @@ from time import process_time
 
 import numpy as np
 
-from benchmarks.dense import KEPT, ROOT, write_task
-from benchmarks.server import MIB, Usage, serving, usage
+from benchmarks.support.dense_task import KEPT, ROOT, write_task
+from benchmarks.support.server_process import MIB, Usage, serving, usage
 
 WARM_UP = 3
 PROCESSES = 2
@@ -73,7 +73,7 @@ def _take_part(
 ) -> tuple[list[Usage], list[tuple[int, int]]]:
     """The server's usage and the bytes (sent, received) by all clients, from the last warm-up version on."""
     shares = [len(range(first, clients, PROCESSES)) for first in range(min(PROCESSES, clients))]
-    command = [sys.executable, "-m", "benchmarks.volunteers", address, "dense"]
+    command = [sys.executable, "-m", "benchmarks.support.update_clients", address, "dense"]
     groups = [
         subprocess.Popen(
             [*command, str(share), str(parameters), str(versions)],

@@ -30,7 +30,7 @@ from backend.numerics.vectors import Vector64
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.protocols.secagg.terms import encoding_of
 from backend.wire.masked_messages import Server
-from benchmarks.masked import Host, masking_of, play
+from benchmarks.support.masked_round import Host, masking_of, play
 
 # Clients, parameters, rounds.
 TABLE = ((8, 1_000_000, 3), (32, 1_000_000, 3), (100, 1_000_000, 1), (1000, 100_000, 1))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bundles import architecture
+from benchmarks.support.model_bundles import architecture
 from tests.support.browser.chromium import Tab, chromium
 from tests.support.browser.site import serve
 from tests.support.references import CACHE, ROOT, build_harness
@@ -36,13 +36,13 @@ MIB = 1 << 20
 def bundles(names: list[str]) -> Path:
     """Folder with the converted bundles, made once for each state of converter and models."""
     digest = hashlib.sha256()
-    sources = [ROOT / "benchmarks" / name for name in ("bundles.py", "models.py")]
+    sources = [ROOT / "benchmarks" / name for name in ("model_bundles.py", "keras_models.py")]
     for path in sorted([*(ROOT / "converter").rglob("*.py"), *sources]):
         digest.update(path.read_bytes())
     folder = CACHE / "benchmarks" / digest.hexdigest()[:16]
     missing = [name for name in names if not (folder / name / "bundle.json").exists()]
     if missing:
-        _run("benchmarks.bundles", str(folder), *missing)
+        _run("benchmarks.support.model_bundles", str(folder), *missing)
     return folder
 
 
@@ -96,7 +96,9 @@ def compare(tab: Tab, origin: str, folder: Path, model: str, backend: str, effor
 def measure(models: list[str], backends: list[str], effort: Effort) -> list[dict[str, Any]]:
     """One row for each model and backend."""
     folder, harness = bundles(models), build_harness()
-    native = json.loads(_run("benchmarks.native", str(NATIVE_STEPS), *(str(folder / m) for m in models)))
+    native = json.loads(
+        _run("benchmarks.support.native_step", str(NATIVE_STEPS), *(str(folder / m) for m in models))
+    )
     rows = []
     with serve({"/harness/": harness, "/bundles/": folder}) as origin, chromium() as browser:
         for model in models:

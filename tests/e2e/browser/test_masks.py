@@ -25,7 +25,7 @@ def test_the_browser_computes_pythons_golden_vectors(noble: bool, bare_tab_for: 
 
 @pytest.mark.long
 def test_the_benchmark_times_a_client_among_others() -> None:
-    command = [sys.executable, "-m", "benchmarks.masks", "--clients", "3", "5"]
+    command = [sys.executable, "-m", "benchmarks.masking.browser_masks", "--clients", "3", "5"]
     command += ["--parameters", "5000", "--turns", "1", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout)["rows"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page
 
-from benchmarks.walk import walk
+from benchmarks.pages.owner_walk import walk
 from tests.support.browser.axe import findings
 from tests.support.web.server_process import running
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from benchmarks.dense import ROOT
+from benchmarks.support.dense_task import ROOT
 from tests.support.waiting import LONG
 
 pytestmark = pytest.mark.long

@@ -7,8 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.attack import Array, Members, auc, by_likelihood, by_threshold, caught, confidence
-from benchmarks.membership import DELTA, halves, noise_for
+from benchmarks.privacy.membership import DELTA, halves, noise_for
+from benchmarks.privacy.membership_attack import (
+    Array,
+    Members,
+    auc,
+    by_likelihood,
+    by_threshold,
+    caught,
+    confidence,
+)
 
 MODELS, EXAMPLES = 40, 600
 

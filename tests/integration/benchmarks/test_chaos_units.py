@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from benchmarks.chaos_cast import Coverage, Shares, characters, coverage, expected_units, kinds, means
-from benchmarks.chaos_units import Plan, measure
-from benchmarks.unit_lies import LIES
+from benchmarks.units.chaos import Plan, measure
+from benchmarks.units.clients.chaos_clients import (
+    Coverage,
+    Shares,
+    characters,
+    coverage,
+    expected_units,
+    kinds,
+    means,
+)
+from benchmarks.units.clients.false_results import LIES
 from tests.support.waiting import LONG
 
 pytestmark = pytest.mark.long

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.curves import HEIGHT, WIDTH, Line, draw
-from benchmarks.dense import ROOT
-from benchmarks.results import TITLES, Compared, Point, Run, picture, report, rows, with_rows
+from benchmarks.accuracy.report import TITLES, Compared, Point, Run, picture, report, rows, with_rows
+from benchmarks.support.dense_task import ROOT
+from benchmarks.support.svg_curves import HEIGHT, WIDTH, Line, draw
 from tests.support.requirements import real_data
 
 pytestmark = pytest.mark.long
@@ -25,7 +25,15 @@ ROUNDS, EXAMPLES = 4, 100
 
 @pytest.mark.tensorflow
 def test_four_peers_and_keras_train_on_as_many_samples_of_the_same_examples(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.federated", "--task", "titanic", "--partition", "dirichlet"]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.accuracy.federated",
+        "--task",
+        "titanic",
+        "--partition",
+        "dirichlet",
+    ]
     command += ["--rounds", str(ROUNDS), "--examples", str(EXAMPLES), "--save", str(tmp_path), "--json"]
     environment = os.environ | {"MINGA_DATA": str(real_data("titanic.csv").parent)}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.grouping import gossip, play
+from benchmarks.mesh.grouping import gossip, play
 
 
 def test_near_groups_are_nearer_than_random_ones_and_all_kinds_mix() -> None:

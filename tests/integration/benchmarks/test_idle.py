@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from benchmarks.dense import ROOT
+from benchmarks.support.dense_task import ROOT
 from tests.support.waiting import LONG
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.long]
@@ -18,7 +18,7 @@ CLIENTS, SECONDS = 300, 1
 
 @pytest.mark.parametrize("scheme", ["federated", "volunteer"])
 def test_clients_that_wait_at_a_real_server_are_measured(scheme: str) -> None:
-    command = [sys.executable, "-m", "benchmarks.idle", "--clients", str(CLIENTS), "--json"]
+    command = [sys.executable, "-m", "benchmarks.costs.idle", "--clients", str(CLIENTS), "--json"]
     command += ["--scheme", scheme]
     command += ["--seconds", str(SECONDS)]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=LONG)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.leakage import CLASSES, RATE, named, score
+from benchmarks.privacy.label_leakage import CLASSES, RATE, named, score
 
 
 def moved(*up: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

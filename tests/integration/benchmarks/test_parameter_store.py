@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.parameter_store import measure
+from benchmarks.units.parameter_store import measure
 
 pytestmark = pytest.mark.long
 

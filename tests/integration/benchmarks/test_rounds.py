@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.dense import ROOT, widths
+from benchmarks.support.dense_task import ROOT, widths
 from tests.support.waiting import LONG
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.long]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.dense import ROOT
+from benchmarks.support.dense_task import ROOT
 from tests.support.waiting import LONG
 
 pytestmark = pytest.mark.long

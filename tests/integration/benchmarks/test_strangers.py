@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.strangers import measure
+from benchmarks.units.strangers import measure
 
 
 def test_liars_are_caught_about_as_often_as_expected_and_nobody_else_is() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from backend.server.units.validation.tolerances import BLAME, ToleranceTable
 from backend.server.units.validation.tolerances import table as tolerance_table
-from benchmarks.tolerance import BACKENDS, FEW, LEAST, MARGIN, MOST, NATIVE, Gap, table
+from benchmarks.units.tolerance import BACKENDS, FEW, LEAST, MARGIN, MOST, NATIVE, Gap, table
 
 SIDES = sorted((*BACKENDS, NATIVE))
 

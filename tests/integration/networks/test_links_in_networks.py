@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.links import Peer
+from benchmarks.mesh.link_speed import Peer
 from tests.support.namespaces import HUB, PASSWORD, TURN_PORT, USER, Network
 from tests.support.tiny import write_mesh
 
@@ -31,7 +31,7 @@ def linked(network: Network, folder: Path, *options: list[str]) -> Iterator[list
     peers = []
     try:
         for place, more in enumerate(options):
-            command = [sys.executable, "-m", "benchmarks.link_peer", f"http://{HUB}:8000", "tiny", *more]
+            command = [sys.executable, "-m", "benchmarks.mesh.link_peer", f"http://{HUB}:8000", "tiny", *more]
             peers.append(Peer(network.command(place, command)))
         yield peers
     finally:

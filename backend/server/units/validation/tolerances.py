@@ -1,6 +1,6 @@
 """How far apart the results of honest clients may be, by with what they compute: measured, not guessed.
 
-`tolerances.json` is written by `python -m benchmarks.tolerance --write`.
+`tolerances.json` is written by `python -m benchmarks.units.tolerance --write`.
 """
 
 from __future__ import annotations

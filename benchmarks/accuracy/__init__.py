@@ -1,0 +1,1 @@
+"""Benchmarks of accuracy: federated training beside Keras' own `fit` at equal samples."""

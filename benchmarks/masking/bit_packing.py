@@ -1,0 +1,193 @@
+"""What telling updates in whole numbers costs in precision and time: real updates of models/digits.
+
+Usage: python -m benchmarks.masking.bit_packing [--rounds N] [--json]
+
+Fifteen clients, one for each shard, train `--rounds` rounds of federated averaging: once with their updates
+as they are, and once for each number of bits, encoded, summed up modulo 2^bits and decoded. `error` is the L2
+norm of what encoding changed in a round's mean, as a fraction of the mean's, by members of the roster and
+bits; more than fifteen members tell the fifteen updates several times, each time rounded anew. Updates are
+clipped to the norm of the longest. `unrotated` is what the same bits would do without a rotation. `ms` is the
+CPU time of a million values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backend.numerics.masking.bit_packing import Words, pack_update, unpack_update
+from backend.numerics.masking.encoding import Decoded, Encoding, MaskedContribution, decode, encode
+from backend.numerics.masking.rotation import sign_words
+from backend.numerics.vectors import Vector, Vector64
+from benchmarks.support.native_step import use_one_core
+
+BUILT = Path(__file__).parents[2] / "models" / "digits" / "built"
+BITS = (32, 24, 20, 18, 16)
+MEMBERS = (3, 10, 100, 1000)
+MILLION = 1_000_000
+
+_generator = np.random.default_rng(1)
+
+
+def summed(encoding: Encoding, clients: Iterable[MaskedContribution]) -> Decoded:
+    """What a server decodes of the sum of all clients' packed words. Masks would cancel: there are none."""
+    signs = _random(sign_words(encoding.parameters))
+    total = np.zeros(encoding.words, np.uint32)
+    for told in clients:
+        words = _random(encoding.words)
+        encode(encoding, told, words, signs)
+        sent = pack_update(words, encoding.parameters, encoding.bits)
+        total += unpack_update(sent, encoding.parameters, encoding.rows, encoding.bits)
+    return decode(encoding, total, signs)
+
+
+def errors(clients: list[MaskedContribution]) -> list[dict[str, float]]:
+    """What encoding changes in the mean, for each number of members and bits."""
+    clip, size = longest(clients), len(clients[0].update)
+    found = []
+    for members in MEMBERS:
+        telling = [clients[number % len(clients)] for number in range(members)]
+        mean = _mean(telling)
+        for bits in BITS:
+            encoding = Encoding(members, size, 0, bits, clip)
+            off = float(np.linalg.norm(summed(encoding, telling).mean - mean) / np.linalg.norm(mean))
+            # Rounding alone, without a rotation: every value may be as large as the clip.
+            step = clip * members / 2 ** (bits - 1)
+            flat = step * math.sqrt(members * size) / (2 * sum(told.weight for told in telling))
+            found.append(
+                {
+                    "members": members,
+                    "bits": bits,
+                    "error": off,
+                    "unrotated": flat / float(np.linalg.norm(mean)),
+                }
+            )
+    return found
+
+
+def milliseconds() -> list[dict[str, float]]:
+    """CPU time of encoding, packing, unpacking and decoding a million values."""
+    update = _generator.standard_normal(MILLION).astype(np.float32)
+    told = MaskedContribution(update, 1.0, 0.5, [0.5, 1.0])
+    found = []
+    for bits in BITS:
+        encoding, signs = Encoding(100, MILLION, 1, bits, 1.0), _random(sign_words(MILLION))
+        words = _random(encoding.words)
+        sent = pack_update(words, MILLION, bits)
+        times = {
+            "encode": _best_ms(partial(encode, encoding, told, words, signs)),
+            "pack": _best_ms(partial(pack_update, words, MILLION, bits)),
+            "unpack": _best_ms(partial(unpack_update, sent, MILLION, 1, bits)),
+            "decode": _best_ms(partial(decode, encoding, words, signs)),
+        }
+        found.append({"bits": bits, **times})
+    return found
+
+
+class Training:
+    """Federated averaging of the digits by real trainers, the same but for how updates are told."""
+
+    def __init__(self) -> None:
+        from backend.peer.data.shards import read_shard
+        from backend.peer.training.graphs import import_graphs, open_bundle
+        from backend.peer.training.measurer import VersionMeasurer
+        from backend.peer.training.trainer import Trainer
+
+        graphs = import_graphs(open_bundle(BUILT / "bundle", ["train", "apply", "evaluate"]), "cpu")
+        index = json.loads((BUILT / "shards" / "shards.json").read_bytes())
+        self._trainer, self._measurer = Trainer(graphs), VersionMeasurer(graphs)
+        files = ([BUILT / "shards" / one["file"] for one in index[part]] for part in ("train", "holdout"))
+        self._train, self._held_out = (
+            [read_shard(file.read_bytes(), graphs.manifest) for file in part] for part in files
+        )
+        self.clients = len(self._train)
+        self.first = np.fromfile(BUILT / "bundle" / "weights.bin", "<f4")
+
+    def run(self, rounds: int, bits: int | None) -> tuple[float, list[list[MaskedContribution]]]:
+        """Held-out accuracy after `rounds`, and what clients told in each."""
+        weights, history = self.first, []
+        for number in range(rounds):
+            clients = [self.told(weights, number, part) for part in range(self.clients)]
+            history.append(clients)
+            if bits is None:
+                mean = _mean(clients)
+            else:
+                encoding = Encoding(len(clients), len(weights), 0, bits, longest(clients))
+                mean = summed(encoding, clients).mean.astype(np.float64)
+            weights = (weights + mean).astype(np.float32)
+        return self.accuracy(weights), history
+
+    def accuracy(self, weights: Vector) -> float:
+        """On held-out examples."""
+        from backend.peer.training.step import never, read_totals
+
+        totals = sum(self._measurer.totals(weights, part, never) for part in self._held_out)
+        _, _, sums = read_totals(np.asarray(totals))
+        return sums[0][0] / sums[0][1]
+
+    def told(self, weights: Vector, number: int, part: int) -> MaskedContribution:
+        """What client `part` makes of `weights` in round `number`."""
+        from backend.peer.training.step import never
+        from backend.peer.training.trainer import TrainingPlan
+
+        plan = TrainingPlan(epochs=2, learning_rate=0.005, seed=1000 * number + part)
+        result = self._trainer.train(weights, plan, self._train[part], never, lambda _: None)
+        return MaskedContribution(result.update, 1.0, result.loss, [])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.masking.bit_packing", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    given = parser.parse_args()
+    use_one_core()
+    training = Training()
+    accuracy, history = training.run(given.rounds, None)
+    accuracies: dict[str, float] = {"as they are": accuracy}
+    for bits in BITS:
+        accuracies[f"{bits} bits"], _ = training.run(given.rounds, bits)
+    found: dict[str, Any] = {
+        "rounds": given.rounds,
+        "parameters": len(history[0][0].update),
+        "accuracy": accuracies,
+        "first_round": errors(history[0]),
+        "last_round": errors(history[-1]),
+        "ms": milliseconds(),
+    }
+    print(json.dumps(found) if given.json else json.dumps(found, indent=1))
+
+
+def _mean(clients: list[MaskedContribution]) -> Vector64:
+    weights = [told.weight for told in clients]
+    updates = np.array([told.update for told in clients], np.float64)
+    return np.array(weights) @ updates / sum(weights)
+
+
+def longest(clients: list[MaskedContribution]) -> float:
+    """A clip that clips nobody, by however little."""
+    return 1.0001 * max(float(np.linalg.norm(told.update.astype(np.float64))) for told in clients)
+
+
+def _random(count: int) -> Words:
+    return _generator.integers(0, 2**32, count, dtype=np.uint32)
+
+
+def _best_ms(job: Callable[[], object]) -> float:
+    times = []
+    for _ in range(7):
+        began = time.process_time()
+        job()
+        times.append(1000 * (time.process_time() - began))
+    return min(times)
+
+
+if __name__ == "__main__":
+    main()

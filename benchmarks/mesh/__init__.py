@@ -1,0 +1,1 @@
+"""Benchmarks of averaging among peers: links, groups, browsers, and members that fail."""

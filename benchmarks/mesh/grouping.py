@@ -1,0 +1,154 @@
+"""How near groups are, and how well weights mix in them: `python -m benchmarks.mesh.grouping --json`.
+
+Peers live in real cities. A link takes light's way there and back in fibre, half as long again as the bee
+line, and what both lines at home add; it carries what the slower of the two does. Each peer has a number; a
+round replaces the numbers of a group by their mean. Told are the seconds of the slowest link within groups
+(median of all rounds) and how much is left of the numbers' variance after 12 rounds. Push-sum gossip has two
+turns in a round, which are as many bytes as a butterfly's pieces and means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+from itertools import combinations
+
+import numpy as np
+
+from backend.protocols.mesh.grouping import Links, form_groups
+from backend.protocols.mesh.push_sum import Push, PushSum
+
+# Latitude and longitude.
+CITIES = {
+    "Lima": (-12.0, -77.0),
+    "Cusco": (-13.5, -72.0),
+    "São Paulo": (-23.6, -46.6),
+    "New York": (40.7, -74.0),
+    "Chicago": (41.9, -87.6),
+    "San Francisco": (37.8, -122.4),
+    "London": (51.5, -0.1),
+    "Paris": (48.9, 2.4),
+    "Zurich": (47.4, 8.5),
+    "Warsaw": (52.2, 21.0),
+    "Lagos": (6.5, 3.4),
+    "Nairobi": (-1.3, 36.8),
+    "Mumbai": (19.1, 72.9),
+    "Singapore": (1.4, 103.8),
+    "Tokyo": (35.7, 139.7),
+    "Sydney": (-33.9, 151.2),
+}
+EARTH_KM, FIBRE_KM_S, DETOUR = 6371.0, 200_000.0, 1.5
+ROUNDS = 12
+MODEL_BYTES = 2_000_000
+
+
+def links_of(homes: dict[str, str], lots: random.Random) -> Links:
+    """All links between peers: seconds there and back, bytes per second."""
+    home = {peer: lots.uniform(0.002, 0.020) for peer in homes}
+    rate = {peer: 125_000 * lots.lognormvariate(math.log(40), 0.8) for peer in homes}
+    return {
+        (one, other): (
+            home[one] + home[other] + 2 * DETOUR * _kilometres(homes[one], homes[other]) / FIBRE_KM_S,
+            min(rate[one], rate[other]),
+        )
+        for one, other in combinations(homes, 2)
+    }
+
+
+def _kilometres(one: str, other: str) -> float:
+    (latitude, longitude), (latitude2, longitude2) = (
+        map(math.radians, CITIES[name]) for name in (one, other)
+    )
+    angle = math.sin(latitude) * math.sin(latitude2)
+    angle += math.cos(latitude) * math.cos(latitude2) * math.cos(longitude - longitude2)
+    return EARTH_KM * math.acos(min(1.0, angle))
+
+
+def play(kind: str, peers: int, most: int, size: int, seed: int) -> tuple[float, float, float]:
+    """Seconds of the slowest link and the mean of all links in groups, and the spread that is left."""
+    lots = random.Random(seed)
+    homes = {f"{number:016x}": lots.choice(list(CITIES)) for number in range(peers)}
+    links = links_of(homes, lots)
+    numbers = {peer: lots.gauss(0, 1) for peer in homes}
+    before = np.var(list(numbers.values()))
+    slowest, every = [], []
+    for number in range(1, ROUNDS + 1):
+        times = []
+        for group in form_groups(kind, list(homes), most, seed, number, links, size):
+            mean = sum(numbers[peer] for peer in group) / len(group)
+            numbers.update(dict.fromkeys(group, mean))
+            pairs = [tuple(sorted(pair)) for pair in combinations(group, 2)]
+            times += [links[one, other][0] + size / links[one, other][1] for one, other in pairs]
+        slowest.append(max(times))
+        every += times
+    return float(np.median(slowest)), float(np.mean(every)), float(np.var(list(numbers.values())) / before)
+
+
+def gossip(peers: int, size: int, seed: int) -> tuple[float, float, float]:
+    """As `play`, by push-sum with anybody."""
+    lots = random.Random(seed)
+    homes = {f"{number:016x}": lots.choice(list(CITIES)) for number in range(peers)}
+    links = links_of(homes, lots)
+    sums = {peer: lots.gauss(0, 1) for peer in homes}
+    before = np.var(list(sums.values()))
+    machines = {
+        peer: PushSum(peer, place, 1.0, seed, 2 * ROUNDS, 1.0, 1.0) for place, peer in enumerate(homes)
+    }
+    for machine in machines.values():
+        for peer in homes:
+            if peer != machine.own:
+                machine.linked(peer)
+    slowest, every = [], []
+    for turn in range(2 * ROUNDS):
+        times = []
+        for peer, machine in machines.items():
+            [push, *_] = machine.time_passed(1.0 + turn)
+            assert isinstance(push, Push)
+            sums[peer] /= 2
+            sums[push.to] += sums[peer]
+            machines[push.to].came(peer, push.turn, push.weight)
+            machine.confirmed(push.to, push.turn)
+            one, other = sorted((peer, push.to))
+            times.append(links[one, other][0] + size / links[one, other][1])
+        slowest.append(max(times))
+        every += times
+    left = np.var([sums[peer] / machine.weight for peer, machine in machines.items()])
+    return float(np.median(slowest)), float(np.mean(every)), float(left / before)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--seeds", type=int, default=20)
+    arguments = parser.parse_args()
+    rows = []
+    for peers, size in [(16, 0), (64, 0), (64, MODEL_BYTES), (256, 0)]:
+        for kind in ("random", "grid", "near", "push-sum"):
+            played = np.array(
+                [
+                    gossip(peers, size, seed) if kind == "push-sum" else play(kind, peers, 8, size, seed)
+                    for seed in range(arguments.seeds)
+                ]
+            )
+            slowest, mean, _ = np.median(played, axis=0)
+            left = float(np.mean(played[:, 2]))
+            rows.append(
+                {
+                    "peers": peers,
+                    "bytes": size,
+                    "groups": kind,
+                    "slowest_link_seconds": round(float(slowest), 3),
+                }
+                | {"mean_link_seconds": round(float(mean), 3), "spread_left": float(f"{left:.2g}")}
+            )
+    if arguments.json:
+        print(json.dumps({"rounds": ROUNDS, "rows": rows}))
+        return
+    for row in rows:
+        print(row)
+
+
+if __name__ == "__main__":
+    main()

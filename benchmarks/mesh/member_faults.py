@@ -1,0 +1,289 @@
+"""How long a group takes when a member is lost: real processes in network namespaces with 20 Mbit/s each.
+
+Usage: python -m benchmarks.mesh.member_faults [--peers 4] [--parameters 250000] [--repetitions 20]
+[--patience 2]
+           [--faults kill cut pause] [--json]
+
+A member is killed (`kill -9`), paused (SIGSTOP) or taken off the wire, at the moment when the first frame of
+a phase comes to it: `begin`, `pieces`, `means`, or `decision` (the first `holds`, which only the leader
+hears). In half of the repetitions it is the leader. Seconds are from the fault to the last survivor's result.
+`different_bits` counts groups in which two results differ, and `failed` survivors without one. Afterwards the
+paused member goes on, and the wire is mended; what that member then says must be the survivors' result or
+none: `false_results`. Needs Linux, root, iproute2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import queue
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count, product
+from typing import Any
+
+from backend.protocols.mesh.grouping import part_bounds
+from benchmarks.support.dense_task import ROOT
+from tests.support.namespaces import Network
+
+FAULTS = ("kill", "cut", "pause")
+PHASES = ("begin", "pieces", "means", "decision")
+MBIT = 20.0
+SECONDS = 40.0
+# Peers that take the places of killed ones, before all are started anew.
+SPARE = 4
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault in one phase; `fault` is `none` for groups to which nothing happens."""
+
+    peers: int
+    fault: str
+    phase: str
+    repetitions: int
+    seconds_median: float
+    seconds_highest: float
+    survivors: int
+    failed: int
+    different_bits: int
+    false_results: int
+    reasons: list[str]
+    patience: float
+
+
+class Member:
+    """One process on one machine; `lines` is where all processes' lines go, with the machine's number."""
+
+    def __init__(self, network: Network, machine: int, lines: queue.Queue[tuple[int, Any]]) -> None:
+        self.machine = machine
+        self.client = ""
+        self.links: set[str] = set()
+        self.process: subprocess.Popen[str] = subprocess.Popen(
+            network.command(
+                machine, [sys.executable, "-m", "benchmarks.mesh.faulty_member", network.address(machine)]
+            ),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
+
+    def _read(self, lines: queue.Queue[tuple[int, Any]]) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            lines.put((self.machine, json.loads(line)))
+
+    def say(self, what: object) -> None:
+        """One line of JSON."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(what) + "\n")
+        self.process.stdin.flush()
+
+    def end(self) -> None:
+        """Whatever state it is in."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Company:
+    """Processes that are linked with each other, and what they said."""
+
+    def __init__(self, places: int, parameters: int) -> None:
+        self.network = Network(places, MBIT, name="m")
+        self.lines: queue.Queue[tuple[int, Any]] = queue.Queue()
+        self.members = [Member(self.network, machine, self.lines) for machine in range(places)]
+        told: dict[int, Any] = {}
+        self._wait(lambda: len(told) == places, lambda machine, said: told.update({machine: said}))
+        for member in self.members:
+            member.client = told[member.machine]["client"]
+            member.say([told[machine] for machine in sorted(told)])
+        self.settle(self.members)
+        for member in self.members:
+            member.say({"place": member.machine, "values": parameters})
+
+    def close(self) -> None:
+        """Ends everything."""
+        for member in self.members:
+            member.end()
+        self.network.close()
+
+    def settle(self, members: list[Member]) -> None:
+        """Waits until these are all linked with each other."""
+        clients = {member.client for member in members}
+        self._wait(lambda: all(clients - {one.client} <= one.links for one in members), lambda *_: None)
+
+    def _wait(self, done: Any, heard: Any, seconds: float = 90.0) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            machine, said = self.lines.get(timeout=max(0.0, end - time.monotonic()))
+            if isinstance(said, dict) and "links" in said:
+                self.members[machine].links = set(said["links"])
+            elif said not in ("linked", "ready"):
+                heard(machine, said)
+
+    def play(
+        self, order: dict[str, Any], members: list[Member], fault: str, phase: str, lost: Member
+    ) -> Played:
+        """One group, in which `lost` is lost in `phase`; returns when the others ended, and it came back."""
+        ended: dict[int, tuple[float, Any]] = {}
+        began = [time.monotonic()]
+        happened = [fault == "none"]
+
+        def heard(machine: int, said: Any) -> None:
+            if said.get("round") != order["round"]:
+                return
+            if "phase" not in said:
+                ended[machine] = time.monotonic(), said
+            elif not happened[0] and machine == lost.machine and said["phase"] == phase:
+                happened[0], began[0] = True, time.monotonic()
+                self._do(fault, lost)
+
+        for member in members:
+            member.say(order)
+        wanted = {member.machine for member in members if fault == "none" or member is not lost}
+        self._wait(lambda: wanted <= ended.keys(), heard)
+        others = [ended[machine] for machine in wanted]
+        back = None
+        if fault in ("cut", "pause"):
+            self._undo(fault, lost)
+            self._wait(lambda: lost.machine in ended, heard)
+            back = ended[lost.machine][1]
+        return Played(max(at for at, _ in others) - began[0], [said for _, said in others], back, happened[0])
+
+    def is_whole(self, members: list[Member], number: int, parameters: int, patience: float) -> bool:
+        """Whether they average with nobody lost: a mended wire may take its time until TCP tries again."""
+        played = self.play(
+            _order(members, number, parameters, patience), members, "none", "begin", members[0]
+        )
+        return all(said.get("fraction") == 1.0 for said in played.others)
+
+    def _do(self, fault: str, lost: Member) -> None:
+        if fault == "cut":
+            self.network.cut(lost.machine)
+        else:
+            lost.process.send_signal(signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
+
+    def _undo(self, fault: str, lost: Member) -> None:
+        if fault == "cut":
+            self.network.mend(lost.machine)
+        else:
+            lost.process.send_signal(signal.SIGCONT)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What the others said, when the last of them did, and what the lost one said in the end."""
+
+    seconds: float
+    others: list[dict[str, Any]]
+    back: dict[str, Any] | None
+    happened: bool
+
+
+def _order(members: list[Member], number: int, parameters: int, patience: float) -> dict[str, Any]:
+    return {
+        "round": number,
+        "group": 0,
+        "members": [member.client for member in members],
+        "bounds": part_bounds(parameters, [1.0] * len(members)),
+        "exchange": "butterfly",
+        "precision": "float16",
+        "subject": "changes",
+        "reducer": "mean",
+        "least": len(members) // 2 + 1,
+        "most_weight": float(len(members)),
+        "patience": patience,
+        "seconds": SECONDS,
+    }
+
+
+def _results(played: Played) -> list[tuple[str, float]]:
+    return [(said["sha256"], said["fraction"]) for said in played.others if "sha256" in said]
+
+
+def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Played]) -> Row:
+    seconds = [played.seconds for played in groups]
+    false = [
+        played
+        for played in groups
+        if played.back
+        and "sha256" in played.back
+        and (played.back["sha256"], played.back["fraction"]) not in _results(played)
+    ]
+    return Row(
+        peers=peers,
+        fault=fault,
+        phase=phase,
+        repetitions=len(groups),
+        seconds_median=round(statistics.median(seconds), 2),
+        seconds_highest=round(max(seconds), 2),
+        survivors=sum(len(_results(played)) for played in groups),
+        failed=sum(len(played.others) - len(_results(played)) for played in groups),
+        different_bits=sum(len(set(_results(played))) > 1 for played in groups),
+        false_results=len(false),
+        reasons=sorted({said["reason"] for played in groups for said in played.others if "reason" in said}),
+        patience=patience,
+    )
+
+
+def run(
+    peers: int, parameters: int, repetitions: int, patience: float, faults: Sequence[str]
+) -> Iterator[Row]:
+    """Groups without a fault, then each fault in each phase."""
+    numbers = count(1)
+    company = Company(peers + SPARE, parameters)
+    try:
+        for fault, phase in [("none", "begin"), *product(faults, PHASES)]:
+            groups: list[Played] = []
+            while len(groups) < repetitions:
+                alive = [member for member in company.members if member.process.poll() is None]
+                if len(alive) < peers:
+                    company.close()
+                    company = Company(peers + SPARE, parameters)
+                    continue
+                members = alive[:peers]
+                company.settle(members)
+                leading = phase == "decision" or len(groups) % 2 == 0
+                lost = members[0 if leading else -1]
+                order = _order(members, next(numbers), parameters, patience)
+                played = company.play(order, members, fault, phase, lost)
+                if played.happened:
+                    groups.append(played)
+                if fault == "kill":
+                    lost.process.wait()
+                while fault == "cut" and not company.is_whole(members, next(numbers), parameters, patience):
+                    pass
+            yield _row(peers, fault, phase, patience, groups)
+    finally:
+        company.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mesh.member_faults", description=__doc__)
+    parser.add_argument("--peers", type=int, default=4)
+    parser.add_argument("--parameters", type=int, default=250_000)
+    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--patience", type=float, default=2.0)
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS)
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    given = parser.parse_args()
+    rows = []
+    for row in run(given.peers, given.parameters, given.repetitions, given.patience, given.faults):
+        rows.append(asdict(row))
+        if not given.json:
+            print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
+    if given.json:
+        print(json.dumps({"rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

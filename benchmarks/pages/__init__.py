@@ -1,0 +1,1 @@
+"""Benchmarks of pages in a real Chromium: frame times, a slow network, an owner's walk."""

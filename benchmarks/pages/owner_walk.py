@@ -1,0 +1,300 @@
+"""A new owner's walk, by pages only: from a `.keras` file and 500 pictures to a model that others trained.
+
+Usage: python -m benchmarks.pages.owner_walk [--save FOLDER] [--json]
+
+A real Chromium follows the owner link of a new server, fills in the wizard and begins a private test, which
+it then launches; a second browser opens the invitation and trains; the dashboard shows it; the trained
+`.keras` is downloaded there and predicts in Keras. `live` is the wall time from the link to the live task
+(goal: under 120 seconds), of which `server_worked` is what conversion, look, cut and rehearsal took.
+The pictures are the first 50 of each of CIFAR-10's ten classes (`MINGA_DATA`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import tempfile
+import time
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+
+from tests.support.browser.chromium import launch
+from tests.support.references import ROOT
+from tests.support.waiting import PATIENCE
+from tests.support.web.server_process import Server, running
+
+DATA = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared/data"))
+PICTURES_OF_A_CLASS = 50
+STEPS = ("model", "data", "preprocess", "plan", "privacy", "about", "trial", "review")
+ABOUT = {
+    "What the task is for, in one sentence": "Tells ten kinds of things apart in small pictures.",
+    "Text, with Markdown: # for headings, * for lists, **bold**": "Pictures of 32 by 32 pixels.",
+    "How could the trained model do harm, and what do you do about it?": "It is too weak to harm.",
+    "Who gains by it?": "Whoever learns how volunteers train together.",
+    "Whom can people ask? An address they can write to": "owner@example.org",
+}
+
+
+# Called with a page and its name before it is left.
+Look = Callable[[Page, str], Awaitable[None]]
+
+
+@dataclass
+class Walk:
+    """What came of it. Times in seconds since the owner opened the link."""
+
+    draft_begun: float = 0.0
+    files_brought: float = 0.0
+    ready_to_launch: float = 0.0
+    private_test: float = 0.0
+    live: float = 0.0
+    # Wall seconds of the server's own work: conversion, look, cut and rehearsal.
+    server_worked: float = 0.0
+    trained: float = 0.0
+    keras_bytes: int = 0
+    # Share of the probability that the downloaded model gives to its ten classes: 1 where it predicts.
+    predicts: float = 0.0
+
+
+def write_model(path: Path) -> None:
+    """A small convolutional network, compiled as Keras' own tutorials do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import keras
+
+        model = keras.Sequential(
+            [
+                keras.Input((32, 32, 3)),
+                keras.layers.Conv2D(16, 3, activation="relu"),
+                keras.layers.MaxPooling2D(),
+                keras.layers.Conv2D(32, 3, activation="relu"),
+                keras.layers.MaxPooling2D(),
+                keras.layers.Flatten(),
+                keras.layers.Dense(10, activation="softmax"),
+            ]
+        )
+        model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+        model.save(path)
+
+
+def write_pictures(path: Path) -> None:
+    """A zip of folders by class, as a file manager makes it."""
+    taken: Counter[str] = Counter()
+    with zipfile.ZipFile(DATA / "cifar10_train.zip") as source, zipfile.ZipFile(path, "w") as target:
+        for name in sorted(source.namelist()):
+            kind = name.split("/")[0]
+            if name.endswith(".jpg") and taken[kind] < PICTURES_OF_A_CLASS:
+                taken[kind] += 1
+                target.writestr(name, source.read(name))
+    assert taken.total() == 10 * PICTURES_OF_A_CLASS, f"{DATA / 'cifar10_train.zip'} holds {taken}."
+
+
+def predict(path: Path) -> float:
+    """What the probabilities of a downloaded model's answer sum to."""
+    import keras
+    import numpy as np
+
+    answer = np.asarray(keras.models.load_model(path)(np.zeros((1, 32, 32, 3), np.float32)))
+    assert answer.shape == (1, 10)
+    return float(answer.sum())
+
+
+class Owner:
+    """Somebody who has a link, two files and no wish to read."""
+
+    def __init__(self, page: Page, url: str, look: Look | None) -> None:
+        self.page = page
+        self.url = url
+        self.look = look
+        self.walk = Walk()
+        self._begun = time.perf_counter()
+
+    def now(self) -> float:
+        return round(time.perf_counter() - self._begun, 1)
+
+    async def seen(self, name: str) -> None:
+        """Has the page looked at, where that is wanted."""
+        if self.look is not None:
+            await self.look(self.page, name)
+
+    async def sign_in(self, link: str) -> None:
+        await self.page.goto(link)
+        await self.page.get_by_label("Name", exact=True).first.fill("ann")
+        await self.page.get_by_role("button", name="Sign in").first.click()
+        await self.page.get_by_role("link", name="Your drafts").first.click()
+
+    async def begin(self) -> None:
+        await self.page.get_by_label("Title, as volunteers read it").fill("Ten things")
+        await self.page.get_by_role("button", name="Begin", exact=True).click()
+        await self.page.wait_for_url("**/drafts/*/model")
+        await self._ready()
+        self.walk.draft_begun = self.now()
+
+    async def bring(self, model: Path, pictures: Path) -> None:
+        await self._upload("Choose a model", model)
+        await self._next("data")
+        source = self.page.get_by_role("radio", name="I bring them")
+        await expect(source).to_be_enabled()
+        await source.check()
+        await self._upload("Choose the data", pictures)
+        self.walk.files_brought = self.now()
+
+    async def _upload(self, label: str, file: Path) -> None:
+        chooser = self.page.get_by_label(label)
+        await expect(chooser).to_be_enabled()
+        await chooser.set_input_files(file)
+        await expect(self.page.get_by_text(f"{file.name} is here").first).to_be_visible()
+
+    async def _next(self, step: str) -> None:
+        await self.seen(STEPS[STEPS.index(step) - 1])
+        await (
+            self.page.get_by_role("navigation", name="Next and previous step")
+            .get_by_role("link", name="Next:")
+            .click()
+        )
+        await self.page.wait_for_url(f"**/{step}")
+        await self._ready()
+
+    async def _ready(self) -> None:
+        """A step takes what is written into it once its script is there."""
+        await expect(self.page.locator("[data-step-body]:not([inert])")).to_be_visible()
+
+    async def fill_in(self) -> None:
+        """The steps from preprocessing to the description: what they propose, but for one number."""
+        await self._next("preprocess")
+        await self._next("plan")
+        # One volunteer is enough here.
+        await self.page.get_by_label("Participants before a round begins").fill("1")
+        await self.page.get_by_label("Participants before a round begins").blur()
+        await expect(self.page.get_by_text("Saved", exact=True)).to_be_visible()
+        await self._next("privacy")
+        await self._next("about")
+        for label, text in ABOUT.items():
+            await self.page.get_by_label(label).fill(text)
+        await self.page.get_by_label("Licence of the trained model").select_option("Apache-2.0")
+        await self.page.get_by_label("Licence of the data").select_option("other")
+        await self.page.get_by_label("Its terms, or where they stand").fill("As CIFAR-10's authors say.")
+        await self.page.get_by_role("radio", name="published under a licence").check()
+        await self.page.get_by_role("radio", name="no people in the data").check()
+        await expect(self._step("about")).to_have_attribute("data-state", "done")
+
+    def _step(self, step: str) -> Locator:
+        return self.page.locator(f"[data-step={step}]")
+
+    async def launch(self) -> str:
+        """The dry run, a private test, and the task live; the invitation."""
+        await self._next("trial")
+        await expect(self._step("trial")).to_have_attribute("data-state", "done")
+        await self._next("review")
+        await expect(self._step("review")).to_have_attribute("data-state", "done")
+        self.walk.ready_to_launch = self.now()
+        self.walk.server_worked = await self._worked()
+        await self.seen("review")
+        await self.page.get_by_role("button", name="Begin a private test").click()
+        field = self.page.get_by_label("Invitation to send, shown this once")
+        await expect(field).to_have_value(re.compile(r".+/join#.+"))
+        self.walk.private_test = self.now()
+        await self.seen("launched")
+        invitation = await field.input_value()
+        await self.page.get_by_role("button", name="Launch it for everybody").click()
+        state = self.page.locator("[data-manage] [data-standing]")
+        await expect(state).to_be_visible()
+        await expect(state).not_to_contain_text("test")
+        self.walk.live = self.now()
+        return invitation
+
+    async def _worked(self) -> float:
+        script = "async (path) => (await fetch(path)).json()"
+        draft = await self.page.evaluate(script, "/api/drafts/" + self.page.url.split("/")[-2])
+        jobs = [job for job in draft["jobs"].values() if job["ended"]]
+        return round(sum(float(job["ended"]) - float(job["asked"]) for job in jobs), 1)
+
+    async def watch(self, keep: Path) -> None:
+        """The dashboard shows what the volunteer did; what came of it is a file."""
+        counted = self.page.locator("[data-participants] tr td").nth(2)
+        await expect(counted).to_have_text(re.compile("^[1-9]"))
+        self.walk.trained = self.now()
+        await self.seen("dashboard")
+        # Versions come several times a second; then the newest stays where it is.
+        await expect(self.page.locator("[data-standing]")).to_contain_text("Finished")
+        version = self.page.locator("[data-versions] tr").first
+        await version.locator("summary").click()
+        async with self.page.expect_download() as coming:
+            await version.get_by_role("link", name="Keras", exact=True).click()
+        await (await coming.value).save_as(keep)
+
+
+async def volunteer(browser: Browser, invitation: str) -> Page:
+    """A browser of somebody else, who was invited and takes part."""
+    page = await (await browser.new_context()).new_page()
+    await page.goto(invitation)
+    await page.wait_for_url("**/tasks/*")
+    await page.get_by_role("link", name="Take part").first.click()
+    await page.locator("[data-action=start]").click()
+    return page
+
+
+async def walk(browser: Browser, server: Server, folder: Path, look: Look | None = None) -> Walk:
+    """All of it, on a server that is nobody's yet, with `folder` for the files."""
+    model, pictures, trained = folder / "cnn.keras", folder / "things.zip", folder / "trained.keras"
+    write_model(model)
+    write_pictures(pictures)
+    link = server.report["owner_link"]
+    context = await browser.new_context(viewport={"width": 1280, "height": 900})
+    owner = Owner(await context.new_page(), link.split("/sign-in")[0], look)
+    await owner.sign_in(link)
+    await owner.begin()
+    await owner.bring(model, pictures)
+    await owner.fill_in()
+    invitation = await owner.launch()
+    await volunteer(browser, invitation)
+    await owner.watch(trained)
+    owner.walk.keras_bytes = len(await asyncio.to_thread(trained.read_bytes))
+    owner.walk.predicts = round(await asyncio.to_thread(predict, trained), 4)
+    return owner.walk
+
+
+async def measure(save: Path | None) -> Walk:
+    """The walk on a server and a Chromium of its own; `save` for pictures of the pages."""
+
+    async def picture(page: Page, name: str) -> None:
+        if save is not None:
+            await page.screenshot(path=save / f"{name}.png", full_page=True)
+
+    expect.set_options(timeout=1000 * PATIENCE)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with running(ROOT / "models/digits", folder / "data") as server:
+            async with async_playwright() as playwright:
+                browser = await launch(playwright)
+                result = await walk(browser, server, folder, picture)
+                await browser.close()
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--save", type=Path, help="folder for pictures of each step")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.save is not None:
+        arguments.save.mkdir(parents=True, exist_ok=True)
+    figures = asdict(asyncio.run(measure(arguments.save)))
+    if arguments.json:
+        print(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            print(f"{name:16} {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Attacks on updates: membership inference and label leakage, with and without privacy."""

@@ -1,0 +1,203 @@
+"""Membership inference against one update of `digits`, without privacy of examples and with epsilon 8 and 2.
+
+Usage: python -m benchmarks.privacy.membership [--epsilon inf 8 2] [--models N] [--examples N] [--save FOLDER]
+[--json]
+
+The setting is a bad one for a volunteer: it trains the gallery's model alone, for many epochs, on a few
+examples of its own, and the attacker, a server of open rounds, sees its update. Each of --models trainings
+has a random half of twice --examples; the peer's own trainer runs them in this process, with the privacy of
+examples that a plan asks for. Attacks know all other trainings (LiRA's shadow models). Accuracy is on digits
+that no training saw. --save writes membership.json and membership.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from backend.server.privacy.epsilon import gaussian_epsilon
+from benchmarks.privacy.membership_attack import (
+    RATES,
+    Estimate,
+    Members,
+    Success,
+    by_likelihood,
+    by_threshold,
+    confidence,
+    estimate,
+)
+from benchmarks.support.svg_curves import Line, draw
+from benchmarks.support.training_run import ONE_CORE
+
+if TYPE_CHECKING:
+    from benchmarks.privacy.trained_volunteer import Digits
+
+SEED = 5
+DELTA = 1e-5
+# Without privacy: small batches, until nothing is left to learn. With it: an example pays for each visit,
+# whatever the batch, so all of them at once; and few visits, so that each needs little noise.
+PLAIN_EPOCHS, PLAIN_BATCH, PLAIN_RATE = 60, 32, 0.005
+PRIVATE_EPOCHS, PRIVATE_RATE, CLIP = 40, 0.03, 1.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found at one epsilon (None: no privacy). Accuracies are shares of right answers.
+
+    `noise` is the multiplier of each visit to an example, of which there were `visits`.
+    """
+
+    epsilon: float | None
+    noise: float
+    visits: int
+    trained: Estimate
+    held_out: Estimate
+    threshold: Success
+    likelihood: Success
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one call found."""
+
+    models: int
+    examples: int
+    held_out: int
+    delta: float
+    found: list[Found]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.privacy.membership", description=__doc__)
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[math.inf, 8.0, 2.0])
+    parser.add_argument("--models", type=int, default=24)
+    parser.add_argument("--examples", type=int, default=400)
+    parser.add_argument("--save", type=Path, metavar="FOLDER")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    given = parser.parse_args()
+    if given.models < 6 or given.models % 2:
+        sys.exit("--models has to be even, and 6 or more: every example is in half of them.")
+    # TensorFlow reads this when it is imported.
+    os.environ |= ONE_CORE
+    with TemporaryDirectory() as folder:
+        found = measure(Path(folder), given.epsilon, given.models, given.examples)
+    if given.save:
+        given.save.mkdir(parents=True, exist_ok=True)
+        (given.save / "membership.json").write_text(json.dumps(asdict(found)) + "\n", "utf-8")
+        (given.save / "membership.svg").write_text(picture(found), "utf-8")
+    print(json.dumps(asdict(found)) if given.json else "\n".join(rows(found)))
+
+
+def measure(folder: Path, epsilons: Sequence[float], models: int, examples: int) -> Report:
+    """Trains and attacks at each epsilon; `folder` is for the bundles."""
+    from benchmarks.privacy.trained_volunteer import Digits
+
+    digits = Digits.load(2 * examples, SEED)
+    members = halves(models, 2 * examples)
+    found = [_at(epsilon, folder, digits, members) for epsilon in epsilons]
+    return Report(models, examples, len(digits.rest), DELTA, found)
+
+
+def _at(epsilon: float, folder: Path, digits: Digits, members: Members) -> Found:
+    from benchmarks.privacy.trained_volunteer import Volunteer, plain_plan, private_plan
+
+    private = math.isfinite(epsilon)
+    noise = noise_for(epsilon, PRIVATE_EPOCHS) if private else 0.0
+    batch = int(members[0].sum()) if private else PLAIN_BATCH
+    volunteer = Volunteer(folder / f"{epsilon:g}", digits, batch, private)
+    began = time.process_time()
+    scores, trained, held_out = np.empty(members.shape), [], []
+    for model, who in enumerate(members):
+        plan = (
+            private_plan(PRIVATE_EPOCHS, PRIVATE_RATE, model, CLIP, noise)
+            if private
+            else plain_plan(PLAIN_EPOCHS, PLAIN_RATE, model)
+        )
+        told = volunteer.probabilities(volunteer.train(who, plan))
+        scores[model] = confidence(told[digits.pool], digits.labels[digits.pool])
+        right = told.argmax(axis=1) == digits.labels
+        trained.append(float(right[digits.pool][who].mean()))
+        held_out.append(float(right[digits.rest].mean()))
+        print(f"epsilon {epsilon:g}: {model + 1} of {len(members)} trained", file=sys.stderr, flush=True)
+    return Found(
+        epsilon=epsilon if private else None,
+        noise=noise,
+        visits=PRIVATE_EPOCHS if private else PLAIN_EPOCHS,
+        trained=estimate(trained),
+        held_out=estimate(held_out),
+        threshold=by_threshold(scores, members),
+        likelihood=by_likelihood(scores, members),
+        cpu_seconds=round(time.process_time() - began, 1),
+    )
+
+
+def halves(models: int, examples: int) -> Members:
+    """Who is in: [models, examples]. Models come in pairs that share out the examples at random."""
+    generator = np.random.default_rng(SEED)
+    members = np.zeros((models, examples), np.bool_)
+    for pair in range(0, models, 2):
+        order = generator.permutation(examples)
+        members[pair, order[: examples // 2]] = True
+        members[pair + 1] = ~members[pair]
+    return members
+
+
+def noise_for(epsilon: float, visits: int) -> float:
+    """The least multiplier, to three digits, that keeps so many visits at `epsilon` and DELTA.
+
+    Visits are Gaussian mechanisms without sampling: together they are one of a noise smaller by their root.
+    """
+    low, high = 0.1, 1000.0
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        enough = gaussian_epsilon(middle / math.sqrt(visits), DELTA) <= epsilon
+        low, high = (low, middle) if enough else (middle, high)
+    return math.ceil(1000 * high) / 1000
+
+
+def rows(report: Report) -> list[str]:
+    """Rows of a table in Markdown."""
+    return [
+        f"| {_name(one)} | {_percent(one.trained)} | {_percent(one.held_out)} | "
+        f"{_share(one.threshold.auc)} | {_share(one.likelihood.auc)} | {_percent(one.likelihood.caught)} |"
+        for one in report.found
+    ]
+
+
+def picture(report: Report) -> str:
+    """LiRA's curves: whom it finds by how many it accuses wrongly, with one standard error around."""
+    x = [100 * rate for rate in RATES]
+    lines = [Line("guessing", x, x, x, x)]
+    for one in report.found:
+        curve = one.likelihood.curve
+        low, high = ([100 * (at.mean + side * at.error) for at in curve] for side in (-1, 1))
+        lines.append(Line(_name(one), x, [100 * at.mean for at in curve], low, high))
+    return draw("Who was in the training data?", "others wrongly accused, %", "members found, %", lines)
+
+
+def _name(found: Found) -> str:
+    return "no privacy" if found.epsilon is None else f"epsilon {found.epsilon:g}"
+
+
+def _percent(value: Estimate) -> str:
+    return f"{100 * value.mean:.1f} ± {100 * value.error:.1f} %"
+
+
+def _share(value: Estimate) -> str:
+    return f"{value.mean:.3f} ± {value.error:.3f}"
+
+
+if __name__ == "__main__":
+    main()

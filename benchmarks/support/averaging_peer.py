@@ -1,0 +1,165 @@
+"""One peer of benchmarks.allreduce, which starts it and talks with it by lines of JSON.
+
+Usage: python -m benchmarks.support.averaging_peer HOST. Says its neighbour entry, hears the list of all, and
+says when it is linked with them. Then it draws a vector of as many values as it is told, and averages it with
+others when it gets an order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import secrets
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import msgspec
+import numpy as np
+import uvloop
+
+from backend.crypto.client_keys import identity_key
+from backend.numerics.vectors import Vector
+from backend.peer.links.interfaces import LocalPeer
+from backend.peer.links.links import LinkManager
+from backend.peer.mesh.exchange import Exchange
+from backend.peer.session.trust_store import TrustStore
+from backend.wire.mesh_fields import Way
+from backend.wire.mesh_messages import Group, Neighbour
+from backend.wire.peer_messages import GroupFrame, OfGroup, PeerFrame
+
+TASK, BUNDLE = "allreduce", "ab" * 32
+
+
+class NoServer:
+    """Peers that listen need no signals."""
+
+    def signal(self, _client: str, _data: bytes) -> bool:
+        return False
+
+    async def relay(self, _client: str, _data: bytes) -> bool:
+        return False
+
+
+@dataclass
+class Peer:
+    """Hands on what links say."""
+
+    known: TrustStore
+    links: LinkManager = field(init=False)
+    exchange: Exchange | None = None
+    # Of a group whose order others got earlier.
+    early: list[tuple[str, GroupFrame]] = field(default_factory=list)
+    number: int = -1
+    linked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def up(self, client: str, _way: Way) -> None:
+        self.linked.set()
+        if self.exchange:
+            self.exchange.up(client)
+
+    def down(self, client: str, _reason: str) -> None:
+        if self.exchange:
+            self.exchange.down(client)
+
+    def silent(self, client: str) -> None:
+        if self.exchange:
+            self.exchange.silent(client)
+
+    def refused(self, _client: str, reason: str) -> None:
+        print(reason, file=sys.stderr)
+
+    def received(self, client: str, frame: PeerFrame) -> None:
+        if isinstance(frame, OfGroup):
+            if self.exchange and frame.round == self.number:
+                self.exchange.heard(client, frame)
+            elif frame.round > self.number:
+                self.early.append((client, frame))
+
+    async def average(self, order: Group, vector: Vector, weight: float) -> dict[str, Any]:
+        """Takes part in one group."""
+        if self.exchange:
+            self.exchange.close()
+        used = process_time()
+        self.number = order.round
+        self.exchange = exchange = Exchange(
+            order, self.links.own.client, vector, weight, self.links, TASK, BUNDLE
+        )
+        self.links.in_group(order.patience)
+        exchange.start()
+        for client in self.links.linked():
+            exchange.up(client)
+        early, self.early = self.early, []
+        for client, frame in early:
+            self.received(client, frame)
+        end = await exchange.result()
+        used = process_time() - used
+        return {
+            "seconds": end.seconds,
+            "cpu_seconds": used,
+            "fraction": end.fraction,
+            "survivors": len(end.survivors),
+            "sha256": hashlib.sha256(end.mean.data).hexdigest(),
+        }
+
+
+async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
+    """Talks with the benchmark until it says no more."""
+    client, key = secrets.token_hex(8), secrets.token_bytes(32)
+    known = TrustStore(folder)
+    known.enter(TASK)
+    peer = kind(known)
+    peer.links = LinkManager(
+        LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, known
+    )
+    await peer.links.open(host)
+    own = Neighbour(
+        client, identity_key(key), "peer", "numpy", ["websocket"], peer.links.own.address, 0, None
+    )
+    say(json.loads(msgspec.json.encode(own)))
+    everybody = [_neighbour(one) for one in await _hear()]
+    others = {one.client for one in everybody} - {client}
+    peer.links.know(everybody)
+    peer.links.want(others)
+    while set(peer.links.linked()) != others:
+        peer.linked.clear()
+        await peer.linked.wait()
+    say("linked")
+    vector: Vector = np.zeros(0, np.float32)
+    while (told := await _hear()) is not None:
+        if "values" in told:
+            vector = np.random.default_rng(told["place"]).normal(0, 0.01, told["values"]).astype(np.float32)
+            say("ready")
+        else:
+            order = msgspec.convert(told, Group)
+            say(await peer.average(order, vector, 1.0 + order.members.index(client)))
+    if peer.exchange:
+        peer.exchange.close()
+    await peer.links.close()
+
+
+def _neighbour(told: dict[str, Any]) -> Neighbour:
+    return msgspec.convert({**told, "identity": base64.b64decode(told["identity"])}, Neighbour)
+
+
+def say(what: object) -> None:
+    print(json.dumps(what), flush=True)
+
+
+async def _hear() -> Any:
+    line = await asyncio.to_thread(sys.stdin.readline)
+    return json.loads(line) if line else None
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        uvloop.run(serve(sys.argv[1], Path(folder)))
+
+
+if __name__ == "__main__":
+    main()

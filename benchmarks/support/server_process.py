@@ -1,0 +1,81 @@
+"""A real server in its own process, and what the system counts for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.support.dense_task import ROOT
+
+MIB = 1 << 20
+# All clients come from one address, and all at once; on a busy machine that takes them long.
+NO_LIMITS = {
+    "MINGA_HELLO_SECONDS": "600",
+    "MINGA_REQUEST_SECONDS": "600",
+    "MINGA_MAX_CLIENTS": "15000",
+    "MINGA_MAX_CONNECTIONS": "15000",
+    "MINGA_MAX_CONNECTIONS_PER_ADDRESS": "15000",
+    "MINGA_JOINS_PER_MINUTE": "1000000",
+    "MINGA_REQUESTS_PER_MINUTE": "1000000",
+}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of the server's process, at one moment: seconds of its clock and of processors, bytes of memory."""
+
+    at: float
+    user: float
+    system: float
+    resident: int
+    peak: int
+
+    @property
+    def processor(self) -> float:
+        """Seconds of processors."""
+        return self.user + self.system
+
+
+def seconds(process: int) -> tuple[float, float]:
+    """Seconds of processors that `process` had for itself and for the system, until it is waited for."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return int(fields[11]) / ticks, int(fields[12]) / ticks
+
+
+def usage(process: int) -> Usage:
+    """What the system counts for `process`, all its threads included."""
+    user, system = seconds(process)
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
+    )
+    resident, peak = (1024 * int(status[name].split()[0]) for name in ("VmRSS", "VmHWM"))
+    return Usage(time.monotonic(), user, system, resident, peak)
+
+
+@contextmanager
+def serving(folder: Path, **limits: int) -> Iterator[tuple[int, str]]:
+    """Serves `folder`/tasks from `folder`/data: the process, and its address as host:port.
+
+    `limits` are settings, such as `idle_seconds`, beside NO_LIMITS.
+    """
+    command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
+    command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]
+    more = {f"MINGA_{name.upper()}": str(value) for name, value in limits.items()}
+    environment = {**os.environ, **NO_LIMITS, **more}
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert server.stdout is not None
+        listening = json.loads(server.stdout.readline())
+        assert not listening["problems"], listening["problems"]
+        yield server.pid, listening["url"].removeprefix("http://")
+    finally:
+        server.terminate()
+        server.communicate()

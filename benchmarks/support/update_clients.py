@@ -1,0 +1,195 @@
+"""Clients that train nothing: they fetch every version over HTTP and send a whole update over the socket.
+
+Usage: python -m benchmarks.support.update_clients ADDRESS TASK CLIENTS VALUES VERSIONS, started by
+benchmarks.rounds. All clients of a process share one random update. Prints `version N` when the first client
+hears of a version, and at its end one line of JSON with the bytes on the wire at every version, of all
+clients together.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import sys
+from collections.abc import Iterator
+from threading import Thread
+
+import numpy as np
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
+from websockets.uri import parse_uri
+
+from backend.wire.codec import decode_server, encode
+from backend.wire.messages import (
+    CHUNK_BYTES,
+    PROTOCOL,
+    Chunk,
+    ClientFrame,
+    Closing,
+    Credit,
+    Hello,
+    Offer,
+    Ready,
+    Refused,
+    ServerFrame,
+    Train,
+    Version,
+)
+
+BLOCK = 1 << 18
+
+
+class Volunteer(Thread):
+    """One client. `traffic` holds (sent, received) bytes at every version that it heard of."""
+
+    def __init__(
+        self, place: tuple[str, int], task: str, update: memoryview, versions: int, leads: bool
+    ) -> None:
+        super().__init__()
+        self.traffic: list[tuple[int, int]] = []
+        self._versions = versions
+        self._leads = leads
+        self._update = update
+        self._place = place
+        self._block = memoryview(bytearray(BLOCK))
+        self._sent = self._received = 0
+        self._http = socket.create_connection(place)
+        self._socket = socket.create_connection(place)
+        uri = parse_uri(f"ws://{place[0]}:{place[1]}/api/tasks/{task}/socket")
+        self._connection = ClientProtocol(uri, subprotocols=[PROTOCOL])  # type: ignore[list-item]
+
+    def run(self) -> None:
+        """Takes part until the last version."""
+        self._connection.send_request(self._connection.connect())
+        self._flush()
+        plan, sent = None, 0
+        for message in self._frames():
+            match message:
+                case Train():
+                    self._fetch(message.weights)
+                    plan, sent = message, 0
+                    self._offer(message)
+                case Credit():
+                    assert plan is not None
+                    sent = self._send(plan, sent, message.until)
+                case Version():
+                    self.traffic.append((self._sent, self._received))
+                    if self._leads:
+                        print("version", message.version, flush=True)
+                    if message.version == self._versions:
+                        return
+                case Refused() | Closing():
+                    raise RuntimeError(message.reason)
+
+    def _introduce(self) -> None:
+        self._say(
+            Hello(
+                token=secrets.token_urlsafe(24),
+                kind="peer",
+                backend="none",
+                agent="benchmark",
+                aggregation=["open"],
+                min_masked=0,
+            )
+        )
+        self._say(Ready(backend="none", step_ms=1.0, examples=0))
+
+    def _offer(self, plan: Train) -> None:
+        self._say(
+            Offer(
+                round=plan.round,
+                version=plan.version,
+                examples=plan.epochs * sum(shard.examples for shard in plan.shards),
+                steps=1,
+                loss=0.5,
+                sums=[(0.5, 1.0)],
+                size=len(self._update),
+            )
+        )
+
+    def _send(self, plan: Train, sent: int, until: int) -> int:
+        while sent < until:
+            part = self._update[sent : min(until, sent + CHUNK_BYTES)]
+            self._say(Chunk(round=plan.round, offset=sent, data=part))
+            sent += len(part)
+        return sent
+
+    def _say(self, message: ClientFrame) -> None:
+        self._connection.send_binary(encode(message))
+        self._flush()
+
+    def _flush(self) -> None:
+        for data in self._connection.data_to_send():
+            self._socket.sendall(data)
+            self._sent += len(data)
+
+    def _frames(self) -> Iterator[ServerFrame]:
+        while True:
+            length = self._socket.recv_into(self._block)
+            if not length:
+                raise RuntimeError("The server closed the connection.")
+            self._received += length
+            self._connection.receive_data(bytes(self._block[:length]))
+            self._flush()
+            for event in self._connection.events_received():
+                if isinstance(event, Response):
+                    assert event.status_code == 101, event
+                    self._introduce()
+                elif isinstance(event, Frame) and event.opcode is Opcode.BINARY:
+                    yield decode_server(bytes(event.data))
+
+    def _fetch(self, address: str) -> None:
+        """Downloads a blob over a connection that is kept, and forgets it."""
+        request = f"GET /blobs/{address} HTTP/1.1\r\nHost: {self._place[0]}:{self._place[1]}\r\n\r\n".encode()
+        head = self._ask(request)
+        while b"\r\n\r\n" not in head:
+            head += self._receive_some(BLOCK)
+        head, _, rest = head.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        left = int(fields[b"content-length"]) - len(rest)
+        assert left + len(rest) == len(self._update)
+        while left:
+            left -= len(self._receive_some(left))
+
+    def _ask(self, request: bytes) -> bytes:
+        """The first bytes of the answer; a connection that was kept too long is made anew."""
+        try:
+            self._http.sendall(request)
+            head = self._receive_some(BLOCK)
+        except (ConnectionError, RuntimeError):
+            self._http.close()
+            self._http = socket.create_connection(self._place)
+            self._http.sendall(request)
+            head = self._receive_some(BLOCK)
+        self._sent += len(request)
+        return head
+
+    def _receive_some(self, most: int) -> bytes:
+        length = self._http.recv_into(self._block[: min(most, BLOCK)])
+        if not length:
+            raise RuntimeError("The server closed an HTTP connection.")
+        self._received += length
+        return bytes(self._block[:length])
+
+
+def main() -> None:
+    host, _, port = sys.argv[1].rpartition(":")
+    task, clients, values, versions = sys.argv[2], *map(int, sys.argv[3:6])
+    generator = np.random.default_rng(clients)
+    update = memoryview((1e-4 * generator.standard_normal(values, np.float32)).tobytes())
+    volunteers = [
+        Volunteer((host, int(port)), task, update, versions, leads=number == 0) for number in range(clients)
+    ]
+    for volunteer in volunteers:
+        volunteer.start()
+    for volunteer in volunteers:
+        volunteer.join()
+    totals = np.sum([volunteer.traffic for volunteer in volunteers], axis=0)
+    print(json.dumps(totals.tolist()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

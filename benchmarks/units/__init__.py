@@ -1,0 +1,1 @@
+"""Benchmarks of work units: VC-ASGD, chaos, strangers, tolerances and parameter stores."""

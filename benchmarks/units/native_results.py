@@ -1,0 +1,46 @@
+"""What the TensorFlow peer makes of plans: `python -m benchmarks.units.native_results FOLDER`, one model's.
+
+FOLDER has bundle/, data.shard and wanted.json: starts, each by how many steps it lies after the first
+weights, and lengths of plans in steps. Of each start the weights are written (`START.weights`), and of each
+plan and its half the update (`START.STEPS.tensorflow-cpu`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from backend.peer.data.shards import read_shard
+from backend.peer.training.graphs import import_graphs, open_bundle
+from backend.peer.training.step import never
+from backend.peer.training.trainer import Trainer, TrainingPlan
+
+
+def main() -> None:
+    """Trains all plans of one model."""
+    folder = Path(sys.argv[1])
+    wanted = json.loads((folder / "wanted.json").read_text("utf-8"))
+    names = open_bundle(folder / "bundle", ()).manifest.graphs
+    graphs = import_graphs(open_bundle(folder / "bundle", names), "cpu")
+    trainer = Trainer(graphs)
+    examples = read_shard((folder / "data.shard").read_bytes(), graphs.manifest)
+    weights = np.fromfile(folder / "bundle" / "weights.bin", "<f4")
+
+    def update(start: np.ndarray[tuple[int], np.dtype[np.float32]], steps: int, seed: int) -> bytes:
+        plan = TrainingPlan(epochs=0, steps=steps, learning_rate=wanted["learning_rate"], seed=seed)
+        return trainer.train(start, plan, examples, never, lambda _: None).content()
+
+    for begun in wanted["starts"]:
+        start = weights
+        if begun:
+            start = weights + np.frombuffer(update(weights, begun, wanted["seed"] + 1), "<f4")
+        (folder / f"{begun}.weights").write_bytes(start.astype("<f4").tobytes())
+        for steps in sorted({number // part for number in wanted["steps"] for part in (1, 2)}):
+            (folder / f"{begun}.{steps}.tensorflow-cpu").write_bytes(update(start, steps, wanted["seed"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""What becomes of work units among thousands of strangers, on virtual time: who is caught, and what it costs.
+
+Usage: python -m benchmarks.units.strangers [--clients N] [--units N] [--epochs N] [--peers N] [--checks
+SHARE]
+                                      [--quick] [--json]
+
+Clients are of unlike speed (one in twenty takes 3.7 times as long as usual, or more), vanish in the middle
+of a unit (10 %), come after their deadline (10 %) or give up half-way (2 %). Five in a hundred cheat: they
+work honestly until they are trusted, and then lie every third time; nothing is odd about a lie by itself. The
+scheduler is the real one, time and work are not. `expected` adds up, over all lies, how probable it was that
+somebody else did the same: as many should be found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, dataclass
+
+from backend.protocols.units.lease_pace import PaceRules
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.unit_sizes import SizeRules
+from tests.support.protocols.unit_world import BATCH, Crowd, World
+
+CHEATS, PATIENCE, LIES = 0.05, 12, 0.3
+
+
+@dataclass(frozen=True)
+class Report:
+    """`leases_per_unit` is the price of comparison, churn and late ones; `found` lies were judged invalid."""
+
+    clients: int
+    peers: int
+    units: int
+    split: int
+    epochs: int
+    hours: float
+    leases: int
+    leases_per_unit: float
+    given_up: int
+    cheats: int
+    liars: int
+    caught: int
+    lies: int
+    found: int
+    expected: float
+    lies_blended: int
+    honest_distrusted: int
+    cpu_seconds: float
+
+
+def measure(clients: int, units: int, epochs: int, peers: int, checks: float) -> Report:
+    """Plays so many epochs."""
+    crowd = Crowd(clients, peers=peers, pause=60.0, cheats=CHEATS, patience=PATIENCE, lies=LIES, odd=0.0)
+    rules = Rules(
+        pace=PaceRules(usual=60.0, least=5.0, most=600.0),
+        sizes=SizeRules(seconds=24.0, grain=BATCH),
+        trust=TrustRules(spot_checks=checks),
+    )
+    began = time.process_time()
+    world = World(1, crowd, rules, units, epochs)
+    seen = world.play()
+    cpu = time.process_time() - began
+    over = len(seen.blended) + len(seen.given_up)
+    liars = {world.grants[lease].client for lease in seen.lied}
+    return Report(
+        clients=clients,
+        peers=peers,
+        units=units * epochs,
+        split=over - units * epochs,
+        epochs=epochs,
+        hours=world.now / 3600,
+        leases=seen.grants,
+        leases_per_unit=seen.grants / over,
+        given_up=len(seen.given_up),
+        cheats=len(world.cheats),
+        liars=len(liars),
+        caught=len(seen.distrusted.keys() & liars),
+        lies=len(seen.lied),
+        found=sum(seen.distrusted.values()),
+        expected=seen.hazard,
+        lies_blended=seen.lies_blended,
+        honest_distrusted=len(seen.distrusted.keys() - world.cheats),
+        cpu_seconds=cpu,
+    )
+
+
+def main() -> None:
+    """Prints one report."""
+    parser = argparse.ArgumentParser(description="Work units among thousands of strangers, on virtual time.")
+    parser.add_argument("--clients", type=int, default=10_000, help="default 10000")
+    parser.add_argument("--units", type=int, default=20_000, help="of an epoch; default 20000")
+    parser.add_argument("--epochs", type=int, default=5, help="default 5")
+    parser.add_argument("--peers", type=int, default=20, help="trusted ones; default 20")
+    parser.add_argument("--checks", type=float, default=0.02, help="part that peers check; default 0.02")
+    parser.add_argument("--quick", action="store_true", help="a hundred clients and 500 units")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    args = parser.parse_args()
+    clients, units = (100, 500) if args.quick else (args.clients, args.units)
+    report = measure(clients, units, args.epochs, args.peers, args.checks)
+    if args.json:
+        print(json.dumps(asdict(report)))
+        return
+    print(
+        f"{report.units:,} units and {report.split:,} by halving, {report.leases_per_unit:.2f} leases for "
+        f"each, {report.given_up} given up, in {report.hours:.1f} h of virtual time "
+        f"({report.cpu_seconds:.0f} s)."
+    )
+    print(
+        f"{report.liars} of {report.cheats} cheats lied {report.lies:,} times: {report.found:,} lies were "
+        f"found ({report.expected:,.0f} expected), {report.caught} liars caught, {report.lies_blended:,} "
+        f"lies are in the model; {report.honest_distrusted} honest clients were distrusted."
+    )
+
+
+if __name__ == "__main__":
+    main()

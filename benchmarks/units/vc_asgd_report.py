@@ -1,0 +1,187 @@
+"""What benchmarks.units.vc_asgd found: runs by their epochs, rows of tables, and the pictures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.support.svg_curves import Line, draw
+from benchmarks.units.vc_asgd_run import Blend, Experiment, Trained
+
+VARIABLE = "e/(e+1)"
+# The alpha of the experiments that are not about it.
+USUAL = 0.95
+RIGHT_ANSWERS = "right on held-out images, %"
+FROM_LOW_TO_HIGH = "lowest to highest of an epoch, points"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A pass over all shards, over `seconds` after the beginning: accuracies measured in it, in per cent."""
+
+    number: int
+    seconds: float
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training by volunteers, who had `cores` together. `rate` counts results a second.
+
+    `staleness` is the results' mean.
+    """
+
+    name: str
+    servers: int
+    clients: int
+    slots: int
+    alpha: float | None
+    share: float
+    results: int
+    seconds: float
+    cores: float
+    rate: float
+    staleness: float
+    lost: float
+    epochs: list[Epoch]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one call found. `serial` has a point where a run has an epoch, of as many samples.
+
+    Its seconds are those of one core. `speed` is the same work done by more and more volunteers.
+    """
+
+    cores: int
+    store: str
+    parameters: int
+    examples: int
+    held_out: int
+    units: int
+    passes: int
+    serial: list[Epoch]
+    runs: list[Run]
+    speed: list[Run]
+
+
+def summarize(experiment: Experiment, trained: Trained) -> Run:
+    """One run by its epochs. Its rate is that after each volunteer's first result."""
+    blends = trained.blends
+    first = min(experiment.clients, len(blends) - 1) - 1
+    spent = blends[-1].at - blends[max(first, 0)].at
+    return Run(
+        name=experiment.name,
+        servers=experiment.servers,
+        clients=experiment.clients,
+        slots=experiment.slots,
+        alpha=experiment.alpha,
+        share=experiment.share,
+        results=len(blends),
+        seconds=blends[-1].at,
+        cores=trained.cores,
+        rate=round((len(blends) - 1 - max(first, 0)) / max(spent, 1e-3), 3),
+        staleness=round(statistics.mean(one.staleness for one in blends), 2),
+        lost=round(blends[-1].lost, 2),
+        epochs=[_epoch(number, blends) for number in sorted({one.epoch for one in blends if one.measured})],
+    )
+
+
+def _epoch(number: int, blends: Sequence[Blend]) -> Epoch:
+    within = [one for one in blends if one.epoch == number]
+    found = [100 * one.accuracy for one in within if one.accuracy is not None]
+    values = (statistics.mean(found), min(found), max(found))
+    return Epoch(number, max(one.at for one in within), *(round(value, 2) for value in values))
+
+
+def called(alpha: float | None) -> str:
+    """What the model keeps of itself, as the paper writes it."""
+    return VARIABLE if alpha is None else f"{alpha:g}"
+
+
+def rows(report: Report) -> list[str]:
+    """The runs' table in Markdown, the serial one last."""
+    found = [
+        f"| {one.name} | {called(one.alpha)} | {one.seconds:.0f} | {one.cores:.2f} | "
+        f"{_accuracy(one.epochs[-1])} | {one.staleness:.1f} | {one.lost:.0f} |"
+        for one in report.runs
+    ]
+    last = report.serial[-1]
+    return [*found, f"| Keras | - | {last.seconds:.0f} | - | {last.mean:.1f} % | - | - |"]
+
+
+def _accuracy(epoch: Epoch) -> str:
+    return f"{epoch.mean:.1f} % ({epoch.low:.1f} to {epoch.high:.1f})"
+
+
+def speed_rows(report: Report) -> list[str]:
+    """How many results a second so many volunteers make, in Markdown."""
+    return [
+        f"| {one.clients} | {one.rate:.2f} | {one.rate / report.speed[0].rate:.2f} | {one.cores:.2f} |"
+        for one in report.speed
+    ]
+
+
+def pictures(report: Report) -> dict[str, str]:
+    """The paper's questions as curves, by the names of their files."""
+    usual = [one for one in report.runs if one.alpha == USUAL]
+    slots = [one for one in usual if (one.servers, one.clients) == (1, 3)]
+    servers = [one for one in usual if one.slots == 8 or one.servers == 5]
+    last = report.runs[-1]
+    alphas = sorted((one for one in report.runs if one.name == last.name), key=lambda one: one.alpha or 1.0)
+    serial = _line("serial", [one.seconds for one in report.serial], report.serial)
+    drawn = {
+        "slots": _timed("More units at once", [_by_time(one) for one in slots]),
+        "servers": _timed("More servers", [_by_time(one) for one in servers]),
+        "alpha": _by_epochs("Alpha", RIGHT_ANSWERS, [_by_epoch(one) for one in alphas]),
+        "spread": _by_epochs("Spread", FROM_LOW_TO_HIGH, [_spread(one) for one in alphas]),
+        "serial": _timed("Beside one process", [serial, _by_time(last)]),
+        "speed-up": _speed(report),
+    }
+    return {name: picture for name, picture in drawn.items() if picture}
+
+
+def _timed(title: str, lines: Sequence[Line]) -> str:
+    """Nothing where there is no line."""
+    return draw(title, "seconds", RIGHT_ANSWERS, lines, short=True) if lines else ""
+
+
+def _by_epochs(title: str, y_label: str, lines: Sequence[Line]) -> str:
+    return draw(title, "epoch", y_label, lines, short=True)
+
+
+def _by_time(run: Run) -> Line:
+    return _line(run.name, [one.seconds for one in run.epochs], run.epochs)
+
+
+def _by_epoch(run: Run) -> Line:
+    return _line(called(run.alpha), [one.number for one in run.epochs], run.epochs)
+
+
+def _line(name: str, x: Sequence[float], epochs: Sequence[Epoch]) -> Line:
+    return Line(name, x, *([getattr(one, key) for one in epochs] for key in ("mean", "low", "high")))
+
+
+def _spread(run: Run) -> Line:
+    y = [one.high - one.low for one in run.epochs]
+    return Line(called(run.alpha), [one.number for one in run.epochs], y, y, y)
+
+
+def _speed(report: Report) -> str:
+    x = [one.clients for one in report.speed]
+    y = [one.rate / report.speed[0].rate for one in report.speed]
+    lines = [Line("perfect", x, x, x, x), Line("measured", x, y, y, y)]
+    return draw("Speed-up", "volunteers", "times as many results a second as one", lines, short=True)
+
+
+def with_tables(page: str, report: Report) -> str:
+    """The page with the report's rows in its tables of runs and of volunteers."""
+    lines = page.splitlines()
+    for head, new in (("| run |", rows(report)), ("| volunteers |", speed_rows(report))):
+        [at] = [number for number, line in enumerate(lines) if line.startswith(head)]
+        ends = (number for number in range(at, len(lines)) if not lines[number].startswith("|"))
+        lines[at + 2 : next(ends, len(lines))] = new
+    return "\n".join(lines) + "\n"
