@@ -34,19 +34,19 @@ wheel: build ## a wheel that holds the built web app and gallery
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
 test: setup ## set everything up, check and test all that must hold; ARGS are pytest's
-	@$(BIN)/python -m tests.support.lanes short $(ARGS)
+	@$(BIN)/python -m tests.support.ci.lanes short $(ARGS)
 
 test-fast: setup ## pure floors, contracts and TypeScript, for every save (a minute or two)
-	@$(BIN)/python -m tests.support.lanes fast
+	@$(BIN)/python -m tests.support.ci.lanes fast
 
 test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (16 to 32 minutes)
-	@$(BIN)/python -m tests.support.lanes long $(ARGS)
+	@$(BIN)/python -m tests.support.ci.lanes long $(ARGS)
 
 lint: setup ## style, floors of the architecture
-	@$(BIN)/python -m tests.support.lanes style
+	@$(BIN)/python -m tests.support.ci.lanes style
 
 types: setup ## strict types of both languages
-	@$(BIN)/python -m tests.support.lanes types
+	@$(BIN)/python -m tests.support.ci.lanes types
 
 conformance: setup ## every op and model on every backend, into docs/reference/
 	@$(BIN)/python -m tests.conformance.ops_report
@@ -61,16 +61,16 @@ bench: setup ## one training step on every backend, what whole rounds cost a ser
 
 explore: setup ## 10,000 seeded runs of clients, network and server on virtual time, of masked rounds, and of groups of peers; the failing seed is told
 	@$(BIN)/python -m tests.property.simulation.explore --seeds 0 10000 --jobs 2
-	@$(BIN)/python -m tests.property.protocols.explore_secagg --seeds 0 10000 --jobs 2
-	@$(BIN)/python -m tests.property.protocols.explore_allreduce --seeds 0 10000 --jobs 2
-	@$(BIN)/python -m tests.property.protocols.explore_allreduce --seeds 0 10000 --jobs 2 --masked
+	@$(BIN)/python -m tests.property.protocols.secagg.explore_secagg --seeds 0 10000 --jobs 2
+	@$(BIN)/python -m tests.property.protocols.mesh.explore_allreduce --seeds 0 10000 --jobs 2
+	@$(BIN)/python -m tests.property.protocols.mesh.explore_allreduce --seeds 0 10000 --jobs 2 --masked
 
 fuzz: setup ## a million bad inputs for every decoder of both languages
 	@$(BIN)/python -m tests.property.fuzzing --inputs 1000000
 	@FUZZ_INPUTS=1000000 npx vitest run tests/property/webapp
 
 fuzz-api: setup ## schemathesis over the whole API, with 200 cases for each operation
-	@$(BIN)/python -m tests.integration.web.explore_api --cases 200
+	@$(BIN)/python -m tests.integration.web.openapi.explore_api --cases 200
 
 kills: setup ## kill -9 servers at 100 random instants, and look at what they leave behind
 	@$(BIN)/python -m pytest -q tests/integration/crash --kills 100

@@ -30,7 +30,7 @@ from backend.protocols.mesh.grouping import choose_exchange, part_bounds
 from backend.wire.mesh_fields import Plain
 from benchmarks.rounds import copying_seconds
 from benchmarks.support.dense_task import ROOT
-from tests.support.namespaces import Network
+from tests.support.environment.network_namespaces import Network
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Any
 
 from benchmarks.support.model_bundles import architecture
 from tests.support.browser.chromium import Tab, chromium
-from tests.support.browser.site import serve
-from tests.support.references import CACHE, ROOT, build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import CACHE, ROOT, build_harness
 
 MODELS = ("mlp", "cnn", "resnet", "gpt")
 BACKENDS = ("wasm", "webgl", "webgpu")

@@ -221,7 +221,7 @@ check_machine() {
   local python
   # shellcheck disable=SC2046 # Several packages are several words.
   python=$(find_python) || ask_for $(python_packages && test_packages)
-  "$python" -m tests.support.preflight "$@"
+  "$python" -m tests.support.environment.preflight "$@"
 }
 
 case "${1:-}" in

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from tests.support import evidence, fork_servers, page_evidence, requirements, second_try, shared_browser
-from tests.support.references import SHORT
-from tests.support.references import references as made_references
-from tests.support.waiting import LONG
+from tests.support.keras.reference_cache import SHORT
+from tests.support.keras.reference_cache import references as made_references
+from tests.support.plugins import evidence, page_evidence, requirements, second_try, shared_browser
+from tests.support.programs import fork_server_pool
+from tests.support.timeouts import LONG
 
 # The same examples every time, however long a busy machine takes for one. `make explore` and `make fuzz` look
 # for new ones.
@@ -35,11 +36,11 @@ def references(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def forked_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has processes that this one starts with the interpreter forked, as those of servers are."""
-    monkeypatch.setattr(sys, "executable", fork_servers.executable())
+    monkeypatch.setattr(sys, "executable", fork_server_pool.executable())
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    fork_servers.folder()
+    fork_server_pool.folder()
     for plugin in (second_try, evidence, page_evidence, requirements, shared_browser):
         config.pluginmanager.register(plugin)
 

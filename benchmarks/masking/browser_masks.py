@@ -17,8 +17,8 @@ import sys
 from typing import Any
 
 from tests.support.browser.chromium import chromium
-from tests.support.browser.site import serve
-from tests.support.references import build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import build_harness
 
 CLIENTS = (8, 32, 100)
 PARAMETERS = 1_000_000

@@ -27,8 +27,8 @@ from backend.wire.mesh_fields import Precision
 from benchmarks.rounds import copying_seconds
 from tests.support.browser.averaging_peers import average_together, linked_members, order_of
 from tests.support.browser.chromium import launch
-from tests.support.browser.site import serve
-from tests.support.references import build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import build_harness
 
 COMPANIES = [("page", "page"), ("page", "peer"), ("page", "page", "page", "page")]
 PARAMETERS = (1_000_000, 5_000_000)

@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.support.dense_task import ROOT
 from benchmarks.support.server_process import serving
-from tests.support.tiny import write_mesh
+from tests.support.tasks.tiny_task import write_mesh
 
 MB = 1_000_000
 # The server carries 4 MB a second for each peer unless told otherwise.

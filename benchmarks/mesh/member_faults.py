@@ -30,7 +30,7 @@ from typing import Any
 
 from backend.protocols.mesh.grouping import part_bounds
 from benchmarks.support.dense_task import ROOT
-from tests.support.namespaces import Network
+from tests.support.environment.network_namespaces import Network
 
 FAULTS = ("kill", "cut", "pause")
 PHASES = ("begin", "pieces", "means", "decision")

@@ -27,7 +27,7 @@ import numpy as np
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
 from tests.support.browser.chromium import FLAGS, executable, patient
-from tests.support.references import ROOT
+from tests.support.keras.reference_cache import ROOT
 from tests.support.web.server_process import running
 
 # How Chromium draws, and on what the page trains.

@@ -28,8 +28,8 @@ from pathlib import Path
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
 from tests.support.browser.chromium import launch
-from tests.support.references import ROOT
-from tests.support.waiting import PATIENCE
+from tests.support.keras.reference_cache import ROOT
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, running
 
 DATA = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared/data"))

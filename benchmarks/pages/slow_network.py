@@ -24,7 +24,7 @@ from playwright.async_api import Browser, async_playwright
 from benchmarks.support.dense_task import ROOT
 from benchmarks.support.server_process import serving
 from tests.support.browser.chromium import FLAGS, executable
-from tests.support.waiting import LONG
+from tests.support.timeouts import LONG
 
 PAGES = {"floor": "/healthz", "gallery": "/", "task": "/tasks/digits", "train": "/tasks/digits/train"}
 PAINTED = """() => new Promise((told) => new PerformanceObserver((list) => {

@@ -35,7 +35,7 @@ from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.server_pool import PoolRules
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.place import MEMORY, ParameterAddress
-from tests.support.databases import serving_postgres, serving_redis
+from tests.support.environment.databases import serving_postgres, serving_redis
 
 PAPER = {"redis": 0.87, "postgresql": 1.29}
 SHARDS = 16

@@ -22,7 +22,7 @@ from backend.protocols.units.lease_pace import PaceRules
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.trust import TrustRules
 from backend.protocols.units.unit_sizes import SizeRules
-from tests.support.protocols.unit_world import BATCH, Crowd, World
+from tests.support.protocols.units_world import BATCH, Crowd, World
 
 CHEATS, PATIENCE, LIES = 0.05, 12, 0.3
 

@@ -37,8 +37,8 @@ from backend.numerics.vectors import Vector
 from backend.server.units.validation.tolerances import TABLE
 from benchmarks.pages.owner_walk import DATA
 from tests.support.browser.chromium import Tab, chromium
-from tests.support.browser.site import serve
-from tests.support.references import ROOT, build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import ROOT, build_harness
 
 NATIVE = "tensorflow-cpu"
 BACKENDS = ("wasm", "webgl", "webgpu", "cpu")

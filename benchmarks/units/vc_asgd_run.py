@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from benchmarks.support.server_process import seconds
 from benchmarks.support.training_run import POLL_SECONDS, joining, serving
-from tests.support.databases import serving_postgres, serving_redis
+from tests.support.environment.databases import serving_postgres, serving_redis
 from tests.support.web.visitors import Visitor
 
 Store = Literal["memory", "redis", "postgresql"]

@@ -18,8 +18,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.keras.made import converter_sources, digest
-from tests.support.references import CACHE, ROOT, run_module
+from tests.support.keras.reference_cache import CACHE, ROOT, run_module
+from tests.support.keras.source_digest import converter_sources, digest
 
 PAGE = ROOT / "docs" / "how-to" / "keras-examples.md"
 NAMES = ("mnist", "reviews", "engine", "gpt", "denoise")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.support.references import ROOT
+from tests.support.keras.reference_cache import ROOT
 
 LIMIT = 1e-4
 TABLE = ROOT / "docs" / "reference" / "models.md"

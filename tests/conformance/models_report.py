@@ -18,9 +18,9 @@ import numpy as np
 
 from tests.conformance.models_page import LIMIT, TABLE, markdown
 from tests.support.browser.chromium import Chromium, Tab, chromium
-from tests.support.browser.site import serve
-from tests.support.keras.comparing import metric_error, metric_values, relative_error
-from tests.support.references import CACHE, build_harness, case_names, native_results, references
+from tests.support.browser.static_site import serve
+from tests.support.keras.comparison import metric_error, metric_values, relative_error
+from tests.support.keras.reference_cache import CACHE, build_harness, case_names, native_results, references
 
 BACKENDS = ("wasm", "webgl", "webgpu", "cpu")
 

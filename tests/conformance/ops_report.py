@@ -6,12 +6,12 @@ import argparse
 import sys
 import time
 
-from tests.conformance.ops.compare import VARIANTS, Verdict, run
+from tests.conformance.ops.comparison import VARIANTS, Verdict, run
 from tests.conformance.ops.expected import expected
 from tests.conformance.ops.families import FAMILIES
 from tests.support.browser.chromium import chromium
-from tests.support.browser.site import serve
-from tests.support.references import ROOT, build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import ROOT, build_harness
 
 TABLE = ROOT / "docs" / "reference" / "ops.md"
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.conformance.keras_examples import NAMES, STEPS, built_examples, examples
 from tests.support.browser.chromium import Chromium, Tab
-from tests.support.browser.site import serve
-from tests.support.keras.comparing import metric_error, metric_values, relative_error
-from tests.support.references import build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.comparison import metric_error, metric_values, relative_error
+from tests.support.keras.reference_cache import build_harness
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.long]
 LIMIT = 1e-4

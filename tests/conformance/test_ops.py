@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.conformance.ops.compare import VARIANTS, fast, run
+from tests.conformance.ops.comparison import VARIANTS, fast, run
 from tests.conformance.ops.expected import ROOT, expected
 from tests.conformance.ops.families import FAMILIES
 from tests.support.browser.chromium import Tab
-from tests.support.waiting import LONG
+from tests.support.timeouts import LONG
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 

@@ -14,7 +14,9 @@ import pytest
 
 from tests.contract.vectors import HERE
 
-SCRIPTS = sorted(script.stem for script in HERE.glob("make_*.py"))
+SCRIPTS = sorted(
+    ".".join(script.relative_to(HERE).with_suffix("").parts) for script in HERE.rglob("make_*.py")
+)
 # Made by no script: answers of a search, and draws of another implementation, written down.
 WRITTEN = {"gaussian.json", "search.json"}
 ARCHIVES = "preprocess/npz.json"

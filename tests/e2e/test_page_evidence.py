@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.evidence import FAILURES, ROOT
-from tests.support.page_evidence import summary
-from tests.support.waiting import HEAVY
+from tests.support.plugins.evidence import FAILURES, ROOT
+from tests.support.plugins.page_evidence import summary
+from tests.support.timeouts import HEAVY
 
 pytestmark = pytest.mark.browser
 
@@ -88,7 +88,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("inner")
     (folder / f"{NAME}.py").write_text(SOURCE, "utf-8")
     (folder / "pytest.ini").write_text(SETTINGS, "utf-8")
-    plugins = [word for plugin in PLUGINS for word in ("-p", f"tests.support.{plugin}")]
+    plugins = [word for plugin in PLUGINS for word in ("-p", f"tests.support.plugins.{plugin}")]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugins, "--rootdir", str(folder)]
     command += ["-c", str(folder / "pytest.ini"), str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

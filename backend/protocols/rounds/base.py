@@ -1,5 +1,5 @@
-"""What the rounds of every task have in common, as a machine without I/O: `federated.py` and `convener.py`
-add what becomes of what clients trained.
+"""What the rounds of every task have in common, as a machine without I/O: `federated.py` and
+`mesh_coordinator.py` add what becomes of what clients trained.
 
 Its host owns sockets, clock and arithmetic: it reports events with `now` (seconds of any steady clock),
 performs the effects they return, and calls `time_passed` at `timer()`.

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.keras.comparing import metric_error, metric_values, relative_error
+from tests.support.keras.comparison import metric_error, metric_values, relative_error
 from tests.support.keras.native import NativeBundle, read_batches, train
+from tests.support.keras.reference_cache import by_lane
 from tests.support.keras.zoo import CASES
-from tests.support.references import by_lane
 
 pytestmark = pytest.mark.tensorflow
 TOLERANCE = 1e-4

@@ -38,7 +38,7 @@ def expected(families: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _state() -> str:
-    sources = b"".join(source.read_bytes() for source in sorted(HERE.glob("*.py")))
+    sources = b"".join(source.read_bytes() for source in sorted(HERE.rglob("*.py")))
     return hashlib.sha256(sources).hexdigest()[:16]
 
 

@@ -43,7 +43,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 
 def cases(name: str) -> list[Case]:
     """The cases of a family, the same on every call."""
-    module = import_module(f"tests.conformance.ops.{name}")
+    module = import_module(f"tests.conformance.ops.cases.{name}")
     made: list[Case] = []
     for maker in FAMILIES[name]:
         family: Family = getattr(module, maker)

@@ -13,7 +13,7 @@ from backend.crypto import client_keys, sealing, shamir
 from backend.crypto.derive import own_key
 from backend.crypto.keystream import add_keystream
 from backend.errors import BadKeyError
-from tests.contract.vectors.make_masked import PLACE
+from tests.contract.vectors.secagg.make_masked import PLACE
 
 GOLDEN: dict[str, Any] = json.loads(PLACE.read_text("utf-8"))
 

@@ -5,7 +5,7 @@ import pytest
 
 from backend.protocols.mesh.allreduce.member import AllReduce
 from tests.contract.vectors import HERE
-from tests.contract.vectors.make_allreduce import FILES, Conversation
+from tests.contract.vectors.mesh.make_allreduce import FILES, Conversation
 
 CONVERSATIONS = [
     told

@@ -1,6 +1,6 @@
 """Golden vectors for both languages.
 
-Each `make_*.py` has `files()`: what it makes, by file name. tests/contract/test_vectors_are_fresh.py
+Each `*/make_*.py` has `files()`: what it makes, by file name. tests/contract/test_vectors_are_fresh.py
 compares it with what is committed.
 """
 

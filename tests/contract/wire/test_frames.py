@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from backend.errors import FrameError
 from backend.wire.codec import MAX_CLIENT_FRAME, MAX_SERVER_FRAME, decode_client, decode_server, encode
 from backend.wire.messages import CHUNK_BYTES, Chunk
-from tests.contract.vectors.make_frames import PLACE, plain
+from tests.contract.vectors.frames.make_frames import PLACE, plain
 
 GOLDEN = json.loads(PLACE.read_text())
 

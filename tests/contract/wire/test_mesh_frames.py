@@ -22,8 +22,8 @@ from backend.wire.mesh_codec import (
     encode_mesh,
 )
 from backend.wire.peer_messages import Mean
-from tests.contract.vectors.make_frames import plain
-from tests.contract.vectors.make_mesh_frames import PLACE
+from tests.contract.vectors.frames.make_frames import plain
+from tests.contract.vectors.frames.make_mesh_frames import PLACE
 
 GOLDEN = json.loads(PLACE.read_text())
 DECODE: dict[str, Callable[[bytes], Any]] = {

@@ -16,8 +16,8 @@ from backend.wire.codec import MAX_SERVER_FRAME, encode
 from backend.wire.fields import CHUNK_BYTES
 from backend.wire.messages import Chunk
 from backend.wire.units_codec import MAX_UNITS_FRAME, decode_to_units, decode_units
-from tests.contract.vectors.make_frames import plain
-from tests.contract.vectors.make_units_frames import PLACE
+from tests.contract.vectors.frames.make_frames import plain
+from tests.contract.vectors.frames.make_units_frames import PLACE
 
 GOLDEN = json.loads(PLACE.read_text())
 DECODE: dict[str, Callable[[bytes], Any]] = {"units_to_server": decode_units, "to_units": decode_to_units}

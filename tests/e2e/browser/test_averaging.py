@@ -10,8 +10,8 @@ from playwright.async_api import Browser
 
 from backend.wire.mesh_fields import Exchange, Precision, Way
 from tests.support.browser.averaging_peers import average_together, linked_members, order_of
-from tests.support.browser.site import serve
-from tests.support.references import build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import build_harness
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,8 @@ from playwright.async_api import Browser
 
 from tests.support.browser.linked_pages import PagePeer, Switch, page_peer
 from tests.support.browser.linked_peer import python_peer
-from tests.support.browser.site import serve
-from tests.support.references import build_harness
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import build_harness
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import Visitor
 

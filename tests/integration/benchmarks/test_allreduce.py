@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from benchmarks.support.dense_task import ROOT
-from tests.support.waiting import LONG
+from tests.support.timeouts import LONG
 
 pytestmark = pytest.mark.long
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.dense_task import ROOT, widths
-from tests.support.waiting import LONG
+from tests.support.timeouts import LONG
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.long]
 

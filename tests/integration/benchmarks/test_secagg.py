@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.dense_task import ROOT
-from tests.support.waiting import LONG
+from tests.support.timeouts import LONG
 
 pytestmark = pytest.mark.long
 

@@ -13,8 +13,8 @@ from backend.__main__ import main
 from backend.server.estimates.prices import OURS
 from backend.wire.messages import Accepted, Version
 from backend.wire.unit_messages import Board, Counted, Unit
-from tests.support.tiny import EXAMPLES, SHARDS, SIZE, write_task, write_units
-from tests.support.web.client import Client
+from tests.support.tasks.tiny_task import EXAMPLES, SHARDS, SIZE, write_task, write_units
+from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import running
 from tests.support.web.unit_client import UnitClient
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.commands import running
-from tests.support.tiny import WORK, write_task, write_units
+from tests.integration.commands import command_runner
+from tests.support.tasks.tiny_task import WORK, write_task, write_units
 
 DIGITS = Path(__file__).parents[3] / "models" / "digits"
 
-minga = partial(running.minga, "inspect")
-facts = partial(running.facts, "inspect")
+minga = partial(command_runner.minga, "inspect")
+facts = partial(command_runner.facts, "inspect")
 
 
 @pytest.fixture

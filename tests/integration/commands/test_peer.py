@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.commands.running import facts, minga
-from tests.support.tiny import write_mesh
+from tests.integration.commands.command_runner import facts, minga
+from tests.support.tasks.tiny_task import write_mesh
 from tests.support.web.server_process import running
 from tests.support.web.visitors import operator
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from backend.__main__ import REFUSED, main
-from tests.support.waiting import HEAVY
+from tests.support.timeouts import HEAVY
 
 
 @pytest.mark.timeout(HEAVY)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from backend.commands.build import build_task
-from tests.integration.commands import running
-from tests.support.tiny import bring_own, train_everything, write_task, write_units
-from tests.support.waiting import HEAVY
+from tests.integration.commands import command_runner
+from tests.support.tasks.tiny_task import bring_own, train_everything, write_task, write_units
+from tests.support.timeouts import HEAVY
 
 DIGITS = Path(__file__).parents[3] / "models" / "digits"
 FEW = ("--clients", "12", "--rounds", "6", "--seed", "7")
 
-minga = partial(running.minga, "simulate")
-facts = partial(running.facts, "simulate")
+minga = partial(command_runner.minga, "simulate")
+facts = partial(command_runner.facts, "simulate")
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from backend.wire.messages import Accepted
-from tests.support.tiny import SIZE, write_task
-from tests.support.waiting import PATIENCE
-from tests.support.web.client import Client
+from tests.support.tasks.tiny_task import SIZE, write_task
+from tests.support.timeouts import PATIENCE
+from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import Server, running
 
 MOMENTUM = '{ name = "fedavgm", momentum = 0.5 }'

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from backend.wire.messages import Accepted
-from tests.integration.crash.folder import sound
-from tests.support.small_disk import read_only, small_disk
-from tests.support.tiny import SIZE, write_task
-from tests.support.waiting import PATIENCE
-from tests.support.web.client import Client
-from tests.support.web.http import ask
+from tests.integration.crash.data_folder import sound
+from tests.support.environment.small_disk import read_only, small_disk
+from tests.support.tasks.tiny_task import SIZE, write_task
+from tests.support.timeouts import PATIENCE
+from tests.support.web.http_requests import ask
+from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of other processes are Linux'")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.crash.folder import sound
-from tests.integration.crash.volunteers import Crowd
-from tests.support.tiny import keep_versions, write_task
-from tests.support.waiting import PATIENCE
+from tests.integration.crash.data_folder import sound
+from tests.integration.crash.update_clients import Crowd
+from tests.support.tasks.tiny_task import keep_versions, write_task
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server
 
 LANES = 2

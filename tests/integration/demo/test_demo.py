@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from backend.commands.demo.demo import reachable, welcome
-from tests.support.waiting import LONG, PATIENCE
+from tests.support.timeouts import LONG, PATIENCE
 from tests.support.web.server_process import free_port
 
 pytestmark = pytest.mark.tensorflow

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from backend.settings import assets_folder
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, running
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.browser, pytest.mark.long]

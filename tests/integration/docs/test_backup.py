@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.crash.folder import sound
-from tests.integration.crash.volunteers import Crowd
+from tests.integration.crash.data_folder import sound
+from tests.integration.crash.update_clients import Crowd
 from tests.integration.docs.test_docs import ROOT, blocks
-from tests.support.tiny import keep_versions, write_task
-from tests.support.waiting import PATIENCE
+from tests.support.tasks.tiny_task import keep_versions, write_task
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import running
 
 HOW_TO = ROOT / "docs/how-to/back-up-and-restore.md"

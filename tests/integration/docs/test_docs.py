@@ -31,9 +31,9 @@ from backend.server.estimates.devices import PLACES, DeviceRates, Range
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.task_events import RoundEnded, VersionEvaluated
 from backend.stores.contracts import EvaluationRecord
-from tests.support.small_datasets import image_folder
 from tests.support.store_contracts.records import FIRST, ROUND
-from tests.support.waiting import HEAVY, PATIENCE
+from tests.support.tasks.small_datasets import image_folder
+from tests.support.timeouts import HEAVY, PATIENCE
 
 ROOT = Path(__file__).parents[3]
 MINGA = Path(sys.executable).with_name("minga")

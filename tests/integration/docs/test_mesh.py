@@ -20,7 +20,7 @@ from backend.formats.task_file import parse_task
 from backend.formats.task_file.averaging import Averaging
 from backend.server.mesh.ice_servers import IceServers
 from tests.integration.docs.test_docs import ROOT, accuracy_of_the_finished_task, blocks, commands, running
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import free_port
 
 HOW_TO = ROOT / "docs/how-to/average-among-peers.md"

@@ -20,7 +20,7 @@ from tests.integration.docs.test_docs import (
     minga,
     running,
 )
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 HOW_TO = ROOT / "docs/how-to/train-by-work-units.md"
 

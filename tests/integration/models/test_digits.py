@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from tests.support import fork_servers
+from tests.support.programs import fork_server_pool
 
 pytestmark = pytest.mark.tensorflow
 SCRIPT = Path(__file__).parents[3] / "models" / "digits" / "build.py"
@@ -24,7 +24,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What build.py writes."""
     folder = tmp_path_factory.mktemp("digits") / "built"
     quiet = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}
-    command = [fork_servers.executable(), str(SCRIPT), str(folder)]
+    command = [fork_server_pool.executable(), str(SCRIPT), str(folder)]
     subprocess.run(command, env=quiet, check=True, capture_output=True)
     return folder
 
@@ -77,7 +77,7 @@ def test_shards_hold_every_digit_once(built: Path) -> None:
 
 
 def test_the_split_is_always_the_same(built: Path, tmp_path: Path) -> None:
-    command = [fork_servers.executable(), str(SCRIPT), str(tmp_path / "again")]
+    command = [fork_server_pool.executable(), str(SCRIPT), str(tmp_path / "again")]
     subprocess.run(command, check=True, capture_output=True)
     text = (built / "shards" / "shards.json").read_text("utf-8")
     assert (tmp_path / "again" / "shards" / "shards.json").read_text("utf-8") == text

@@ -15,7 +15,7 @@ from backend.formats.task_file import TaskFile, read_task_file
 from backend.numerics.preprocess.fitting import resolve
 from backend.peer.data.local_data import OwnData, read_own
 from backend.server.tasks.ethics_statement import publication
-from tests.support.requirements import real_data
+from tests.support.plugins.requirements import real_data
 
 ROOT = Path(__file__).parents[3]
 TASKS = ("cifar10", "shakespeare", "titanic")

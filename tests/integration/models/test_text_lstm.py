@@ -14,7 +14,7 @@ import pytest
 
 from backend.formats.task_file import read_task_file
 from backend.formats.task_file.units import VcAsgd
-from tests.support import fork_servers
+from tests.support.programs import fork_server_pool
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.long]
 ROOT = Path(__file__).parents[3]
@@ -27,7 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What build.py writes."""
     folder = tmp_path_factory.mktemp("text-lstm") / "built"
     quiet = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}
-    command = [fork_servers.executable(), str(FOLDER / "build.py"), str(folder)]
+    command = [fork_server_pool.executable(), str(FOLDER / "build.py"), str(folder)]
     subprocess.run(command, env=quiet, cwd=ROOT, check=True, capture_output=True)
     return folder
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.namespaces import HUB, PASSWORD, TURN_PORT, USER, Network
-from tests.support.tiny import write_mesh
-from tests.support.waiting import HEAVY, PATIENCE
+from tests.support.environment.network_namespaces import HUB, PASSWORD, TURN_PORT, USER, Network
+from tests.support.tasks.tiny_task import write_mesh
+from tests.support.timeouts import HEAVY, PATIENCE
 
 pytestmark = pytest.mark.requires("networks")
 ICE = {

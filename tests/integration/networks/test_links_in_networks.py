@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from benchmarks.mesh.link_speed import Peer
-from tests.support.namespaces import HUB, PASSWORD, TURN_PORT, USER, Network
-from tests.support.tiny import write_mesh
+from tests.support.environment.network_namespaces import HUB, PASSWORD, TURN_PORT, USER, Network
+from tests.support.tasks.tiny_task import write_mesh
 
 pytestmark = pytest.mark.requires("networks")
 SIZE = 1_000_000

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 # Each test builds the wheel or installs it into a new environment.
 pytestmark = pytest.mark.long

@@ -29,8 +29,8 @@ from backend.stores.task_lives import Lives
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
 from tests.support.store_contracts.blobs import DATA, BlobsContract
-from tests.support.store_contracts.lives import LivesContract
 from tests.support.store_contracts.records import ANN, FIRST, ROUND, RecordsContract
+from tests.support.store_contracts.task_lives import LivesContract
 
 
 class TestRecordsInSqlite(RecordsContract):

@@ -24,7 +24,7 @@ from backend.errors import StoreError
 from backend.stores import schema, tables
 from backend.stores.sqlite import sqlite_engine, sqlite_records
 from tests.integration.stores import old_schema
-from tests.support.waiting import HEAVY
+from tests.support.timeouts import HEAVY
 
 KILLS = 20
 

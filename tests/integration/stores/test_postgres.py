@@ -17,11 +17,11 @@ from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.task_lives import Lives
-from tests.support.databases import serving_postgres
+from tests.support.environment.databases import serving_postgres
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
-from tests.support.store_contracts.lives import LivesContract
 from tests.support.store_contracts.records import RecordsContract
+from tests.support.store_contracts.task_lives import LivesContract
 
 
 @pytest.fixture(scope="module")

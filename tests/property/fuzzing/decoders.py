@@ -31,9 +31,10 @@ from backend.wire.signals import (
     encode_signal,
 )
 from backend.wire.units_codec import decode_to_units, decode_units
-from tests.contract.vectors import make_frames, make_mesh_frames, make_sealed_link, make_units_frames
+from tests.contract.vectors.frames import make_frames, make_mesh_frames, make_units_frames
+from tests.contract.vectors.mesh import make_sealed_link
 from tests.property.fuzzing.mutate import Mutator
-from tests.support import tiny
+from tests.support.tasks import tiny_task
 from tests.support.web.frame_streams import MOST, Collecting, receive
 
 GOLDEN = {
@@ -58,7 +59,7 @@ class Decoder:
 def decoders() -> dict[str, Decoder]:
     """By name."""
     with tempfile.TemporaryDirectory() as folder:
-        task = tiny.write_task(Path(folder))
+        task = tiny_task.write_task(Path(folder))
         manifest_text = (task / "bundle" / "bundle.json").read_bytes()
         shards = [path.read_bytes() for path in sorted((task / "shards").glob("*.msgpack"))]
     manifest = parse_manifest(manifest_text)
@@ -256,8 +257,8 @@ def _reads_manifest(data: bytes) -> None:
 
 def _graphs() -> list[bytes]:
     return [
-        tiny.graph_def("AddV2"),
-        tiny.graph_def("Neg", "MatMul", "Neg") + b"\x12\x00",
+        tiny_task.graph_def("AddV2"),
+        tiny_task.graph_def("Neg", "MatMul", "Neg") + b"\x12\x00",
         b"\x08\x96\x01" * 9,
     ]
 

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from tests.property.fuzzing.decoders import decoders, try_inputs
-from tests.support.waiting import HEAVY
+from tests.support.timeouts import HEAVY
 
 DECODERS = decoders()
 # First seed and number of inputs, in the short and in the long lane.

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from backend.stores.embedded import Stores, open_stores
 from tests.property.simulation.invariants import check
-from tests.property.simulation.playing import Evidence, Tasks, play, tiny_tasks
 from tests.property.simulation.schedules import schedule
+from tests.property.simulation.simulated_run import Evidence, Tasks, play, tiny_tasks
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: what is flushed is not slow.
 

@@ -10,9 +10,9 @@ from itertools import accumulate
 import msgspec
 import numpy as np
 
-from tests.property.simulation.playing import Evidence
 from tests.property.simulation.replay import Accepted, Replay
-from tests.property.simulation.watching import Sent
+from tests.property.simulation.simulated_run import Evidence
+from tests.property.simulation.witnesses import Sent
 
 # No plan of a schedule asks for more.
 MOST_EXAMPLES = 200

@@ -28,9 +28,9 @@ from backend.simulation.synthetic_training import REACH, Pretended
 from backend.simulation.world import World
 from backend.stores.contracts import RoundRecord, VersionRecord
 from backend.stores.embedded import Stores, open_stores
-from tests.property.simulation.watching import Witness
-from tests.support.tiny import OPS, train_everything, write_task
-from tests.support.waiting import HEAVY
+from tests.property.simulation.witnesses import Witness
+from tests.support.tasks.tiny_task import OPS, train_everything, write_task
+from tests.support.timeouts import HEAVY
 
 CLIENTS, LEAST, CLIP = 10, 4, 1.0
 MOST = 10_000

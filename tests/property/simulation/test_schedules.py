@@ -11,9 +11,9 @@ import pytest
 from backend.stores.embedded import Stores
 from tests.property.simulation.explore import explore, stage
 from tests.property.simulation.invariants import check
-from tests.property.simulation.playing import Tasks, play
 from tests.property.simulation.schedules import MISCHIEF, SIZES, Schedule, schedule
-from tests.support.portions import by_lane
+from tests.property.simulation.simulated_run import Tasks, play
+from tests.support.ci.schedule_share import by_lane
 
 SCHEDULES = int(os.environ.get("MINGA_SCHEDULES", "400"))
 PORTIONS = 10

@@ -20,9 +20,9 @@ from tests.property.simulation.invariants import (
     every_version_is_the_replay_of_its_updates,
     no_accepted_update_is_lost,
 )
-from tests.property.simulation.playing import Evidence, Tasks, play
 from tests.property.simulation.schedules import SIZES, Schedule
-from tests.support.waiting import HEAVY
+from tests.property.simulation.simulated_run import Evidence, Tasks, play
+from tests.support.timeouts import HEAVY
 
 ROUNDS = 200
 OPTIMIZERS = ({"name": "fedavg"}, {"name": "fedadam", "eta": 0.01})

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from playwright.async_api import Browser, Page, Playwright, async_playwright
 
-from tests.support.preflight import CHROMIUM, find_program
-from tests.support.requirements import require
-from tests.support.waiting import LONG, PATIENCE
+from tests.support.environment.preflight import CHROMIUM, find_program
+from tests.support.plugins.requirements import require
+from tests.support.timeouts import LONG, PATIENCE
 
 T = TypeVar("T")
 

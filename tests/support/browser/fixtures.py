@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser.chromium import Chromium, Tab, chromium
-from tests.support.browser.site import serve
-from tests.support.page_evidence import watch
-from tests.support.references import build_harness
-from tests.support.waiting import PATIENCE
+from tests.support.browser.static_site import serve
+from tests.support.keras.reference_cache import build_harness
+from tests.support.plugins.page_evidence import watch
+from tests.support.timeouts import PATIENCE
 
 
 @pytest.fixture(scope="session")

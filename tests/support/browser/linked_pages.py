@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Page
 
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 TASK = "digits"
 

@@ -21,7 +21,7 @@ from backend.wire.mesh_messages import Neighbour
 from backend.wire.peer_messages import Fetch, PeerFrame, Weights
 from tests.support.browser.linked_pages import TASK, Switch
 from tests.support.peer.linked_peers import until
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 MOST_WAITING = 1 << 20
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from backend.formats.manifest import SignatureName
 from backend.peer.training.graphs import import_graphs, open_bundle
-from tests.support.keras.comparing import metric_values, relative_error
+from tests.support.keras.comparison import metric_values, relative_error
 from tests.support.keras.reference import uniform_input
 
 __all__ = ["NativeBundle", "Result", "metric_values", "read_batches", "relative_error", "train"]

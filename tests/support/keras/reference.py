@@ -45,9 +45,9 @@ from converter.bundle.bundle_writer import write_bundle
 from converter.conversion_task import read_task
 from converter.sandbox.process_limits import Limits
 from tests.support.keras.cases import Batch, Case, pack_inputs, pack_outputs
-from tests.support.keras.made import ZOO, digest, is_fresh, sources_digest
+from tests.support.keras.source_digest import ZOO, digest, is_fresh, sources_digest
 from tests.support.keras.zoo import CASES, FAMILIES
-from tests.support.processes import Preload, run
+from tests.support.programs.program_process import Preload, run
 
 SEED = 11
 STEPS = 10

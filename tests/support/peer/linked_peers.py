@@ -16,8 +16,8 @@ from backend.peer.session.trust_store import TrustStore
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Neighbour
 from backend.wire.peer_messages import PeerFrame
-from tests.contract.vectors.make_masked import made
-from tests.support.waiting import PATIENCE
+from tests.contract.vectors.secagg.make_masked import made
+from tests.support.timeouts import PATIENCE
 
 TASK = "digits"
 

@@ -13,21 +13,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support import evidence
-from tests.support.processes import Preload, Process
-from tests.support.waiting import PATIENCE
+from tests.support.plugins import evidence
+from tests.support.programs.program_process import Preload, Process
+from tests.support.timeouts import PATIENCE
 
 
 class Peer:
     """`minga peer join` with a home of its own; its reports are read while it runs.
 
-    Its updates are written to `witness`, if there is one (tests/support/peer/witness.py).
+    Its updates are written to `witness`, if there is one (tests/support/peer/update_witness.py).
     """
 
     def __init__(self, home: Path, *words: str, witness: Path | None = None) -> None:
         module, first, preload = "backend", [], Preload.PEER
         if witness is not None:
-            module, first, preload = "tests.support.peer.witness", [str(witness)], Preload.TENSORFLOW
+            module, first, preload = "tests.support.peer.update_witness", [str(witness)], Preload.TENSORFLOW
         words_after = ["--json", "--cache-dir", str(home / "cache"), "--device", "cpu"]
         self._log = evidence.log_file("peer")
         environment = {**os.environ, "HOME": str(home)}

@@ -12,7 +12,7 @@ from websockets.protocol import Protocol, Side
 
 from backend.wire.codec import decode_client
 from backend.wire.messages import Chunk, ClientFrame, Hello
-from tests.support.forwarder import forwarding
+from tests.support.environment.tcp_forwarder import forwarding
 
 
 @dataclass

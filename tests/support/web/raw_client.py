@@ -14,7 +14,7 @@ from websockets.frames import Close, Frame, Opcode
 from backend.errors import FrameError
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import PROTOCOL, Closing, Hello, Ready, ServerFrame, Welcome
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 
 class Raw:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from tests.support import evidence
-from tests.support.processes import Preload, Process
-from tests.support.waiting import PATIENCE
+from tests.support.plugins import evidence
+from tests.support.programs.program_process import Preload, Process
+from tests.support.timeouts import PATIENCE
 
 
 def free_port() -> int:

@@ -30,7 +30,7 @@ from backend.wire.unit_messages import (
     Want,
 )
 from backend.wire.units_codec import decode_to_units
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 Message = TypeVar("Message", bound=Any)
 CHUNK = 256 * 1024

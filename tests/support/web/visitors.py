@@ -8,7 +8,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backend.crypto import client_keys
 from backend.errors import BadKeyError
-from tests.contract.vectors.make_masked import BAD_KEYS, made
+from tests.contract.vectors.secagg.make_masked import BAD_KEYS, made
 
 # RFC 7748, sections 5.2 and 6.1.
 SCALAR = bytes.fromhex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4")

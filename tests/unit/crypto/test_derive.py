@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.crypto.derive import choice_key, hkdf, own_key, pair_key, rotation_key, sealing_key
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 
 SECRET, CONTEXT = made("a secret"), made("a context")
 

@@ -13,7 +13,7 @@ from backend.crypto.keystream import (
     add_keystreams,
     keystream,
 )
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 
 # NIST SP 800-38A, F.5.5: key, initial counter, output blocks.
 KEY = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")

@@ -12,8 +12,8 @@ from backend.crypto.client_keys import agreement_key
 from backend.crypto.keystream import add_keystreams, keystream
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import BadKeyError
-from tests.contract.vectors.make_masked import made
-from tests.contract.vectors.make_masked_pieces import CONTEXT
+from tests.contract.vectors.secagg.make_masked import made
+from tests.contract.vectors.secagg.make_masked_parts import CONTEXT
 
 PLACES = [0, 3, 4, 31]
 PRIVATE = {place: made(f"private key of place {place}") for place in PLACES}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.crypto import round_context
-from tests.contract.vectors.make_masked import OTHER_TERMS, TERMS, made
+from tests.contract.vectors.secagg.make_masked import OTHER_TERMS, TERMS, made
 
 CHANGES: dict[str, Any] = {
     "task": "digit",

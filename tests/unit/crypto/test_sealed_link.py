@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from backend.crypto.client_keys import agreement_key, verify
 from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer, Signalled, link_keys, signal_statement
 from backend.errors import BadKeyError, LinkError
-from tests.contract.vectors.make_masked import made
-from tests.contract.vectors.make_sealed_link import LARGER, PLACE, SMALLER, vectors
+from tests.contract.vectors.mesh.make_sealed_link import LARGER, PLACE, SMALLER, vectors
+from tests.contract.vectors.secagg.make_masked import made
 
 GOLDEN: dict[str, Any] = json.loads(PLACE.read_text("utf-8"))
 KEY = made("key")

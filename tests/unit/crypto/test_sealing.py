@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from backend.crypto.keystream import keystream
 from backend.crypto.sealing import seal, unseal
 from backend.errors import UnsealError
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 
 KEY, CONTEXT, ONE, OTHER = made("key"), made("context"), made("seed's share"), made("mask key's share")
 

@@ -18,7 +18,7 @@ from backend.crypto.shamir import (
     split,
     valid,
 )
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 
 FIELD = st.integers(0, PRIME - 1).map(lambda number: number.to_bytes(SHARE_BYTES, "big"))
 HOLDERS = st.lists(st.integers(0, 4095), min_size=1, max_size=20, unique=True)

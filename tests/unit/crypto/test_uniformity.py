@@ -19,7 +19,7 @@ from backend.numerics.masking.bit_packing import pack
 from backend.numerics.masking.encoding import Encoding, MaskedContribution, encode
 from backend.numerics.masking.rotation import sign_words
 from backend.numerics.vectors import Vector
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 
 SIZE = 200_000
 MEMBERS = 3

@@ -20,7 +20,7 @@ from backend.crypto.unmasking import Job, masks_left, parts, unmask
 from backend.errors import ShareMismatchError
 from backend.protocols.secagg.degrees import Degree, neighbours
 from backend.wire.masked_messages import Member
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 
 CONTEXT = made("a context")
 LENGTH = 35_003

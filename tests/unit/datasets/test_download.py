@@ -11,7 +11,7 @@ import pytest
 
 from backend.datasets.download import DownloadRequest, fetch, public_address
 from backend.errors import DataError, UnreachableError
-from tests.support.data_server import Elsewhere, elsewhere
+from tests.support.environment.data_server import Elsewhere, elsewhere
 
 CONTENT = bytes(range(256)) * 1000
 NAMES = ("good", "gone", "busy", "moved", "longer", "endless", "short")

@@ -11,8 +11,8 @@ import pytest
 from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError
 from backend.server.tasks.bundle_store import check_bundle
-from tests.support import tiny
-from tests.support.small_datasets import declared, refuse
+from tests.support.tasks import tiny_task
+from tests.support.tasks.small_datasets import declared, refuse
 
 TABLE = "a,b,class\n" + "1,2,x\n3,4,y\n5,6,z\n" * 4
 COLUMNS = [{"name": "a", "kind": "number"}, {"name": "b", "kind": "number"}]
@@ -31,7 +31,7 @@ LABEL = {"name": "class", "kind": "class"}
 def test_a_table_that_does_not_fit_the_model_is_refused(
     tmp_path: Path, table: dict[str, Any], words: str
 ) -> None:
-    manifest = check_bundle(tiny.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny.OPS))
+    manifest = check_bundle(tiny_task.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny_task.OPS))
     (tmp_path / "in.csv").write_text(TABLE)
     (tmp_path / "out").mkdir()
     plan = CutPlan(declared(kind="table", **table))
@@ -41,7 +41,7 @@ def test_a_table_that_does_not_fit_the_model_is_refused(
 
 
 def test_a_class_number_beyond_the_model_is_refused(tmp_path: Path) -> None:
-    manifest = check_bundle(tiny.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny.OPS))
+    manifest = check_bundle(tiny_task.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny_task.OPS))
     np.savez(tmp_path / "in.npz", x=np.zeros((4, 2), np.float32), y=np.array([0, 1, 2, 1]))
     (tmp_path / "out").mkdir()
     plan = CutPlan(declared(kind="array"), holdout=0)

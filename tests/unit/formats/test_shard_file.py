@@ -14,14 +14,14 @@ from backend.errors import BundleError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import decode_shard
 from backend.server.tasks.bundle_store import check_bundle
-from tests.support import tiny
+from tests.support.tasks import tiny_task
 
-ALLOWED = frozenset(tiny.OPS)
+ALLOWED = frozenset(tiny_task.OPS)
 
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> Manifest:
-    return check_bundle(tiny.write_task(tmp_path / "tiny") / "bundle", ALLOWED)
+    return check_bundle(tiny_task.write_task(tmp_path / "tiny") / "bundle", ALLOWED)
 
 
 def stored(values: NDArray[Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from backend.errors import NotFiniteError, WrongLengthError
 from backend.numerics.precision import MOST_HALF, MOST_VALUE, SCALED, checked, decode, encode, encoded_size
 from backend.numerics.vectors import BLOCK_VALUES, Vector
-from tests.contract.vectors.make_averaging import PRECISIONS, drawn, halves_and_ties
+from tests.contract.vectors.mesh.make_averaging import PRECISIONS, drawn, halves_and_ties
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "contract" / "vectors" / "averaging.json").read_text())
 VECTORS = arrays(np.float32, st.integers(1, 3000), elements=st.floats(-1e6, 1e6, width=32))

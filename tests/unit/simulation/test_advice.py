@@ -11,7 +11,7 @@ import pytest
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.simulation.advice import advice, longer
 from backend.simulation.outcome import DeviceOutcome, RunFigures
-from tests.support.tiny import task_toml
+from tests.support.tasks.tiny_task import task_toml
 
 PHONES = DeviceOutcome(
     device="phone",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.evidence import FAILURES, LONGEST_NAME, ROOT, folder_name
-from tests.support.waiting import HEAVY
+from tests.support.plugins.evidence import FAILURES, LONGEST_NAME, ROOT, folder_name
+from tests.support.timeouts import HEAVY
 
 SOURCE = """
 import asyncio
@@ -63,7 +63,16 @@ def run(folder: Path, *words: str) -> str:
     """What pytest prints of SOURCE."""
     (folder / "test_inner_evidence.py").write_text(SOURCE, "utf-8")
     (folder / "pytest.ini").write_text(SETTINGS, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.support.evidence", "--rootdir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.support.plugins.evidence",
+        "--rootdir",
+        str(folder),
+    ]
     command += ["-c", str(folder / "pytest.ini"), *words, str(folder)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 

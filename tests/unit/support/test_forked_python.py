@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import fork_servers
-from tests.support.tiny import write_task
-from tests.support.waiting import PATIENCE
+from tests.support.programs import fork_server_pool
+from tests.support.tasks.tiny_task import write_task
+from tests.support.timeouts import PATIENCE
 
 # It reads all of its input before it answers.
 ACCOUNTANT = ("-m", "backend.server.privacy.epsilon")
@@ -21,7 +21,7 @@ ACCOUNTANT = ("-m", "backend.server.privacy.epsilon")
 @contextmanager
 def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     pipe = subprocess.PIPE
-    command = [fork_servers.executable(), *words]
+    command = [fork_server_pool.executable(), *words]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         yield process
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import lane_steps, lane_summary, records
-from tests.support.lane_steps import Step
-from tests.support.lanes import Ending, Lane
-from tests.support.records import Record, read_records
+from tests.support.ci import lane_steps, lane_summary, outcome_records
+from tests.support.ci.lane_steps import Step
+from tests.support.ci.lanes import Ending, Lane
+from tests.support.ci.outcome_records import Record, read_records
 
 ROOT = Path(__file__).parents[3]
 SOURCE = """
@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a lane of this test keeps its logs."""
     for module in (lane_steps, lane_summary):
         monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr("tests.support.lanes.ROOT", tmp_path)
+    monkeypatch.setattr("tests.support.ci.lanes.ROOT", tmp_path)
     (tmp_path / lane_steps.RUN).mkdir(parents=True)
     return tmp_path
 
@@ -94,7 +94,14 @@ def test_how_each_test_ended_is_written_down(tmp_path: Path, options: tuple[str,
     (tmp_path / "test_some.py").write_text(SOURCE, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     file = tmp_path / "some.jsonl"
-    plugins = ("-p", "tests.support.records", "-p", "tests.support.second_try", "--record", str(file))
+    plugins = (
+        "-p",
+        "tests.support.ci.outcome_records",
+        "-p",
+        "tests.support.plugins.second_try",
+        "--record",
+        str(file),
+    )
     command = [sys.executable, "-m", "pytest", "-q", *plugins, *options, "--rootdir", str(tmp_path)]
     command += ["-c", str(tmp_path / "pytest.ini"), str(tmp_path)]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
@@ -122,7 +129,7 @@ def test_the_summary_fits_a_screen_and_ends_with_the_count(folder: Path) -> None
         for number in range(3)
     ]
     recorder = folder / lane_steps.RUN / "driven.jsonl"
-    recorder.write_bytes(b"".join(records.encode(record) for record in many))
+    recorder.write_bytes(b"".join(outcome_records.encode(record) for record in many))
     lines = lane_summary.summary("short", [Ending(Step("driven", ()), 1)], 700.0).splitlines()
     assert len(lines) < 50
     assert all(len(line) <= lane_summary.WIDTH for line in lines)

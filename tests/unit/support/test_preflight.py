@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import preflight
-from tests.support.preflight import OPTIONAL, REAL_DATA, Problem, check_folders, left_out, report
-from tests.support.small_disk import read_only, small_disk
+from tests.support.environment import preflight
+from tests.support.environment.preflight import OPTIONAL, REAL_DATA, Problem, check_folders, left_out, report
+from tests.support.environment.small_disk import read_only, small_disk
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,7 +26,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check(words: tuple[str, ...] = (), **environment: str) -> tuple[int, str]:
     """Exit code and errors of the check, run as `make test` runs it."""
-    command = [*words, sys.executable, "-m", "tests.support.preflight"]
+    command = [*words, sys.executable, "-m", "tests.support.environment.preflight"]
     variables = {name: value for name, value in os.environ.items() if name not in ("CI", preflight.WITHOUT)}
     done = subprocess.run(
         command, cwd=ROOT, env=variables | environment, capture_output=True, text=True, check=False

@@ -37,7 +37,7 @@ def run(folder: Path, without: str, processes: str = "0", **environment: str) ->
         "pytest",
         "-q",
         "-p",
-        "tests.support.requirements",
+        "tests.support.plugins.requirements",
         "-o",
         "markers=browser",
     ]

@@ -94,7 +94,7 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         "pytest",
         "-q",
         "-p",
-        "tests.support.second_try",
+        "tests.support.plugins.second_try",
         "--rootdir",
         str(folder),
     ]

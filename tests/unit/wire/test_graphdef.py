@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from backend.errors import BundleError
 from backend.wire import graphdef
 from backend.wire.graphdef import op_names
-from tests.support.tiny import graph_def
+from tests.support.tasks.tiny_task import graph_def
 
 
 def test_the_names_of_all_ops_are_found() -> None:

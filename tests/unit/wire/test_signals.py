@@ -9,7 +9,7 @@ import pytest
 
 from backend.errors import FrameError
 from backend.wire.signals import SignedSignal, decode_body, decode_signal, encode_body, encode_signal
-from tests.contract.vectors.make_sealed_link import BODIES, PLACE
+from tests.contract.vectors.mesh.make_sealed_link import BODIES, PLACE
 
 GOLDEN: dict[str, Any] = json.loads(PLACE.read_text("utf-8"))
 

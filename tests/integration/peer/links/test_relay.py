@@ -11,7 +11,7 @@ import pytest
 from backend.protocols.mesh import link_selection
 from backend.wire.mesh_fields import Way
 from backend.wire.peer_messages import Fetch, Weights
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 from tests.support.peer.linked_peers import Carrier, Member, company, introduce, make_member, until
 
 HASH = "ef" * 32

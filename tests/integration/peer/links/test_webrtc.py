@@ -13,7 +13,7 @@ from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import IceServer
 from backend.wire.peer_messages import Fetch, Weights
 from backend.wire.signals import Candidate, Description
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 from tests.support.peer.linked_peers import Carrier, Member, company, introduce, make_member, until
 
 HASH = "cd" * 32

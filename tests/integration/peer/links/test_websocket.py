@@ -21,10 +21,10 @@ from backend.peer.links.websocket import PROTOCOL
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peer_messages import Fetch, Passed, Weights
 from backend.wire.signals import SealKey
-from tests.contract.vectors.make_masked import made
-from tests.support.forwarder import Forwarder, forwarding
+from tests.contract.vectors.secagg.make_masked import made
+from tests.support.environment.tcp_forwarder import Forwarder, forwarding
 from tests.support.peer.linked_peers import Carrier, Member, company, introduce, make_member, until
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 HASH = "ab" * 32
 

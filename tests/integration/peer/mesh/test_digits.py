@@ -15,7 +15,7 @@ import pytest
 from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
 from tests.support.peer.digits_mesh import write_digits
 from tests.support.peer.peer_process import Peer, joined
-from tests.support.waiting import LONG, PATIENCE
+from tests.support.timeouts import LONG, PATIENCE
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.tensorflow

@@ -22,7 +22,14 @@ from backend.protocols.mesh.allreduce.group_events import SendPiece
 from backend.wire.mesh_fields import Subject
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Begin, PeerFrame, Piece
-from tests.integration.peer.mesh.groups import Averager, averagers, mean_of, order_of, outcomes, vectors_of
+from tests.integration.peer.mesh.averaging_groups import (
+    Averager,
+    averagers,
+    mean_of,
+    order_of,
+    outcomes,
+    vectors_of,
+)
 
 VALUES = 300_001
 WEIGHTS = [10.0, 20.0, 30.0, 40.0]

@@ -31,8 +31,8 @@ from backend.wire.messages import CHUNK_BYTES, Closing
 from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist, Enlisted, Release, Result, UnitsToServer, Want
 from backend.wire.units_codec import decode_units
 from tests.integration.peer.conftest import BlobServer
-from tests.integration.peer.units.test_labour import Site
-from tests.support.waiting import PATIENCE
+from tests.integration.peer.units.test_unit_trainer import Site
+from tests.support.timeouts import PATIENCE
 
 pytestmark = pytest.mark.tensorflow
 

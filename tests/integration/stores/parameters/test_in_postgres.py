@@ -13,7 +13,7 @@ from backend.errors import StoreError
 from backend.numerics.aggregation.asynchronous import ClientResult, downpour, no_memory
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
 from backend.stores.parameters.in_postgres import PostgresParameters
-from tests.support.databases import Postgres, serving_postgres
+from tests.support.environment.databases import Postgres, serving_postgres
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract
 
 ZEROS = np.zeros(SIZE, np.float32)

@@ -20,7 +20,7 @@ from backend.numerics.aggregation.asynchronous import (
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
 from backend.stores.parameters.in_redis import RedisParameters
-from tests.support.databases import Redis, serving_redis
+from tests.support.environment.databases import Redis, serving_redis
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract
 
 ZEROS = np.zeros(SIZE, np.float32)

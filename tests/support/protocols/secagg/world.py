@@ -17,7 +17,7 @@ from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked_messages import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import ClientFrame, ServerFrame, Train
-from tests.support.protocols.secagg.holder import Holder, plan, terms_of, updates
+from tests.support.protocols.secagg.member_host import Holder, plan, terms_of, updates
 
 VALUES = 5
 SECONDS = 60.0

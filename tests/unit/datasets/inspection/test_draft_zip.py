@@ -14,7 +14,7 @@ import pytest
 from backend.datasets.inspection.draft_zip import unpack
 from backend.errors import DataError
 from backend.server.drafts.transfer.export_zip import packed
-from tests.support.owner_files import zip_bytes
+from tests.support.tasks.owner_files import zip_bytes
 
 MOST = {"model": 2000, "data": 9 << 20}
 TASK = b'name = "cats"'

@@ -14,7 +14,7 @@ import pytest
 from backend.datasets.inspection.inspect_file import look
 from backend.datasets.inspection.model_input import ModelInput
 from backend.errors import DataError
-from tests.support.owner_files import linked, png, zipped
+from tests.support.tasks.owner_files import linked, png, zipped
 
 Make = Callable[[Path], Path]
 

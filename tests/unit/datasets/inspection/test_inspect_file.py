@@ -19,7 +19,7 @@ from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.sandbox.data_inspection import look_at
 from backend.server.sandbox.limited_process import ProcessLimits
-from tests.support.owner_files import pictures, zipped
+from tests.support.tasks.owner_files import pictures, zipped
 
 NOTHING = ModelInput()
 

@@ -19,8 +19,8 @@ from backend.errors import DataError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.sandbox.data_inspection import show_of
-from tests.support.owner_files import pictures, zipped
-from tests.support.tiny import SIGNATURES, SIZE, manifest
+from tests.support.tasks.owner_files import pictures, zipped
+from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest
 
 
 def declared(said: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from backend.datasets.readers.images import decode_image
 from backend.errors import DataError
-from tests.support.small_datasets import png
+from tests.support.tasks.small_datasets import png
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from backend.errors import DataError
 from backend.formats.shard_index import PREPROCESS, read_preprocess
 from backend.formats.task_file import Partition
 from backend.numerics.preprocess.fitted import FittedTable, FittedText, parse_fitted
-from tests.support.small_datasets import (
+from tests.support.tasks.small_datasets import (
     arrays_of,
     declared,
     image_folder,

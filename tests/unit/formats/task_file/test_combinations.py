@@ -9,7 +9,7 @@ import pytest
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, parse_task
-from tests.support.tiny import task_toml
+from tests.support.tasks.tiny_task import task_toml
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}
 

@@ -11,7 +11,7 @@ import pytest
 from backend.errors import TaskFileError
 from backend.formats.task_file import Averaging, TaskFile, parse_task
 from backend.server.mesh.averaging_plan import averages_of
-from tests.support.tiny import task_toml
+from tests.support.tasks.tiny_task import task_toml
 
 REFERENCE = Path(__file__).parents[4] / "docs/reference/task-file.md"
 

@@ -13,7 +13,7 @@ from backend.formats.task_file.coordination import Coordination
 from backend.formats.task_file.reading.hints import FLOWER
 from backend.formats.task_file.server_optimizer import FedAvg, hyperparameters, name_of
 from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS
-from tests.support.tiny import task_toml, write_task
+from tests.support.tasks.tiny_task import task_toml, write_task
 
 REFERENCE = Path(__file__).parents[4] / "docs" / "reference" / "task-file.md"
 

@@ -16,7 +16,7 @@ from backend.server.disclosure.rounds import disclose
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.task_data import dealt, elsewhere, load_data
 from backend.stores.blobs import FileBlobs
-from tests.support import tiny
+from tests.support.tasks import tiny_task
 
 FILE: dict[str, Any] = {
     "address": "https://data.example.org/sets/digits.npz",
@@ -45,7 +45,7 @@ def data(**changes: Any) -> Data:
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> Manifest:
-    return check_bundle(tiny.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny.OPS))
+    return check_bundle(tiny_task.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny_task.OPS))
 
 
 def test_parts_are_dealt_out_by_names_that_clients_can_make(manifest: Manifest) -> None:

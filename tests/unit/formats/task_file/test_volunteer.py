@@ -12,7 +12,7 @@ from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile, Units, parse_task
 from backend.formats.task_file.units import Downpour, VcAsgd, name_of, settings_of
 from backend.numerics.aggregation.asynchronous import ASSIMILATIONS
-from tests.support.tiny import volunteer_toml
+from tests.support.tasks.tiny_task import volunteer_toml
 
 REFERENCE = Path(__file__).parents[4] / "docs/reference/task-file.md"
 ALONE: dict[str, Any] = {"replicas": 1, "spot_checks": 0.0}

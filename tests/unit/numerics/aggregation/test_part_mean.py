@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backend.numerics.aggregation.part_mean import centered_clip, pass_on, reduce_part, shares, trimmed_mean
 from backend.numerics.precision import Bytes, decode, encode
 from backend.numerics.vectors import BLOCK_VALUES, Vector
-from tests.contract.vectors.make_averaging import PRECISIONS, drawn
+from tests.contract.vectors.mesh.make_averaging import PRECISIONS, drawn
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "averaging.json").read_text())[
     "means"

@@ -22,7 +22,7 @@ from backend.numerics.masking.masked_parts import (
     told,
 )
 from backend.numerics.vectors import Vector
-from tests.contract.vectors.make_masked_pieces import PLACE, vectors
+from tests.contract.vectors.secagg.make_masked_parts import PLACE, vectors
 
 GOLDEN: dict[str, Any] = json.loads(PLACE.read_text("utf-8"))
 SUBJECTS = pytest.mark.parametrize("subject", MOST_OF)

@@ -25,7 +25,7 @@ from backend.protocols.client.participant_events import (
     UndoChange,
 )
 from backend.wire.messages import Chunk, Evaluation, Offer, Ready
-from tests.contract.vectors import make_participant
+from tests.contract.vectors.client import make_participant
 
 CONVERSATIONS = msgspec.json.decode(
     make_participant.FILE.read_bytes(), type=list[make_participant.Conversation]

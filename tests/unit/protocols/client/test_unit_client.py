@@ -24,25 +24,27 @@ from backend.protocols.client.unit_client_events import (
 from backend.protocols.client.units_in_hand import UnitStage
 from backend.wire.messages import Ready
 from backend.wire.unit_messages import Beat, Enlist, Release, Result, Want
-from tests.contract.vectors import make_worker
+from tests.contract.vectors.client import make_unit_client
 
-CONVERSATIONS = msgspec.json.decode(make_worker.FILE.read_bytes(), type=list[make_worker.Conversation])
+CONVERSATIONS = msgspec.json.decode(
+    make_unit_client.FILE.read_bytes(), type=list[make_unit_client.Conversation]
+)
 EVENTS: list[Event] = [step.event for story in CONVERSATIONS for step in story.steps]
 
 
-def event(raw: make_worker.Json) -> Event:
+def event(raw: make_unit_client.Json) -> Event:
     converted: Event = msgspec.convert(raw, Event)
     return converted
 
 
-BEGINNING = [event(raw) for raw in make_worker.BOTH]
+BEGINNING = [event(raw) for raw in make_unit_client.BOTH]
 # From nothing, or from two units in hand, whatever happens.
 CHAOS = st.tuples(st.sampled_from([[], BEGINNING]), st.lists(st.sampled_from(EVENTS), max_size=60)).map(
     lambda parts: [*parts[0], *parts[1]]
 )
 
 
-def after(*events: make_worker.Json) -> Worker:
+def after(*events: make_unit_client.Json) -> Worker:
     machine = Worker()
     for raw in events:
         machine.handle(event(raw))
@@ -50,12 +52,12 @@ def after(*events: make_worker.Json) -> Worker:
 
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
-def test_a_conversation_goes_as_written(story: make_worker.Conversation) -> None:
+def test_a_conversation_goes_as_written(story: make_unit_client.Conversation) -> None:
     machine = Worker()
     for step in story.steps:
         assert machine.handle(step.event) == step.effects
-        written = {name: getattr(step, name) for name in make_worker.standing_of(machine)}
-        assert make_worker.standing_of(machine) == written
+        written = {name: getattr(step, name) for name in make_unit_client.standing_of(machine)}
+        assert make_unit_client.standing_of(machine) == written
 
 
 def test_every_phase_stage_and_effect_occurs_in_the_golden_file() -> None:
@@ -68,15 +70,15 @@ def test_every_phase_stage_and_effect_occurs_in_the_golden_file() -> None:
 NOTHING_LEGAL_BUT = {
     "stopped": ([], ["start", "want", "give_back", "wind_down"]),
     "connecting": (
-        [make_worker.START],
+        [make_unit_client.START],
         ["connected", "disconnected", "stop", "want", "give_back", "wind_down"],
     ),
     "greeted": (
-        [make_worker.START, make_worker.CONNECTED],
+        [make_unit_client.START, make_unit_client.CONNECTED],
         ["enlisted", "closing", "disconnected", "stop", "want", "give_back", "wind_down"],
     ),
     "offline": (
-        [*make_worker.READY, make_worker.lost(0.5)],
+        [*make_unit_client.READY, make_unit_client.lost(0.5)],
         ["connected", "disconnected", "stop", "want", "give_back", "wind_down"],
     ),
 }
@@ -96,22 +98,22 @@ def test_an_illegal_event_changes_nothing(phase: str) -> None:
 
 
 def test_pauses_double_from_half_a_second_to_half_a_minute_and_start_anew_when_enlisted() -> None:
-    machine = after(make_worker.START)
-    pauses = [pause for _ in range(9) for pause in delays(machine.handle(event(make_worker.lost(0.5))))]
+    machine = after(make_unit_client.START)
+    pauses = [pause for _ in range(9) for pause in delays(machine.handle(event(make_unit_client.lost(0.5))))]
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
-    machine.handle(event(make_worker.CONNECTED))
-    machine.handle(event(make_worker.enlisted()))
-    assert delays(machine.handle(event(make_worker.lost(0.0)))) == [0.25]
+    machine.handle(event(make_unit_client.CONNECTED))
+    machine.handle(event(make_unit_client.enlisted()))
+    assert delays(machine.handle(event(make_unit_client.lost(0.0)))) == [0.25]
 
 
 def test_shards_that_were_fetched_are_told_the_newest_last_and_64_at_most() -> None:
-    machine = after(*make_worker.READY)
+    machine = after(*make_unit_client.READY)
     for lease in [*range(1, 70), 3]:
-        machine.handle(event(make_worker.unit(lease + 100, lease)))
-        machine.handle(event(make_worker.fetched(lease + 100)))
-        machine.handle(event(make_worker.drop(lease + 100)))
-    machine.handle(event(make_worker.lost(0.5)))
-    (said,) = machine.handle(event(make_worker.CONNECTED))
+        machine.handle(event(make_unit_client.unit(lease + 100, lease)))
+        machine.handle(event(make_unit_client.fetched(lease + 100)))
+        machine.handle(event(make_unit_client.drop(lease + 100)))
+    machine.handle(event(make_unit_client.lost(0.5)))
+    (said,) = machine.handle(event(make_unit_client.CONNECTED))
     assert isinstance(said, SendUnitFrame)
     assert isinstance(said.frame, Enlist)
     assert said.frame.backend == "wasm"
@@ -119,9 +121,9 @@ def test_shards_that_were_fetched_are_told_the_newest_last_and_64_at_most() -> N
 
 
 def test_no_more_units_are_held_than_any_client_may_hold() -> None:
-    machine = after(*make_worker.READY, *[make_worker.unit(lease) for lease in range(1, 65)])
+    machine = after(*make_unit_client.READY, *[make_unit_client.unit(lease) for lease in range(1, 65)])
     assert len(machine.held) == 64
-    (said,) = machine.handle(event(make_worker.unit(65)))
+    (said,) = machine.handle(event(make_unit_client.unit(65)))
     assert isinstance(said, SendUnitFrame)
     assert isinstance(said.frame, Release)
 
@@ -134,7 +136,7 @@ def delays(effects: list[Effect]) -> list[float]:
 def test_each_unit_that_was_to_be_fetched_is_forgotten_once(events: list[Event]) -> None:
     open_leases: Counter[int] = Counter()
     machine = Worker()
-    for one in [*events, event(make_worker.STOP)]:
+    for one in [*events, event(make_unit_client.STOP)]:
         for effect in machine.handle(one):
             if isinstance(effect, FetchUnit):
                 open_leases[effect.unit.lease] += 1

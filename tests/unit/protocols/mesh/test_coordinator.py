@@ -12,7 +12,7 @@ from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, Round
 from backend.protocols.rounds.round_effects import Abandon, Finished, RecordEvaluation, SendEvaluate
 from backend.protocols.rounds.stop_rules import StopRules, Watched
 from backend.wire.messages import Evaluation
-from tests.support.protocols.convener import (
+from tests.support.protocols.mesh_coordinator import (
     ANN,
     BOB,
     CAT,

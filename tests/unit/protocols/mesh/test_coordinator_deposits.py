@@ -9,7 +9,7 @@ from backend.protocols.mesh.holdings import MOST_AHEAD
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.protocols.rounds.round_effects import Abandon
 from backend.wire.mesh_messages import Averaged
-from tests.support.protocols.convener import (
+from tests.support.protocols.mesh_coordinator import (
     ANN,
     AVERAGES,
     BOB,

@@ -11,7 +11,7 @@ from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
 from backend.protocols.rounds.phases import RETRY_SECONDS, IllegalEventError
 from backend.protocols.rounds.round_effects import Abandon
 from backend.wire.mesh_messages import Failed, Measure
-from tests.support.protocols.convener import (
+from tests.support.protocols.mesh_coordinator import (
     ANN,
     AVERAGES,
     BOB,

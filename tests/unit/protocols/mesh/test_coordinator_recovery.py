@@ -12,7 +12,7 @@ from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.protocols.rounds.round_effects import Abandon, Finished, SendEvaluate
 from backend.wire.mesh_messages import Averaged
-from tests.support.protocols.convener import (
+from tests.support.protocols.mesh_coordinator import (
     AVERAGES,
     ONE,
     TWO,

@@ -14,8 +14,8 @@ from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.member_events import AbortAveraging, Average, Effect, Event, SendToServer
 from backend.wire import mesh_messages
 from backend.wire.messages import Leave, Ready
-from tests.contract.vectors import make_mesh_member
-from tests.contract.vectors.make_participant import CONNECTED, lost
+from tests.contract.vectors.client.make_participant import CONNECTED, lost
+from tests.contract.vectors.mesh import make_mesh_member
 
 CONVERSATIONS = msgspec.json.decode(
     make_mesh_member.FILE.read_bytes(), type=list[make_mesh_member.Conversation]

@@ -14,7 +14,7 @@ from backend.protocols.secagg.neighbours import Graph
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
 from backend.wire.masked_messages import Decline, Reveal, Roster, Server
-from tests.support.protocols.secagg.holder import terms_of
+from tests.support.protocols.secagg.member_host import terms_of
 from tests.support.protocols.secagg.stages import (
     FIRST,
     FIVE,

@@ -9,7 +9,7 @@ from backend.crypto import client_keys
 from backend.crypto.round_context import base_hash, keys_statement
 from backend.errors import FrameError
 from backend.wire.codec import decode_client, decode_server, encode
-from tests.support.protocols.secagg.holder import plan, terms_of
+from tests.support.protocols.secagg.member_host import plan, terms_of
 from tests.support.protocols.secagg.world import VALUES, World, masking
 
 

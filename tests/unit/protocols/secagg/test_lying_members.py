@@ -6,7 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from backend.wire.masked_messages import Shares
-from tests.support.protocols.secagg.lying import ask, at_unmask
+from tests.support.protocols.secagg.malicious_server import ask, at_unmask
 from tests.support.protocols.secagg.world import World, masking
 
 

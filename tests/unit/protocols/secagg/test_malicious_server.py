@@ -15,8 +15,8 @@ from backend.crypto.round_context import survivors_statement
 from backend.protocols.secagg.member import MemberStage
 from backend.wire.masked_messages import Dealt, Member, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
-from tests.support.protocols.secagg.holder import plan
-from tests.support.protocols.secagg.lying import SERVERS, Lying, ask, at_unmask
+from tests.support.protocols.secagg.malicious_server import SERVERS, Lying, ask, at_unmask
+from tests.support.protocols.secagg.member_host import plan
 from tests.support.protocols.secagg.world import World, masking
 
 

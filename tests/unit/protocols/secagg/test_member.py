@@ -25,7 +25,7 @@ from backend.protocols.secagg.member_events import (
     Welcomed,
 )
 from backend.wire.masked_messages import Decline, Keys, Reveal, Shares, Vouch
-from tests.contract.vectors import make_secagg, secagg_inputs
+from tests.contract.vectors.secagg import make_secagg, secagg_inputs
 
 GOLDEN = msgspec.json.decode(make_secagg.FILE.read_bytes(), type=make_secagg.File)
 TOLD = {story.name: story for story in GOLDEN.conversations}

@@ -13,8 +13,8 @@ from backend.crypto.round_context import base_hash
 from backend.protocols.secagg import server as secagg_server
 from backend.wire.masked_messages import Member, Roster, Server
 from backend.wire.messages import ServerFrame, Train
-from tests.support.protocols.secagg.holder import Holder, plan, terms_of
-from tests.support.protocols.secagg.lying import SERVERS, Lie, Lying, to_all
+from tests.support.protocols.secagg.malicious_server import SERVERS, Lie, Lying, to_all
+from tests.support.protocols.secagg.member_host import Holder, plan, terms_of
 from tests.support.protocols.secagg.world import VALUES, World, masking
 
 

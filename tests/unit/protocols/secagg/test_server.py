@@ -15,7 +15,7 @@ from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.server_effects import FailMaskedRound
 from backend.protocols.secagg.stages import ServerStage
 from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Shares, Vouch
-from tests.support.protocols.secagg.holder import Holder, terms_of
+from tests.support.protocols.secagg.member_host import Holder, terms_of
 from tests.support.protocols.secagg.stages import (
     FIRST,
     FIVE,

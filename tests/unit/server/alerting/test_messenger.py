@@ -22,7 +22,7 @@ from backend.server.alerting import messenger as alert_messenger
 from backend.server.alerting.mail import OutgoingMail
 from backend.server.alerting.messenger import AT_ONCE, Messenger, Outside
 from backend.server.alerting.webhook import check_webhook, origin_of
-from tests.support.tiny import write_task
+from tests.support.tasks.tiny_task import write_task
 
 TEXT = "For 30 minutes too few participants were here."
 

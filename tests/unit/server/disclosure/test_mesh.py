@@ -9,7 +9,7 @@ import pytest
 
 from backend.formats.task_file import parse_task
 from backend.server.disclosure.rounds import Disclosure, disclose
-from tests.support.tiny import task_toml
+from tests.support.tasks.tiny_task import task_toml
 from tests.unit.server.disclosure.test_rounds import OWN, PUBLIC, everything, text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from backend.formats.task_file import TaskFile, parse_task
 from backend.server.disclosure.rounds import Disclosure, Guarantee, fewest_updates
 from backend.server.disclosure.rounds import disclose as disclose_with
-from tests.support.tiny import task_toml
+from tests.support.tasks.tiny_task import task_toml
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}
 PUBLIC = {"source": "shards", "shards": "built/shards"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.formats.task_file import parse_task
 from backend.server.disclosure.rounds import Disclosure, disclose
-from tests.support.tiny import volunteer_toml
+from tests.support.tasks.tiny_task import volunteer_toml
 from tests.unit.server.disclosure.test_rounds import text
 
 

@@ -19,7 +19,7 @@ from backend.server.drafts.review.checklist import checklist, fingerprint, holds
 from backend.server.drafts.task_tables import begin, fixed, from_toml, parsed, proposed
 from backend.server.drafts.toml import to_toml
 from backend.settings import assets_folder
-from tests.support.web.drafter import ABOUT
+from tests.support.web.draft_client import ABOUT
 
 # TOML's files are UTF-8, which has no lone surrogates.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -12,7 +12,7 @@ from backend.errors import MingaError
 from backend.formats.task_file import parse_task
 from backend.formats.task_file.task_file import TaskFile
 from backend.server.estimates.protection_choices import Option, options
-from tests.support.tiny import task_toml, volunteer_toml
+from tests.support.tasks.tiny_task import task_toml, volunteer_toml
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}
 

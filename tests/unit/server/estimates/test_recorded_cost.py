@@ -13,14 +13,14 @@ from backend.formats.manifest import Manifest
 from backend.server.estimates.prices import OURS, read_prices
 from backend.server.estimates.recorded_cost import cost_of
 from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
-from tests.support import tiny
+from tests.support.tasks import tiny_task
 
 UNITS = {"name": "tiny", "scheme": "volunteer"}
 ROUNDS = {"name": "tiny", "scheme": "federated"}
 
 
 def manifest() -> Manifest:
-    return msgspec.convert(tiny.manifest({}, 0), Manifest)
+    return msgspec.convert(tiny_task.manifest({}, 0), Manifest)
 
 
 def result(client: str, at: float, seconds: float, examples: int = 10, **more: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_a_round_is_the_most_that_its_clients_worked() -> None:
 def test_bytes_are_models_down_updates_up_and_each_row_once_for_each_client() -> None:
     rows = [result("a", 10.0, 5.0, shard=1), result("a", 20.0, 5.0, shard=1), result("a", 30.0, 5.0, shard=2)]
     record = units([person("a", 3, 30)], rows)
-    vector = 4 * tiny.SIZE
+    vector = 4 * tiny_task.SIZE
     assert record.up == 3 * vector
     # No file in this bundle; a row is two values of x and one of y.
     assert record.down == 3 * vector + 20 * 12

@@ -18,7 +18,7 @@ from backend.server.estimates.round_proposals import propose
 from backend.server.estimates.traffic import traffic
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.model_inspection import inspect
-from tests.support.tiny import SIGNATURES, SIZE, manifest, task_toml
+from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest, task_toml
 
 # 1,000 examples in ten shards of 5,000 bytes.
 SHARDS = Supply(1000, 10, 50_000)

@@ -13,8 +13,8 @@ from backend.formats.manifest import parse_manifest
 from backend.formats.shard_index import ShardFile
 from backend.protocols.mesh.group_orders import Averages
 from backend.server.estimates.traffic import Traffic, program_bytes, round_bytes, traffic
-from tests.support.protocols.convener import AVERAGES
-from tests.support.tiny import SIGNATURES, SIZE, manifest
+from tests.support.protocols.mesh_coordinator import AVERAGES
+from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest
 
 FILES = {"weights.bin": bytes(4 * SIZE), "train/group1-shard1of1.bin": bytes(7)}
 FILES |= {f"{name}/model.json": bytes(100 + number) for number, name in enumerate(SIGNATURES)}

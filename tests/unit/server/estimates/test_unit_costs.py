@@ -16,7 +16,7 @@ from backend.server.estimates.round_costs import Estimate
 from backend.server.estimates.unit_costs import estimate_units, leases_of_unit
 from backend.server.estimates.unit_proposals import propose_units
 from backend.server.units.validation.tolerances import table
-from tests.support.tiny import volunteer_toml
+from tests.support.tasks.tiny_task import volunteer_toml
 from tests.unit.server.estimates.test_round_costs import SHARDS, VECTOR, facts, task, tiny
 
 ALONE = {"replicas": 1, "spot_checks": 0.0}

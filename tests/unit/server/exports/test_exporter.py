@@ -14,7 +14,7 @@ from backend.errors import BundleError, BusyError, NotFoundError
 from backend.formats.manifest import Variable
 from backend.server.exports.export_formats import FORMATS, format_of
 from backend.server.exports.exporter import MOST_WAITING, Exporter, ExportSource
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 NPZ, KERAS = FORMATS["npz"], FORMATS["keras"]
 

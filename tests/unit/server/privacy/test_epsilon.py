@@ -29,7 +29,7 @@ from backend.server.privacy.epsilon import (
 )
 from backend.server.privacy.mechanism import Mechanism, WholeNumbers
 from backend.server.privacy.noise_shares import whole_numbers
-from tests.support.waiting import HEAVY
+from tests.support.timeouts import HEAVY
 
 DELTA = 1e-5
 

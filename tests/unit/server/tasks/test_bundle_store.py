@@ -16,7 +16,7 @@ from backend.server.tasks.bundle_store import check_bundle, store_bundle
 from backend.server.tasks.shard_store import store_shards
 from backend.settings import Settings
 from backend.stores.blobs import FileBlobs
-from tests.support.tiny import OPS, SHARDS, SIZE, graph_def, tfjs_model, write_task
+from tests.support.tasks.tiny_task import OPS, SHARDS, SIZE, graph_def, tfjs_model, write_task
 
 ALLOWED = frozenset(OPS)
 

@@ -11,7 +11,7 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.server.estimates.traffic import traffic
 from backend.server.tasks.device_support import browsers, payload, takers, trained_with
 from backend.server.tasks.model_inspection import Inspection, inspect
-from tests.support.tiny import write_task
+from tests.support.tasks.tiny_task import write_task
 
 
 def small(folder: Path) -> Manifest:

@@ -12,7 +12,7 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.server.estimates.devices import DEVICES, PLACES
 from backend.server.estimates.traffic import traffic
 from backend.server.tasks.model_inspection import Inspection, fastest, inspect
-from tests.support.tiny import SIGNATURES, SIZE, manifest
+from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest
 
 FILES = {"weights.bin": bytes(4 * SIZE)}
 FILES |= {f"{name}/model.json": b"{}" for name in SIGNATURES}

@@ -12,7 +12,7 @@ from backend.errors import DataError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.tasks.task_data import own_data
-from tests.support.tiny import write_task
+from tests.support.tasks.tiny_task import write_task
 
 TABLE = {
     "kind": "table",

@@ -15,7 +15,7 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import parse_task
 from backend.server.tasks.playground import Playground, trial_of
 from backend.server.tasks.task_data import own_data
-from tests.support import tiny
+from tests.support.tasks import tiny_task
 
 ROOT = Path(__file__).parents[4]
 
@@ -35,7 +35,7 @@ MODELS: dict[str, tuple[list[int], str, list[int], str]] = {
 
 def manifest_of(task: str) -> Manifest:
     given, dtype, answer, loss = MODELS[task]
-    tables = tiny.manifest({}, 0)
+    tables = tiny_task.manifest({}, 0)
     tables["inputs"] = [{"name": "x", "shape": given, "dtype": dtype}]
     tables["outputs"] = [{"name": "y", "shape": answer, "dtype": "float32", "loss": loss}]
     index = loss.startswith("sparse")

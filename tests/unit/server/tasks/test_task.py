@@ -13,7 +13,7 @@ import pytest_asyncio
 from backend.errors import TaskFileError
 from backend.server.tasks.task import load_task
 from backend.stores.embedded import Stores, open_stores
-from tests.support.tiny import EXAMPLES, OPS, SHARDS, STATE, write_task
+from tests.support.tasks.tiny_task import EXAMPLES, OPS, SHARDS, STATE, write_task
 
 
 @pytest_asyncio.fixture

@@ -12,7 +12,7 @@ import pytest
 from backend.server.versions import evaluation
 from backend.server.versions.evaluation import EvaluatorProcess
 from backend.stores.contracts import EvaluationRecord
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 READ = "import json, os, sys\nsetup = json.loads(sys.stdin.readline())\n"
 GOOD = """

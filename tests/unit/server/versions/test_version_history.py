@@ -16,7 +16,7 @@ from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord, RoundResult
 from backend.stores.embedded import Stores, open_stores
 from tests.support.store_contracts.records import ANN, ROUND
-from tests.support.tiny import OPS, SIZE, TRAINABLE, write_task
+from tests.support.tasks.tiny_task import OPS, SIZE, TRAINABLE, write_task
 
 MOMENTUM = '{ name = "fedavgm", momentum = 0.5 }'
 

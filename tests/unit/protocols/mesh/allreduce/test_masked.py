@@ -11,7 +11,7 @@ from backend.crypto.client_keys import agreement_key
 from backend.protocols.mesh.allreduce import group_events
 from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.peer_messages import Ask, Begin, Complain, Config, Holds
-from tests.contract.vectors.make_masked import made
+from tests.contract.vectors.secagg.make_masked import made
 from tests.support.protocols.allreduce.schedules import order
 
 OF = {"round": 3, "group": 0}

@@ -8,8 +8,8 @@ import pytest
 from backend.protocols.mesh.serverless.last_round import MEASURING_SHARE, Last
 from backend.protocols.mesh.serverless.plan import MOST_AHEAD
 from backend.wire.mesh_messages import Group, ServerToPeer
-from tests.contract.vectors.make_mesh_member import SECOND, Json, group, train
-from tests.contract.vectors.make_participant import abandoned, evaluate, state
+from tests.contract.vectors.client.make_participant import abandoned, evaluate, state
+from tests.contract.vectors.mesh.make_mesh_member import SECOND, Json, group, train
 
 
 def said(event: Json) -> ServerToPeer:

@@ -12,15 +12,17 @@ from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS, next_plan
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
 from backend.protocols.mesh.serverless.serverless_events import Effect, Event
 from backend.wire.messages import Train
-from tests.contract.vectors import make_onward
+from tests.contract.vectors.mesh import make_serverless
 from tests.unit.protocols.mesh.serverless.random_schedules import Company
 
-CONVERSATIONS = msgspec.json.decode(make_onward.FILE.read_bytes(), type=list[make_onward.Conversation])
+CONVERSATIONS = msgspec.json.decode(
+    make_serverless.FILE.read_bytes(), type=list[make_serverless.Conversation]
+)
 
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
-def test_a_conversation_goes_as_written(story: make_onward.Conversation) -> None:
-    machine = ServerlessRounds(story.own, story.steward, make_onward.SALT)
+def test_a_conversation_goes_as_written(story: make_serverless.Conversation) -> None:
+    machine = ServerlessRounds(story.own, story.steward, make_serverless.SALT)
     for step in story.steps:
         assert machine.happened(step.event, step.now) == step.effects
         assert (machine.stage, machine.timer()) == (step.stage, step.timer)

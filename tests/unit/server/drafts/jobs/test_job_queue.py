@@ -17,7 +17,7 @@ from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.record import Draft, DraftJob, StoredFile
 from backend.server.drafts.task_tables import begin
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 TABLE = "a,b,class\n" + "".join(f"{n},{n * n},{'xy'[n % 2]}\n" for n in range(20))
 

@@ -11,7 +11,7 @@ from backend.server.drafts.review.checklist import MADE, checklist, fingerprint
 from backend.server.drafts.review.cost_preview import made_of, outlook
 from backend.server.drafts.review.protection import Protection
 from backend.server.drafts.task_tables import begin
-from tests.support.tiny import train_everything, write_task
+from tests.support.tasks.tiny_task import train_everything, write_task
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.formats.task_file import parse_task
 from backend.server.drafts.review.review import _plan
-from tests.support.tiny import task_toml, volunteer_toml
+from tests.support.tasks.tiny_task import task_toml, volunteer_toml
 
 
 def told(text: str) -> str:

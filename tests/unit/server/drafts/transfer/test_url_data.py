@@ -19,8 +19,8 @@ from backend.server.drafts.transfer.url_data import address_left, fixed_url, for
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.task_data import load_data
 from backend.stores.blobs import FileBlobs
-from tests.support import tiny
-from tests.support.waiting import PATIENCE
+from tests.support.tasks import tiny_task
+from tests.support.timeouts import PATIENCE
 from tests.unit.server.drafts.jobs.test_job_queue import TABLE, opened, with_data
 
 ADDRESS = "https://data.example.org/d.csv"
@@ -33,7 +33,7 @@ async def addressed(drafts: Drafts, folder: Path, content: str = TABLE) -> Draft
     draft.files["data"] = StoredFile("d.csv", ".csv", len(content), digest, 1.0)
     task = draft.task | {"data": {"source": "url", "holdout": 0.1, "url": {"files": [{"address": ADDRESS}]}}}
     draft.task = fixed(task)
-    shutil.copytree(tiny.write_task(folder / "tiny") / "bundle", drafts.folder(draft) / MADE["convert"])
+    shutil.copytree(tiny_task.write_task(folder / "tiny") / "bundle", drafts.folder(draft) / MADE["convert"])
     draft.jobs["convert"] = DraftJob("done", fingerprint(draft, "convert"), 1.0)
     return draft
 
@@ -65,7 +65,7 @@ async def test_cutting_says_what_clients_check_the_file_by_and_the_launched_task
             "preprocess.json",
             "shards.json",
         ]
-        manifest = check_bundle(folder / "bundle", frozenset(tiny.OPS))
+        manifest = check_bundle(folder / "bundle", frozenset(tiny_task.OPS))
         blobs = FileBlobs(tmp_path / "blobs")
         shards = await load_data(folder, parsed(draft.task).data, manifest, blobs, True)
     assert shards.examples == 18

@@ -27,7 +27,7 @@ from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.contract import Receipt
 from backend.stores.parameters.memory import MemoryParameters
 from backend.stores.parameters.place import MEMORY, ParameterAddress
-from tests.support.waiting import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 PLACE = ParameterAddress(MEMORY, "digits", "run")
 ZEROS = np.zeros(1000, np.float32)

@@ -1,4 +1,4 @@
-/** The golden values that Python wrote (tests/contract/vectors/make_preprocess.py). */
+/** The golden values that Python wrote (tests/contract/vectors/data/make_preprocess.py). */
 
 import { readFileSync } from "node:fs";
 

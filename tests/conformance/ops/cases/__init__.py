@@ -1,0 +1,1 @@
+"""Cases of single ops, a module for each family."""

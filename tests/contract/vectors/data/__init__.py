@@ -1,0 +1,1 @@
+"""Golden values of data: preprocessing, archives, shards, partitions and random numbers."""

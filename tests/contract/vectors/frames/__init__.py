@@ -1,0 +1,1 @@
+"""Golden frames of the wire protocols, good and bad."""

@@ -1,0 +1,1 @@
+"""Golden conversations and numbers of a mesh: all-reduce, members, links, certificates."""

@@ -1,0 +1,1 @@
+"""Golden values of secure aggregation: keys, masks, encodings, noise and conversations."""

@@ -1,0 +1,1 @@
+"""Pages of accounts in a real browser."""

@@ -1,0 +1,1 @@
+"""The wizard of drafts in a real browser, step by step."""

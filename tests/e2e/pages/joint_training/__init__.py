@@ -1,0 +1,1 @@
+"""Trainings in which browsers and peers take part together."""

@@ -1,0 +1,1 @@
+"""What holds on every page: design, languages, documentation, scripts that are still loading."""

@@ -1,0 +1,113 @@
+"""The sentences of templates and pages, for tests of the catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_file
+from jinja2 import Environment, FileSystemLoader, nodes
+from jinja2.meta import find_referenced_templates
+
+ROOT = Path(__file__).parents[4]
+TEMPLATES = ROOT / "webapp/templates"
+LOCALES = ROOT / "webapp/locales"
+# Attributes that people read or hear.
+READ = {"alt", "aria-label", "placeholder", "title"}
+# Where text is none for people, or the name of something, which is the same in all languages.
+NAMES = {
+    "Minga",
+    "WebGPU",
+    "WebGL",
+    "WebAssembly",
+    "JavaScript",
+    "width=device-width, initial-scale=1",
+    "light dark",
+}
+WORD = re.compile(r"[A-Za-z]{2,}")
+
+
+def catalogue_of_sources(pages: Iterable[str] | None = None) -> Catalog:
+    """Every sentence that `backend/web` and templates look up: those of all pages, or of some."""
+    found, keywords = Catalog(), {"_": None, "later": None, "gettext": None, "ngettext": (1, 2)}
+    templates = (
+        parts_of(pages)
+        if pages
+        else {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")}
+    )
+    sources = [(TEMPLATES / name, "jinja2.ext:babel_extract") for name in sorted(templates)]
+    sources += [(path, "python") for path in sorted((ROOT / "backend/web").rglob("*.py"))]
+    for path, method in sources:
+        for _, message, _, _ in extract_from_file(method, path, keywords, options={"trimmed": "true"}):
+            found.add(message)
+    return found
+
+
+def parts_of(pages: Iterable[str]) -> set[str]:
+    """The templates that these pages are made of."""
+    parts, waiting = set[str](), list(pages)
+    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    while waiting:
+        name = waiting.pop()
+        if name not in parts:
+            parts.add(name)
+            tree = environment.parse((TEMPLATES / name).read_text(encoding="utf-8"))
+            waiting += filter(None, find_referenced_templates(tree))
+    return parts
+
+
+def unmarked(template: Path) -> list[str]:
+    """What `template` says to people without looking it up."""
+    environment = Environment(
+        loader=FileSystemLoader(template.parent), extensions=["jinja2.ext.i18n"], autoescape=True
+    )
+    tree = environment.parse(template.read_text(encoding="utf-8"))
+    page = _Page()
+    page.feed("".join(_written(tree)))
+    page.close()
+    said = [text.strip(" ·\n") for text in page.said if WORD.search(text)]
+    return [text for text in said if text not in NAMES] + [
+        text for text in _constants(tree) if text not in NAMES
+    ]
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """html.parser's own."""
+        described = tag == "meta" and ("name", "description") in attrs
+        self.said += [
+            text for name, text in attrs if text and (name in READ or (described and name == "content"))
+        ]
+
+    def handle_data(self, data: str) -> None:
+        """html.parser's own."""
+        self.said.append(data)
+
+
+def _written(tree: nodes.Template) -> Iterator[str]:
+    """The HTML as it stands in the template, without what is looked up or worked out."""
+    for output in tree.find_all(nodes.Output):
+        for part in output.nodes:
+            yield part.data if isinstance(part, nodes.TemplateData) else ""
+
+
+def _constants(node: nodes.Node) -> Iterator[str]:
+    """Texts in expressions that look like sentences and go to nobody who looks them up."""
+    for child in node.iter_child_nodes():
+        looked_up = isinstance(child, nodes.Call) and isinstance(child.node, nodes.Name)
+        if looked_up and child.node.name in {"_", "gettext", "ngettext"}:  # type: ignore[attr-defined]
+            continue
+        if (
+            isinstance(child, nodes.Const)
+            and isinstance(child.value, str)
+            and re.match(r"[A-Z][a-z]+", child.value)
+        ):
+            yield child.value
+        yield from _constants(child)

@@ -1,0 +1,1 @@
+"""The owner's dashboard in a real browser."""

@@ -1,0 +1,1 @@
+"""Gallery, task page, timeline of rounds and playground in a real browser."""

@@ -1,0 +1,1 @@
+"""The training pages of rounds, meshes and work units in a real browser."""

@@ -1,0 +1,1 @@
+"""Benchmarks of accuracy run and agree with the documentation."""

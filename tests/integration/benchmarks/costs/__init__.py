@@ -1,0 +1,1 @@
+"""Benchmarks of costs run and measure what they say."""

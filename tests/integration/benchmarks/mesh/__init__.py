@@ -1,0 +1,1 @@
+"""Benchmarks of meshes run and measure what they say."""

@@ -1,0 +1,1 @@
+"""Attacks of the benchmarks, on data whose answer is known."""

@@ -1,0 +1,1 @@
+"""Benchmarks of work units run and agree with the documentation."""

@@ -1,0 +1,23 @@
+"""Commands of `minga`, run as their users run them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.support.programs.program_process import Preload, run
+
+
+def minga(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """`minga <words>` in a process of its own, at its end."""
+    return run(Preload.SERVER, "backend", *words)
+
+
+def facts(*words: str | Path) -> dict[str, Any]:
+    """What `minga <words> --json` prints."""
+    done = minga(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

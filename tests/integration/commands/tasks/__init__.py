@@ -1,0 +1,1 @@
+"""`minga task` and its subcommands, run as their users run them."""

@@ -1,0 +1,1 @@
+"""Padded batches give the step of their real rows."""

@@ -1,0 +1,1 @@
+"""Manifest, operations and memory, held to models small enough to count."""

@@ -1,0 +1,217 @@
+"""A version of a model in every format predicts what Keras predicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converter.export.export_formats import WRITERS
+from converter.export.model_version import load_version
+from converter.export.tfjs_ops import KNOWN
+from converter.refusal import Refusal
+from converter.sandbox.process_limits import Limits
+from converter.tracing.vector_layout import Layout
+from tests.support.timeouts import PATIENCE
+
+pytestmark = pytest.mark.tensorflow
+L = keras.layers
+NODE_MODULES = Path(__file__).parents[3] / "node_modules"
+ROWS = 5
+
+
+def mlp() -> Any:
+    return keras.Sequential(
+        [keras.Input((6,), name="row"), L.Dense(8, "tanh"), L.Dropout(0.3), L.Dense(3, "softmax")]
+    )
+
+
+def cnn() -> Any:
+    image = keras.Input((9, 7, 3), name="pixels")
+    x = L.Conv2D(8, 3, padding="same", strides=2, activation="relu", kernel_regularizer="l2")(image)
+    x = L.BatchNormalization()(x)
+    y = L.DepthwiseConv2D(3, padding="same")(x)
+    y = L.LeakyReLU(0.2)(y)
+    x = L.Concatenate()([x, L.LayerNormalization()(y)])
+    x = L.Activation("silu")(L.SeparableConv2D(6, 2)(x))
+    pooled = [L.GlobalAveragePooling2D()(x), L.Flatten()(L.MaxPooling2D(2, padding="same")(x))]
+    return keras.Model(image, L.Dense(4, "softmax", name="label")(L.Concatenate()(pooled)))
+
+
+def recurrent() -> Any:
+    tokens = keras.Input((6,), dtype="int32", name="tokens")
+    x = L.Embedding(11, 5)(tokens)
+    x = L.LSTM(4, return_sequences=True)(x)
+    return keras.Model(tokens, L.Dense(2)(L.GRU(3, reset_after=False)(x)))
+
+
+def two_sided() -> Any:
+    left, right = keras.Input((4,), name="left"), keras.Input((4,), name="right")
+    shared = L.Dense(5, "relu", name="shared")
+    x = L.Add()([shared(left), shared(right)])
+    return keras.Model([left, right], [L.Dense(2, name="first")(x), L.Dense(1, name="second")(x)])
+
+
+MODELS: dict[str, Callable[[], Any]] = {"mlp": mlp, "cnn": cnn, "recurrent": recurrent, "two": two_sided}
+
+
+class Version:
+    """A model in a file, and other weights than its own with what it predicts by them."""
+
+    def __init__(self, model: Any, folder: Path) -> None:
+        keras.utils.set_random_seed(3)
+        model.compile("adam", "mse")
+        self.file, self.weights = folder / "model.keras", folder / "weights"
+        model.save(self.file)
+        layout = Layout(model)
+        for variable in layout.trainable_variables + layout.state_variables:
+            moved = variable + keras.random.uniform(variable.shape, 0.05, 0.3, seed=1)
+            variable.assign(moved)
+        layout.values().tofile(self.weights)
+        draw = np.random.default_rng(5)
+        self.x = [
+            draw.integers(0, 11, (ROWS, *i.shape[1:])).astype("int32")
+            if i.dtype == "int32"
+            else draw.normal(size=(ROWS, *i.shape[1:])).astype("float32")
+            for i in model.inputs
+        ]
+        self.names = list(getattr(model, "input_names", [i.name for i in model.inputs]))
+        self.y = [np.asarray(y) for y in flat(model(self.x if len(self.x) > 1 else self.x[0]))]
+
+    def write(self, kind: str, folder: Path) -> Path:
+        return WRITERS[kind](load_version(self.file, self.weights, Limits()), folder)
+
+
+def flat(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name in ("mlp", "two") else pytest.mark.long) for name in MODELS]
+)
+def version(request: pytest.FixtureRequest, tmp_path: Path) -> Version:
+    return Version(MODELS[request.param](), tmp_path)
+
+
+def check(found: list[Any], wanted: list[Any]) -> None:
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_the_keras_file_predicts_the_same_and_is_compiled(version: Version, tmp_path: Path) -> None:
+    model = keras.saving.load_model(version.write("keras", tmp_path_of(tmp_path)))
+    check(flat(model(version.x if len(version.x) > 1 else version.x[0])), version.y)
+    assert type(model.optimizer) is keras.optimizers.Adam
+
+
+def test_the_saved_model_predicts_the_same(version: Version, tmp_path: Path) -> None:
+    place = tmp_path_of(tmp_path)
+    unpack(version.write("saved-model", place), place / "out")
+    loaded = tf.saved_model.load(place / "out")
+    found = flat(loaded.serve(version.x if len(version.x) > 1 else version.x[0]))
+    check([np.asarray(y) for y in found], version.y)
+
+
+def test_onnx_predicts_the_same_under_the_models_own_names(version: Version, tmp_path: Path) -> None:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(version.write("onnx", tmp_path_of(tmp_path))))
+    assert [one.name for one in session.get_inputs()] == version.names
+    check(session.run(None, dict(zip(version.names, version.x, strict=True))), version.y)
+
+
+@pytest.mark.parametrize("kind", ["tfjs-graph", "tfjs-layers"])
+def test_tfjs_predicts_the_same(version: Version, kind: str, tmp_path: Path) -> None:
+    place = tmp_path_of(tmp_path)
+    unpack(version.write(kind, place), place / "out")
+    inputs = {
+        name: {"shape": x.shape, "dtype": str(x.dtype), "data": x.ravel().tolist()}
+        for name, x in zip(version.names, version.x, strict=True)
+    }
+    asked = {"folder": str(place / "out"), "inputs": inputs}
+    script = Path(__file__).with_name("predict_tfjs.cjs")
+    done = subprocess.run(
+        ["node", str(script)], input=json.dumps(asked), capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    check([np.reshape(y["data"], y["shape"]) for y in json.loads(done.stdout)], version.y)
+
+
+@pytest.mark.parametrize("kind", ["keras", "tfjs-graph", "tfjs-layers"])
+def test_the_same_version_gives_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    version = Version(cnn(), tmp_path)
+    written = []
+    for _ in range(2):
+        keras.backend.clear_session()  # As a process does that has only just begun.
+        written.append(version.write(kind, tmp_path_of(tmp_path)).read_bytes())
+    assert written[0] == written[1]
+
+
+def test_the_ops_that_tfjs_knows_are_those_of_its_executor() -> None:
+    lists = NODE_MODULES / "@tensorflow" / "tfjs-converter" / "dist" / "operations" / "op_list"
+    found: set[str] = set()
+    for path in lists.glob("*.js"):
+        for part in path.read_text("utf-8").split("'tfOpName': '")[1:]:
+            found.add(part.partition("'")[0])
+    assert found == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "sentence"),
+    [
+        (lambda x: L.GRU(3)(L.Reshape((3, 2))(x)), "tfjs-layers", "reset_after=True"),
+        (lambda x: L.Dense(2, "hard_sigmoid")(x), "tfjs-layers", "no activation hard_sigmoid"),
+        (lambda x: L.UnitNormalization()(L.Dense(2)(x)), "tfjs-layers", "no UnitNormalization"),
+        (lambda x: L.Dense(2)(x * 2.0), "tfjs-layers", "multiply is called in a way"),
+        (lambda x: mlp()(x), "tfjs-layers", "no Sequential"),
+    ],
+)
+def test_what_a_format_lacks_is_said_with_what_to_take_instead(
+    make: Callable[[Any], Any], kind: str, sentence: str, tmp_path: Path
+) -> None:
+    x = keras.Input((6,))
+    version = Version(keras.Model(x, make(x)), tmp_path)
+    with pytest.raises(Refusal, match=sentence) as refused:
+        version.write(kind, tmp_path_of(tmp_path))
+    assert "Take the TF.js graph model instead" in str(refused.value)
+
+
+def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
+    version = Version(mlp(), tmp_path)
+    np.zeros(3, "<f4").tofile(version.weights)
+    with pytest.raises(Refusal, match="The weights have 3 values"):
+        version.write("keras", tmp_path_of(tmp_path))
+
+
+@pytest.mark.usefixtures("forked_python")
+def test_the_process_makes_one_file_and_answers(tmp_path: Path) -> None:
+    version = Version(mlp(), tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    command = [sys.executable, "-m", "converter.export", str(version.file)]
+    command += ["--weights", str(version.weights), "--format", "onnx", "-o", str(out / "m.onnx")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["ok"] is True
+    assert [path.name for path in out.iterdir()] == ["m.onnx"]
+
+
+def tmp_path_of(folder: Path) -> Path:
+    place = folder / f"made-{len(list(folder.glob('made-*')))}"
+    place.mkdir()
+    return place
+
+
+def unpack(file: Path, folder: Path) -> None:
+    with zipfile.ZipFile(file) as packed:
+        packed.extractall(folder)

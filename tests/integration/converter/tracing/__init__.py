@@ -1,0 +1,1 @@
+"""Layers, slices and refusals of traced models, held to Keras."""

@@ -1,0 +1,1 @@
+"""A peer's data: local files, files at a URL, and the blob cache."""

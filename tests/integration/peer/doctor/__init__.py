@@ -1,0 +1,1 @@
+"""`minga peer doctor` on networks of every kind."""

@@ -1,0 +1,1 @@
+"""Peers in rounds, open and masked, against a real server."""

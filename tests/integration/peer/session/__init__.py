@@ -1,0 +1,1 @@
+"""A peer's session: identity, trust, addresses, messages, preemption."""

@@ -1,0 +1,1 @@
+"""A peer's training in TensorFlow, held to Keras and plain numpy."""

@@ -1,0 +1,1 @@
+"""A mesh at a real server, over real sockets."""

@@ -1,0 +1,1 @@
+"""What a real server tells operators: its log and the commands after rounds."""

@@ -1,0 +1,1 @@
+"""Rounds at a real server, over real sockets."""

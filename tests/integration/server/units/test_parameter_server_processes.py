@@ -1,0 +1,245 @@
+"""Parameter servers as processes, on real databases: who dies is replaced, and nothing counts twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from backend.errors import StoreError
+from backend.numerics.aggregation.asynchronous import (
+    Assimilate,
+    ClientResult,
+    Memory,
+    downpour,
+    fedbuff,
+    no_memory,
+)
+from backend.numerics.vectors import Vector
+from backend.protocols.units.server_pool import USUAL, PoolRules
+from backend.server.units.parameters import server_pool
+from backend.server.units.parameters.parameter_server import Recipe
+from backend.server.units.parameters.server_pool import ParameterServers
+from backend.stores.parameters.contract import ParametersGoneError, TakenOverError
+from backend.stores.parameters.place import ParameterAddress
+from tests.support.environment.databases import Postgres, Redis, serving_postgres, serving_redis
+from tests.support.timeouts import PATIENCE
+
+SIZE = 5000
+ZEROS = np.zeros(SIZE, np.float32)
+ONE = ClientResult(np.ones(SIZE, np.float32), ZEROS)
+THREE = PoolRules(least=3, most=3)
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    with serving_redis() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with serving_postgres() as server:
+        yield server
+
+
+@asynccontextmanager
+async def serving(
+    address: str, recipe: Recipe = downpour, rules: PoolRules = USUAL
+) -> AsyncIterator[ParameterServers]:
+    """Servers that began with zeros at base 0."""
+    servers = ParameterServers(ParameterAddress(address, "digits", "run"), recipe, rules)
+    await servers.begin(ZEROS, no_memory(), 0)
+    try:
+        yield servers
+    finally:
+        await servers.stop()
+
+
+def dying(marker: Path, at: int) -> Assimilate:
+    """Adds changes; the process that does so first is killed at its call number `at`."""
+    add, calls = downpour(), iter(range(1000))
+
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
+        if next(calls) == at and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return add(params, result, memory)
+
+    return assimilate
+
+
+async def test_in_redis_every_result_is_either_taken_in_or_counted_as_lost(redis: Redis) -> None:
+    async with serving(redis.address, rules=THREE) as servers:
+        receipts = await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(30)))
+        assert {receipt.base for receipt in receipts} == set(range(1, 31))
+        stored = await servers.read()
+        np.testing.assert_array_equal(stored.weights, np.full(SIZE, 30 - servers.lost, np.float32))
+
+
+async def test_in_shards_parts_of_results_are_counted(redis: Redis) -> None:
+    async with serving(f"{redis.address}?shards=5", rules=THREE) as servers:
+        await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(30)))
+        stored = await servers.read()
+        assert stored.base == 30
+        assert float(stored.weights.mean()) <= 30
+
+
+async def test_in_postgres_nothing_is_lost(postgres: Postgres) -> None:
+    async with serving(postgres.address, rules=THREE) as servers:
+        receipts = await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(30)))
+        assert {receipt.base for receipt in receipts} == set(range(1, 31))
+        np.testing.assert_array_equal((await servers.read()).weights, 30 * ONE.weights)
+        assert servers.lost == 0
+
+
+async def test_what_an_assimilation_remembers_comes_back_with_its_receipt(redis: Redis) -> None:
+    """Bit by bit what the recipe does without any store."""
+    dice = np.random.default_rng(1)
+    recipe, weights, memory = fedbuff(3), ZEROS, no_memory()
+    async with serving(redis.address, partial(fedbuff, 3)) as servers:
+        for turn in range(4):
+            trained, base = dice.standard_normal((2, SIZE), np.float32)
+            result = ClientResult(trained, base)
+            weights, memory = recipe(weights, result, memory)
+            receipt = await servers.assimilate(result, turn, str(turn))
+            np.testing.assert_array_equal(receipt.weights, weights)
+            np.testing.assert_array_equal(receipt.memory.slot, memory.slot)
+            assert (receipt.memory.count, receipt.staleness) == (turn + 1, 0)
+
+
+async def test_a_result_of_another_model_is_refused_and_the_servers_go_on(redis: Redis) -> None:
+    short, long = np.zeros(3, np.float32), np.zeros(SIZE + 1, np.float32)
+    async with serving(redis.address) as servers:
+        for wrong in (ClientResult(short, short), ClientResult(long, long), ClientResult(ZEROS, short)):
+            with pytest.raises(ValueError, match="unlike"):
+                await servers.assimilate(wrong, 0, "a")
+        assert (await servers.assimilate(ONE, 0, "b")).base == 1
+
+
+@pytest.mark.parametrize("at", [0, 2])
+async def test_a_server_that_is_killed_half_way_is_replaced_and_its_result_counts_once(
+    redis: Redis, tmp_path: Path, at: int
+) -> None:
+    recipe = partial(dying, tmp_path / "killed", at)
+    async with serving(f"{redis.address}?shards=5", recipe) as servers:
+        receipt = await servers.assimilate(ONE, 0, "a")
+        assert (tmp_path / "killed").exists()
+        assert (receipt.base, receipt.lost) == (1, 0)
+        np.testing.assert_array_equal((await servers.read()).weights, ONE.weights)
+
+
+async def test_a_redis_that_was_restarted_empty_gets_back_what_stood_there() -> None:
+    with serving_redis() as own:
+        async with serving(own.address) as servers:
+            await servers.assimilate(ONE, 0, "a")
+            own.stop()
+            own.start()
+            receipt = await servers.assimilate(ONE, 1, "b")
+            assert receipt.base == 2
+            np.testing.assert_array_equal(receipt.weights, 2 * ONE.weights)
+
+
+async def test_results_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_pool, "PAUSES", (0.1,) * round(10 * PATIENCE))
+    with serving_postgres() as own:
+        async with serving(own.address) as servers:
+            await servers.assimilate(ONE, 0, "a")
+            own.stop()
+            asked = asyncio.create_task(servers.assimilate(ONE, 1, "b"))
+            await asyncio.to_thread(own.start)
+            receipt = await asked
+            assert receipt.base == 2
+            np.testing.assert_array_equal(receipt.weights, 2 * ONE.weights)
+
+
+async def test_a_database_that_stays_away_is_an_error_and_the_result_can_be_brought_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_pool, "PAUSES", (0.01, 0.01))
+    with serving_redis() as own:
+        async with serving(own.address) as servers:
+            own.stop()
+            with pytest.raises(StoreError, match="Redis cannot be used"):
+                await servers.assimilate(ONE, 0, "a")
+            own.start()
+            assert (await servers.assimilate(ONE, 0, "a")).base == 1
+
+
+async def test_a_host_that_was_replaced_is_told_at_once(postgres: Postgres) -> None:
+    async with serving(postgres.address) as servers:
+        later = ParameterAddress(postgres.address, "digits", "later").open()
+        later.begin(ZEROS, no_memory(), 7)
+        with pytest.raises(TakenOverError, match="Another server"):
+            await servers.assimilate(ONE, 0, "a")
+        await servers.stop()
+        assert later.read().base == 7
+        later.clear()
+        later.close()
+
+
+async def test_servers_that_stop_leave_nothing_in_the_database(redis: Redis) -> None:
+    async with serving(redis.address) as servers:
+        await servers.assimilate(ONE, 0, "a")
+    store = ParameterAddress(redis.address, "digits", "run").open()
+    with pytest.raises(ParametersGoneError):
+        store.read()
+    store.close()
+
+
+HOST = """
+import asyncio, os, signal, sys
+import numpy as np, psutil
+from backend.numerics.asynchronous import Result, downpour, no_memory
+from backend.server.units.parameters.server_pool import ParameterServers
+from backend.stores.parameters.place import Place
+
+async def main():
+    servers = ParameterServers(Place(sys.argv[1], "digits", "killed"), downpour)
+    zeros = np.zeros(9, np.float32)
+    await servers.begin(zeros, no_memory(), 0)
+    await servers.assimilate(Result(zeros, zeros), 0, "a")
+    print(*(child.pid for child in psutil.Process().children()), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def test_processes_end_with_a_host_that_is_killed(redis: Redis, tmp_path: Path) -> None:
+    script = tmp_path / "host.py"
+    script.write_text(HOST)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(script), redis.address]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE)
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    children = [
+        psutil.Process(int(pid)) for pid in ran.stdout.splitlines()[-1].split() if psutil.pid_exists(int(pid))
+    ]
+    _gone, alive = psutil.wait_procs(children, timeout=PATIENCE)
+    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+@pytest.mark.parametrize("database", ["redis", "postgres"])
+async def test_receipts_of_several_servers_come_in_the_order_of_their_bases(
+    request: pytest.FixtureRequest, database: str
+) -> None:
+    told: list[int] = []
+
+    async def bring(turn: int) -> None:
+        told.append((await servers.assimilate(ONE, 0, str(turn))).base)
+
+    async with serving(request.getfixturevalue(database).address, rules=THREE) as servers:
+        await asyncio.gather(*(bring(turn) for turn in range(40)))
+    assert told == list(range(1, 41))

@@ -1,0 +1,1 @@
+"""Sign-in, invitations and revocation at a real server."""

@@ -1,0 +1,1 @@
+"""Drafts over HTTP, from the first file to the launch."""

@@ -1,0 +1,255 @@
+"""Drafts over HTTP: whose they are, and what hostile requests are told."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import signal
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.tasks.tiny_task import write_task
+from tests.support.web.draft_client import Drafter
+from tests.support.web.server_process import Server, running
+from tests.support.web.visitors import Visitor, operator, owner, program
+
+NUMBERS = itertools.count(1)
+MODEL = b"PK\x03\x04 a model of the gallery"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("drafts")
+    tiny = write_task(folder / "tasks" / "tiny")
+    (tiny / "bundle" / "model.keras").write_bytes(MODEL)
+    write_task(folder / "tasks" / "bare")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINGA_SIGN_INS_PER_MINUTE", "1000")
+        patch.setenv("MINGA_MAX_DRAFTS", "200")
+        patch.setenv("MINGA_MAX_DATA_MIB", "1")
+        with running(folder / "tasks", folder / "data") as server:
+            yield server
+
+
+@pytest.fixture(scope="module")
+def ann(server: Server) -> Visitor:
+    """The operator."""
+    return operator(server)
+
+
+@pytest.fixture(scope="module")
+def bob(ann: Visitor) -> Drafter:
+    """A program of an owner who is no operator."""
+    return Drafter(program(owner(ann, "bob"), "create"))
+
+
+@pytest.fixture
+def draft(bob: Drafter) -> str:
+    """The address of a new draft of bob's."""
+    return bob.begin(f"cats-{next(NUMBERS)}")
+
+
+def test_drafts_are_for_those_with_an_account(server: Server, draft: str) -> None:
+    anybody = Drafter(Visitor(server.url))
+    for method, path in (
+        ("GET", "/api/drafts"),
+        ("GET", draft),
+        ("DELETE", draft),
+        ("HEAD", f"{draft}/files/data"),
+    ):
+        assert anybody.send(method, path).status == 401
+    assert anybody.send("POST", "/api/drafts", {"name": "x"}).status == 401
+
+
+def test_a_draft_is_its_owners_alone(ann: Visitor, bob: Drafter, draft: str) -> None:
+    eve = Drafter(program(owner(ann, f"eve{next(NUMBERS)}"), "create"))
+    for method, path in (("GET", draft), ("DELETE", draft), ("PATCH", draft), ("POST", f"{draft}/launch")):
+        assert eve.send(method, path, {}).status == 404
+    assert eve.send("GET", "/api/drafts").json == {"drafts": []}
+    assert bob.send("GET", draft).status == 200
+    # Who runs the server may look.
+    assert Drafter(program(ann, "create")).send("GET", draft).status == 200
+    watcher = Drafter(program(ann, "inspect"))
+    assert watcher.send("GET", draft).status == 403
+
+
+def test_a_draft_is_saved_as_it_is_filled_in(bob: Drafter, draft: str) -> None:
+    shown = bob.send("GET", draft).json
+    task = shown["task"] | {"title": "All cats", "summary": "Cats."}
+    bob.send("PATCH", draft, {"task": task, "readme": "# Cats\n<script>alert(1)</script>"})
+    text = bob.send("GET", f"{draft}/task.toml").text
+    assert tomllib.loads(text)["title"] == "All cats"
+    changed = text.replace("All cats", "Some cats")
+    assert bob.send("PUT", f"{draft}/task.toml", changed.encode()).json["task"]["title"] == "Some cats"
+    assert bob.send("GET", draft).json["readme"].startswith("# Cats")
+    assert draft.rpartition("/")[2] in {one["id"] for one in bob.send("GET", "/api/drafts").json["drafts"]}
+
+
+def test_a_file_comes_in_pieces(bob: Drafter, draft: str) -> None:
+    content = b"a,b\n" + b"1,2\n" * 1000
+    said = {"name": "d.csv", "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    path = f"{draft}/files/data"
+    assert bob.send("POST", path, said).status == 201
+    assert bob.send("PATCH", path, content[:1500], Upload_Offset="0").headers["upload-offset"] == "1500"
+    head = bob.send("HEAD", path)
+    assert (head.headers["upload-offset"], head.headers["upload-length"]) == ("1500", str(len(content)))
+    # The same piece again, as after an answer that got lost: told where to go on.
+    again = bob.send("PATCH", path, content[:1500], Upload_Offset="0")
+    assert (again.status, "Byte 1500 is due" in again.text) == (409, True)
+    bob.send("PATCH", path, content[1500:], Upload_Offset="1500")
+    shown = bob.send("GET", draft).json
+    assert shown["files"]["data"]["sha256"] == said["sha256"]
+    states = {item["key"]: item["state"] for item in shown["checklist"]}
+    assert (states["data-file"], states["model-file"], states["convert"]) == ("done", "todo", "todo")
+
+
+def test_a_file_whose_last_answer_was_lost_is_found_by_its_hash(bob: Drafter, draft: str) -> None:
+    content = b"a,b\n" + b"1,2\n" * 1000
+    bob.upload(draft, "data", "d.csv", content)
+    path, sha256 = f"{draft}/files/data", hashlib.sha256(content).hexdigest()
+    head = bob.send("HEAD", f"{path}?sha256={sha256}")
+    assert (head.headers["upload-offset"], head.headers["upload-length"]) == (str(len(content)),) * 2
+    assert bob.send("HEAD", f"{path}?sha256={'0' * 64}").status == 404
+    assert bob.send("HEAD", path).status == 404
+
+
+def test_a_server_killed_after_the_last_byte_keeps_the_file_and_goes_on(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny")
+    content = b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 10
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        bob = Drafter(program(operator(server), "create"))
+        draft = bob.begin("cats")
+        bob.send("PATCH", draft, {"onward": True})
+        bob.send("POST", f"{draft}/files/data", {"name": "d.csv", "bytes": len(content)})
+        bob.send("PATCH", f"{draft}/files/data", content[:50], Upload_Offset="0")
+        server.stop(signal.SIGKILL)
+        # Its last write before the kill.
+        (part,) = (tmp_path / "data" / "drafts").glob("*/data.part")
+        part.write_bytes(content)
+        server.start()
+        bob = Drafter(Visitor(server.url, bob.visitor.token))
+        shown = bob.send("GET", draft).json
+        assert (shown["files"]["data"]["bytes"], shown["uploads"]) == (len(content), {})
+        assert bob.ended(draft, "look")["state"] == "done"
+
+
+def test_a_draft_begins_with_the_model_of_a_task(bob: Drafter, draft: str) -> None:
+    shown = bob.send("POST", f"{draft}/model", {"task": "tiny"}).json
+    assert shown["files"]["model"]["name"] == "tiny.keras"
+    assert shown["files"]["model"]["sha256"] == hashlib.sha256(MODEL).hexdigest()
+    assert (shown["task"]["model"]["batch_size"], shown["task"]["title"]) == (4, shown["task"]["name"])
+    assert {item["key"]: item["state"] for item in shown["checklist"]}["model-file"] == "done"
+    # Nothing of the model is lost where the other one cannot be had.
+    for task, sentence in (("bare", "keeps no file of its model"), ("nothing", "no task")):
+        refused = bob.send("POST", f"{draft}/model", {"task": task})
+        assert (refused.status, sentence in refused.text) == (404, True), refused.text
+    assert bob.send("GET", draft).json["files"] == shown["files"]
+
+
+def test_a_draft_goes_on_by_itself_where_its_owner_wants_it(bob: Drafter, draft: str) -> None:
+    bob.upload(draft, "data", "d.csv", b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 10)
+    assert bob.send("GET", draft).json["jobs"] == {}
+    shown = bob.send("PATCH", draft, {"onward": True}).json
+    assert (shown["onward"], list(shown["jobs"])) == (True, ["look"])
+    assert bob.ended(draft, "look")["state"] == "done"
+    steps = {step["name"]: step["state"] for step in bob.send("GET", draft).json["steps"]}
+    assert (steps["model"], steps["data"], steps["preprocess"]) == ("todo", "done", "todo")
+
+
+def test_a_draft_that_is_deleted_is_gone(bob: Drafter, draft: str) -> None:
+    assert bob.send("DELETE", draft).status == 204
+    assert bob.send("GET", draft).status == 404
+
+
+HOOKS = {"name": "x", "title": "x", "hooks": {"on_round_end": ["rm", "-rf", "/"]}}
+JSON: Any = {"Content_Type": "application/json"}
+# Method, what follows the draft's address, body, headers, status and the sentence.
+HOSTILE: list[tuple[str, str, str, Any, dict[str, str], int, str]] = [
+    ("hooks", "PATCH", "", {"task": HOOKS}, {}, 400, "runs a program on the server"),
+    ("a field that nobody knows", "PATCH", "", {"owner": "me"}, {}, 400, "owner"),
+    ("a task that is no table", "PATCH", "", {"task": [1]}, {}, 400, "object"),
+    ("a text without end", "PATCH", "", {"readme": "x" * 300_000}, {}, 400, "length"),
+    ("a body without end", "PATCH", "", {"readme": "x" * 3_000_000}, {}, 413, "at most"),
+    ("half a JSON", "PATCH", "", b'{"task": ', JSON, 400, "truncated"),
+    ("brackets", "PATCH", "", b'{"task": ' + b'{"a":' * 20_000, JSON, 400, "cannot be used"),
+    ("a body that is no UTF-8", "PATCH", "", b'{"readme": "\xff"}', JSON, 400, "cannot be used"),
+    ("a form", "PATCH", "", b"task=1", {"Content_Type": "text/plain"}, 400, "Send JSON"),
+    ("TOML that is none", "PUT", "/task.toml", b"[[[", {}, 400, "not valid TOML"),
+    ("no number", "PUT", "/task.toml", b"rate = nan", {}, 400, "finite number"),
+    ("a vast number", "PUT", "/task.toml", b"rounds = 1" + b"0" * 9999, {}, 400, "not valid TOML"),
+    ("TOML that is no UTF-8", "PUT", "/task.toml", b"\xff\xfe", {}, 400, "not UTF-8"),
+    ("TOML without end", "PUT", "/task.toml", b"#" * 300_000, {}, 413, "at most"),
+    ("hooks in TOML", "PUT", "/task.toml", b"[hooks]\non_round_end = ['sh']", {}, 400, "runs a program"),
+    ("a file of no kind", "POST", "/files/secret", {"name": "a", "bytes": 1}, {}, 404, "no other files"),
+    ("a file of no name", "POST", "/files/data", {"name": "/", "bytes": 1}, {}, 422, "has no name"),
+    (
+        "ten gigabytes",
+        "POST",
+        "/files/data",
+        {"name": "a.csv", "bytes": 10 << 30},
+        {},
+        422,
+        "1 MiB are the most",
+    ),
+    ("bytes below zero", "POST", "/files/data", {"name": "a.csv", "bytes": -1}, {}, 422, "is empty"),
+    ("bytes as text", "POST", "/files/data", {"name": "a.csv", "bytes": "9"}, {}, 400, "int"),
+    ("vast bytes", "POST", "/files/data", b'{"name": "a.csv", "bytes": 1e400}', JSON, 400, "cannot be used"),
+    ("a pickle", "POST", "/files/model", {"name": "m.pkl", "bytes": 9}, {}, 422, "never opened"),
+    ("a piece of nothing", "PATCH", "/files/data", b"abc", {"Upload_Offset": "0"}, 404, "begin an upload"),
+    ("a piece without place", "PATCH", "/files/data", b"abc", {}, 400, "where the piece belongs"),
+    ("a place below zero", "PATCH", "/files/data", b"abc", {"Upload_Offset": "-1"}, 400, "whole number"),
+    ("a vast place", "PATCH", "/files/data", b"abc", {"Upload_Offset": "9" * 40}, 400, "whole number"),
+    ("work that nobody knows", "POST", "/jobs", {"kind": "rm"}, {}, 400, "rm"),
+    ("work without a model", "POST", "/jobs", {"kind": "convert"}, {}, 409, "Bring a model first"),
+    ("a look at nothing", "POST", "/jobs", {"kind": "look"}, {}, 409, "Bring data first"),
+    ("a cut of nothing", "POST", "/jobs", {"kind": "cut"}, {}, 409, "convert the model first"),
+    ("a dry run of nothing", "POST", "/jobs", {"kind": "rehearse"}, {}, 409, "Convert the model first"),
+    ("a log of nothing", "GET", "/jobs/convert", None, {}, 404, "asked for yet"),
+    ("a log of no kind", "GET", "/jobs/rm", None, {}, 404, "no such work"),
+    ("a log from below zero", "GET", "/jobs/convert?after=-1", None, {}, 400, "whole number"),
+    ("an end of nothing", "DELETE", "/jobs/convert", None, {}, 404, "Nothing of that kind"),
+    ("a picture of nothing", "GET", "/pictures/3", None, {}, 404, "look at the data first"),
+    ("a launch of no kind", "POST", "/launch", {"test": "yes"}, {}, 400, "bool"),
+    ("a launch too early", "POST", "/launch", {}, {}, 409, "Bring the model. Convert the model."),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status", "sentence"),
+    [case[1:] for case in HOSTILE],
+    ids=[case[0] for case in HOSTILE],
+)
+def test_a_hostile_request_gets_a_sentence(
+    bob: Drafter,
+    shared: str,
+    method: str,
+    path: str,
+    body: object,
+    headers: dict[str, str],
+    status: int,
+    sentence: str,
+) -> None:
+    answer = bob.send(method, f"{shared}{path}", body, **headers)
+    assert (answer.status, answer.json["error"]["message"].find(sentence) >= 0) == (status, True), answer.text
+    shown = bob.send("GET", shared).json
+    assert (shown["files"], shown["uploads"], shown["jobs"]) == ({}, {}, {})
+
+
+@pytest.fixture(scope="module")
+def shared(bob: Drafter) -> str:
+    """One draft for all requests that change nothing."""
+    return bob.begin("shared")
+
+
+@pytest.mark.parametrize("name", ["../../etc", "..%2F..%2Fetc", "0" * 17, "ABCDEF0123456789", "%00"])
+def test_an_address_never_leads_out_of_the_drafts(bob: Drafter, name: str) -> None:
+    assert bob.send("GET", f"/api/drafts/{name}").status == 404
+
+
+def test_pages_of_other_sites_begin_nothing(ann: Visitor) -> None:
+    body = {"name": "theirs"}
+    ann.ask("POST", "/api/drafts", body, 403, Origin="https://elsewhere.example", Sec_Fetch_Site="cross-site")

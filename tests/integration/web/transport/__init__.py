@@ -1,0 +1,1 @@
+"""Sockets and HTTP at their edges: addresses, limits, hostile and slow connections."""

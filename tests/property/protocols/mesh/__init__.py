@@ -1,0 +1,1 @@
+"""Seeded schedules of the all-reduce and of the mesh coordinator."""

@@ -1,0 +1,1 @@
+"""The round machine, driven by Hypothesis."""

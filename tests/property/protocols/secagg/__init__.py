@@ -1,0 +1,1 @@
+"""Seeded schedules and dropouts of secure aggregation."""

@@ -1,0 +1,1 @@
+"""Runs the lanes of the tests: their steps, records and summaries."""

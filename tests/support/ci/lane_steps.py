@@ -1,0 +1,155 @@
+"""The steps of each lane of the tests: which commands, on how many cores, after which others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.keras import reference_cache
+from tests.support.programs import fork_server_pool
+
+ROOT = Path(__file__).parents[3]
+# At most two cores of the machine are used.
+CORES = min(2, len(os.sched_getaffinity(0)))
+# Below the repository: how the last run of a lane went.
+RUN = Path(".make") / "lane"
+PURE = ("tests/unit", "tests/contract")
+# In this order: what waits first, so that what computes fills the end.
+DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
+# Of PURE: what has no coverage to reach, and starts processes.
+SERVICES = ("tests/unit/server", "tests/unit/datasets", "tests/unit/simulation", "tests/unit/support")
+# Of DRIVEN: what imports TensorFlow into the process that runs it.
+KERAS = (
+    "tests/integration/converter",
+    "tests/conformance/native_graphs",
+    "tests/integration/peer/training/test_evaluator.py",
+    "tests/integration/peer/training/test_trainer.py",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Commands that run one after the other; the step fails with the first that does."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    cores: int = 1
+    after: tuple[str, ...] = ()
+    is_python_test: bool = False
+
+
+def python(*words: str) -> tuple[str, ...]:
+    """`python -m words` with the interpreter of this environment."""
+    return (sys.executable, "-m", *words)
+
+
+def program(name: str, *words: str) -> tuple[str, ...]:
+    """A program that is installed beside this interpreter."""
+    return (str(Path(sys.executable).with_name(name)), *words)
+
+
+def pytest(step: str, *words: str, workers: int) -> tuple[str, ...]:
+    """One run of pytest, which writes down how each test ended."""
+    record = ("-p", "tests.support.ci.outcome_records", "--record", str(RUN / f"{step}.jsonl"))
+    cache = ("-o", f"cache_dir=.make/pytest-{step}", "--last-failed-no-failures", "none")
+    spread = ("-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder")
+    return ("pytest", "-q", "--no-header", "--tb=short", *record, *cache, *spread, *words)
+
+
+STYLE = Step(
+    "style",
+    (
+        program("ruff", "check", "."),
+        program("ruff", "format", "--check", "."),
+        ("npm", "run", "--silent", "lint"),
+        program("lint-imports", "--no-logo"),
+    ),
+)
+TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))
+TYPESCRIPT = Step("typescript", (("npm", "run", "--silent", "test", "--", "--reporter=dot"),))
+# More inputs for readers of the browser than TYPESCRIPT gives them.
+INPUTS = ("env", "FUZZ_INPUTS=40000", "FUZZ_SEED=100000")
+FUZZ = Step("fuzz", ((*INPUTS, "npx", "vitest", "run", "--reporter=dot", "tests/property/webapp"),))
+OPS = python("tests.conformance.ops.expected")
+ZOO = Step("zoo", (python("tests.support.keras.reference_cache", *reference_cache.SHORT), OPS))
+WHOLE_ZOO = Step("zoo", (python("tests.support.keras.reference_cache"), OPS))
+
+
+def gallery() -> Step:
+    """The tasks of the gallery, and one more."""
+    build = (fork_server_pool.executable(), "-m", "backend", "build")
+    return Step("gallery", (build, python("tests.support.tasks.shapes_task")))
+
+
+def without(folders: Iterable[str]) -> Iterator[str]:
+    """Words that keep pytest out of them."""
+    return (f"--ignore={folder}" for folder in folders)
+
+
+def pure(words: tuple[str, ...]) -> Step:
+    """Tests without servers, with the coverage of the pure floors, which all of them together must reach."""
+    tests = pytest("pure", *PURE, *without(SERVICES), "-m", "not long", *words, workers=CORES)
+    if words:
+        return Step("pure", (python(*tests),), cores=2, is_python_test=True)
+    measured = (
+        program("coverage", "erase"),
+        program("coverage", "run", "-m", *tests),
+        program("coverage", "combine", "--quiet"),
+        program("coverage", "report", "--skip-covered"),
+    )
+    return Step("pure", measured, cores=2, is_python_test=True)
+
+
+def keras(words: tuple[str, ...]) -> Step:
+    """Tests that convert in their own process."""
+    tests = pytest("keras", *KERAS, "-m", "not long", *words, workers=CORES)
+    return Step("keras", (python(*tests),), cores=2, after=("zoo",), is_python_test=True)
+
+
+def driven(words: tuple[str, ...]) -> Step:
+    """Tests that drive servers, peers and browsers: they wait, too, so two at a time on each core."""
+    tests = pytest("driven", *DRIVEN, *without(KERAS), *SERVICES, "-m", "not long", *words, workers=2 * CORES)
+    return Step("driven", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
+
+
+def fast(words: tuple[str, ...]) -> list[Step]:
+    """For every save: pure floors, contracts and TypeScript."""
+    kept = (*PURE, *without(SERVICES), "-m", "not long and not tensorflow")
+    tests = pytest("fast", *kept, *words, workers=CORES)
+    return [Step("fast", (python(*tests),), is_python_test=True), TYPESCRIPT]
+
+
+def short(words: tuple[str, ...]) -> list[Step]:
+    """All that must hold for a landing. With `words` for pytest, Python's tests only."""
+    tests = [pure(words), keras(words), driven(words)]
+    # The longest first, so that the two cores are free for tests at the same time.
+    return [gallery(), ZOO, *tests] if words else [TYPESCRIPT, ZOO, TYPES, gallery(), STYLE, *tests]
+
+
+def long(words: tuple[str, ...]) -> list[Step]:
+    """What takes longer: whole trainings, full conformance, schedules, fuzzing, benchmarks."""
+    tests = pytest("long", *DRIVEN, *PURE, "-m", "long", *words, workers=2 * CORES)
+    step = Step("long", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
+    return [gallery(), FUZZ, WHOLE_ZOO, step]
+
+
+def style(words: tuple[str, ...]) -> list[Step]:
+    """Style of both languages, and the floors of the architecture."""
+    return [STYLE]
+
+
+def types(words: tuple[str, ...]) -> list[Step]:
+    """Strict types of both languages."""
+    return [TYPES]
+
+
+LANES: dict[str, Callable[[tuple[str, ...]], list[Step]]] = {
+    "fast": fast,
+    "short": short,
+    "long": long,
+    "style": style,
+    "types": types,
+}

@@ -1,0 +1,1 @@
+"""Plugins of pytest: evidence of failures, requirements, second tries, the shared browser."""

@@ -1,0 +1,1 @@
+"""Tasks, models and data small enough to be made on the spot."""

@@ -1,0 +1,74 @@
+"""The task of docs/how-to/volunteers-own-data.md, which tells circles from squares, and pictures for it.
+
+`python -m tests.support.tasks.shapes_task` builds it where it is not up to date.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from backend.commands.build import source_hash
+from tests.support.tasks.task_build import built
+
+ROOT = Path(__file__).parents[3]
+HOW_TO = ROOT / "docs/how-to/volunteers-own-data.md"
+CACHE = ROOT / ".cache" / "shapes"
+
+
+def write_shapes(folder: Path) -> Path:
+    """Writes the task's files as the how-to says, and returns `folder`."""
+    folder.mkdir()
+    text = HOW_TO.read_text("utf-8")
+    for language, name in (("toml", "task.toml"), ("python", "build.py")):
+        [block, *_] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        (folder / name).write_text(block, "utf-8")
+    return folder
+
+
+def build_shapes(folder: Path) -> Path:
+    """The task, built with real Keras by the command of the how-to, once for each state of its sources."""
+    write_shapes(folder)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = CACHE / source_hash(folder) / "shapes"
+        if not (kept / "built").exists():
+            for outdated in CACHE.glob("*/"):
+                shutil.rmtree(outdated)
+            shutil.copytree(folder, kept)
+            built(kept)
+    shutil.copytree(kept, folder, dirs_exist_ok=True)
+    return folder
+
+
+def draw_shapes(folder: Path, seed: int, counts: Mapping[str, int]) -> Path:
+    """So many pictures of each class, in folders of their names; returns `folder`."""
+    random = np.random.default_rng(seed)
+    for name, count in counts.items():
+        (folder / name).mkdir(parents=True)
+        for number in range(count):
+            _draw(name, random).save(folder / name / f"mine-{number}.png")
+    return folder
+
+
+def _draw(name: str, random: np.random.Generator) -> Image.Image:
+    """A dark shape on a light ground, 40 by 30 pixels."""
+    light, dark = (tuple(int(v) for v in random.integers(*bounds, 3)) for bounds in ((170, 255), (0, 120)))
+    picture = Image.new("RGB", (40, 30), light)
+    x, y = (int(v) for v in random.integers(1, 9, 2))
+    pen = ImageDraw.Draw(picture)
+    (pen.rectangle if name == "square" else pen.ellipse)((x + 5, y, x + 23, y + 18), fill=dark)
+    return picture
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        build_shapes(Path(temporary) / "shapes")

@@ -1,0 +1,100 @@
+"""An owner's program that makes drafts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Any
+
+from tests.support.timeouts import PATIENCE
+from tests.support.web.visitors import Visitor
+
+# What a launch wants to be said of a task; tests put it into the task file of their draft.
+ABOUT: dict[str, Any] = {
+    "summary": "Cats and dogs.",
+    "licence": {"model": "Apache-2.0", "data": "CC0-1.0"},
+    "consent": {"basis": "licensed"},
+    "ethics": {
+        "people": "none",
+        "misuse": "It could be trusted where it is wrong; the page says how often that is.",
+        "benefit": "Whoever has pictures of pets.",
+        "contact": "cats@example.org",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back; the names of `headers` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """The content."""
+        return json.loads(self.text)
+
+
+class Drafter:
+    """Sends bytes as they are, and everything else as JSON, with the token of `visitor`."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+
+    def send(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
+        """One request on a connection of its own."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.visitor.token is not None:
+            sent["Authorization"] = f"Bearer {self.visitor.token}"
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        if content is not body:
+            sent["Content-Type"] = "application/json"
+        connection = HTTPConnection(self.visitor.host, timeout=PATIENCE)
+        try:
+            connection.request(method, path, content, sent)
+            answer = connection.getresponse()
+            given = {name.lower(): value for name, value in answer.headers.items()}
+            return Answer(answer.status, given, answer.read().decode("utf-8", "replace"))
+        finally:
+            connection.close()
+
+    def moved(self, url: str) -> Drafter:
+        """The same program, where the server is now."""
+        return Drafter(Visitor(url, self.visitor.token))
+
+    def begin(self, name: str) -> str:
+        """The address of a new draft."""
+        return f"/api/drafts/{self.send('POST', '/api/drafts', {'name': name}).json['id']}"
+
+    def upload(self, draft: str, kind: str, name: str, content: bytes) -> None:
+        """Brings a whole file."""
+        path = f"{draft}/files/{kind}"
+        assert self.send("POST", path, {"name": name, "bytes": len(content)}).status == 201
+        piece = 1 << 20
+        for start in range(0, len(content), piece):
+            answer = self.send("PATCH", path, content[start : start + piece], Upload_Offset=str(start))
+            assert answer.status == 204, answer.text
+
+    def work(self, draft: str, kind: str) -> Any:
+        """Has work done to its end; the job."""
+        answer = self.send("POST", f"{draft}/jobs", {"kind": kind})
+        assert answer.status == 202, answer.text
+        return self.ended(draft, kind)
+
+    def without_browser(self, draft: str) -> None:
+        """Says, after the rehearsal, that no browser takes its step: the launch is for Python peers."""
+        of = self.send("GET", f"{draft}/trial").json["trial"]["of"]
+        answer = self.send("POST", f"{draft}/tried", {"outcome": "no-browser", "of": of})
+        assert answer.status == 200, answer.text
+
+    def ended(self, draft: str, kind: str, before: int = 0) -> Any:
+        """The job, once it is over; its log is followed as a page would."""
+        while True:
+            job = self.send("GET", f"{draft}/jobs/{kind}?after={before}").json
+            if job["state"] not in ("waiting", "running"):
+                return job
+            before = len(job["log"])
