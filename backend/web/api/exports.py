@@ -118,7 +118,7 @@ async def version_file_for_people(request: Request) -> Response:
         return _sent(request, file)
     registry, path = request.app.state.tasks, request.path_params
     context = {"task": registry.summary(path["name"]), "version": path["version"], "format": file.format}
-    page = render(request, "making.html", context, 202)
+    page = render(request, "task/export_pending.html", context, 202)
     page.headers.update({**_FRESH, "Refresh": str(AGAIN_SECONDS)})
     return page
 
@@ -146,7 +146,7 @@ async def version_page(request: Request) -> Response:
         and number != summary["version"]
         and summary["scheme"] == "federated",
     }
-    return render(request, "version.html", context)
+    return render(request, "task/version.html", context)
 
 
 async def _file(request: Request) -> VersionFile:

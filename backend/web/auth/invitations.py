@@ -62,7 +62,7 @@ class GivenRole(Struct, forbid_unknown_fields=True):
 
 async def join_page(request: Request) -> Response:
     """Where an invitation leads; its code stands behind the #."""
-    return render(request, "join.html", {})
+    return render(request, "account/join.html", {})
 
 
 async def join(request: Request) -> Response:
@@ -88,7 +88,7 @@ async def access_page(request: Request) -> Response:
         "roles": ROLES,
         "may_share": may(identity, "share", place),
     }
-    page = render(request, "access.html", context)
+    page = render(request, "manage/access.html", context)
     page.headers["Cache-Control"] = "no-store"
     return page
 

@@ -38,7 +38,7 @@ async def page(request: Request) -> Response:
         "sections": sections(described),
         "sockets": described["x-sockets"],
     }
-    return render(request, "api.html", context)
+    return render(request, "docs/api.html", context)
 
 
 def _document(request: Request) -> dict[str, Any]:

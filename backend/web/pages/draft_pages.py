@@ -48,7 +48,7 @@ async def drafts(request: Request) -> Response:
     return _fresh(
         render(
             request,
-            "drafts.html",
+            "drafts/drafts.html",
             {"drafts": mine, "limits": limits, "tasks": _changeable(request, identity)},
         )
     )
@@ -70,7 +70,7 @@ async def step(request: Request) -> Response:
     context = {
         "draft": await draft_service(request).told(found),
         "step": name,
-        "body": f"_draft_{name}.html",
+        "body": f"drafts/steps/{name}.html",
         "before": STEPS[number - 1] if number else None,
         "after": STEPS[number + 1] if number + 1 < len(STEPS) else None,
         "limits": request.app.state.settings.limits,
@@ -78,7 +78,7 @@ async def step(request: Request) -> Response:
         "reachable": origin_left(found) if name == "data" else "",
         "models": await summaries_for(request) if name == "model" else [],
     }
-    page = render(request, "draft.html", context)
+    page = render(request, "drafts/draft.html", context)
     # There the owner's browser tries what volunteers' browsers will fetch.
     page.headers[POLICY] = policy(filter(None, [context["reachable"]]))
     return _fresh(page)

@@ -20,14 +20,14 @@ LANGUAGES = (FALLBACK, "es")
 # Pages for volunteers. Others, which are for owners and operators, are in English.
 TRANSLATED = frozenset(
     {
-        "gallery.html",
-        "join.html",
-        "mesh.html",
-        "model.html",
-        "rounds.html",
-        "task.html",
-        "train.html",
-        "units.html",
+        "gallery/gallery.html",
+        "account/join.html",
+        "train/mesh.html",
+        "task/model.html",
+        "task/rounds.html",
+        "task/task.html",
+        "train/train.html",
+        "train/units.html",
     }
 )
 

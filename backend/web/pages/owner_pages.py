@@ -23,7 +23,7 @@ def routes() -> list[BaseRoute]:
 
 async def sign_in(request: Request) -> Response:
     """Where one signs in; with a link, its code stands behind the #."""
-    return _private(render(request, "sign-in.html", {}))
+    return _private(render(request, "account/sign-in.html", {}))
 
 
 async def account(request: Request) -> Response:
@@ -52,7 +52,7 @@ async def account(request: Request) -> Response:
         "scopes": scopes,
         "others": await _others(request, identity),
     }
-    return _private(render(request, "account.html", context))
+    return _private(render(request, "account/account.html", context))
 
 
 async def _others(request: Request, identity: Requester) -> list[tuple[AccountRecord, dict[str, str]]]:

@@ -35,7 +35,7 @@ SOURCES = "webapp/static/src/entries"
 WORDS = "webapp/static/src/i18n"
 FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
 # Where one takes part in tasks of another scheme than the usual.
-TRAINING = {"decentralized": "mesh.html", "volunteer": "units.html"}
+TRAINING = {"decentralized": "train/mesh.html", "volunteer": "train/units.html"}
 
 
 def routes() -> list[BaseRoute]:
@@ -61,7 +61,7 @@ async def gallery(request: Request) -> Response:
     tasks = by_need(one for one in await summaries_for(request) if one["state"] != "archived")
     found = sum(search.finds(task) for task in tasks)
     context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": found}
-    return render(request, "gallery.html", context)
+    return render(request, "gallery/gallery.html", context)
 
 
 async def favicon(request: Request) -> Response:
@@ -75,7 +75,7 @@ async def task(request: Request) -> Response:
     context["contributions"] = await registry.contributions(name)
     context["rounds"] = await registry.rounds(name, 0, FEW_ROUNDS)
     context |= await lineage(request, name)
-    return render(request, "task.html", context)
+    return render(request, "task/task.html", context)
 
 
 async def rounds(request: Request) -> Response:
@@ -92,7 +92,7 @@ async def rounds(request: Request) -> Response:
         "older": oldest if oldest > 1 else None,
         "newer": None if before is None else newer,
     }
-    return render(request, "rounds.html", context)
+    return render(request, "task/rounds.html", context)
 
 
 async def model(request: Request) -> Response:
@@ -112,14 +112,14 @@ async def model(request: Request) -> Response:
         "fastest": fastest(inspection.step_times),
         "reasons": inspection.reasons(),
     }
-    return render(request, "model.html", context)
+    return render(request, "task/model.html", context)
 
 
 async def train(request: Request) -> Response:
     registry, name = _services(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
-    page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train.html"), context)
+    page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train/train.html"), context)
     if (url := context["plan"].data.url) is not None:
         page.headers[POLICY] = policy(url.origins)
     return page

@@ -83,7 +83,7 @@ def test_spanish_lacks_no_sentence_of_a_page_for_volunteers_and_has_none_too_man
 
 
 def test_pages_for_owners_are_in_english_whoever_reads_them() -> None:
-    assert language_of("task.html", "es") == "es"
+    assert language_of("task/task.html", "es") == "es"
     assert language_of("error.html", "es") == "en"
 
 

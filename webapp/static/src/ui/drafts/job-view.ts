@@ -7,7 +7,7 @@ import type { Work } from "./jobs";
 import { type DraftRecord, isLive, type Job, type JobKind } from "./record";
 
 /**
- * Binds `_draft_job.html` for `kind`. It is shown once the work was asked for, or `ready` says that it could be;
+ * Binds `drafts/_job.html` for `kind`. It is shown once the work was asked for, or `ready` says that it could be;
  * `said` is what came of it in a sentence, by default the last of its log.
  */
 export function bindJob(

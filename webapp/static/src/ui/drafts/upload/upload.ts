@@ -12,7 +12,7 @@ import { Pace } from "./speed";
 
 const RUNNING = ["reading", "sending", "lost"];
 
-/** Binds `_draft_upload.html` for the file `kind`. */
+/** Binds `drafts/_upload.html` for the file `kind`. */
 export function bindUpload(frame: Frame, kind: FileKind): void {
   const root = part(document, `upload-${kind}`);
   const input = part<HTMLInputElement>(root, "upload-file");
