@@ -12,14 +12,14 @@ from pathlib import Path
 from backend.commands.server_client import server_at
 from backend.commands.tasks.task_folder import CheckedItem, Folder, findings, open_folder, packed
 from backend.commands.tokens import needed
-from backend.datasets.inspection.inspect_file import look
-from backend.datasets.inspection.model_input import ModelInput, wanted_by
+from backend.datasets.inspection.inspect_file import inspect_file
+from backend.datasets.inspection.model_input import ModelInput, input_of
 from backend.errors import MingaError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
-from backend.server.tasks.device_support import takers
+from backend.server.tasks.device_support import device_support
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import TASK_FILE
 
@@ -87,7 +87,7 @@ def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedIte
         if folder.data is not None and not any(
             one.key == "data-file" and one.state == "failed" for one in told
         ):
-            yield _looked(folder.data, wanted_by(manifest) if manifest else ModelInput(), here)
+            yield _looked(folder.data, input_of(manifest) if manifest else ModelInput(), here)
     if args.to is not None:
         yield from _server(folder, args.to)
 
@@ -96,7 +96,7 @@ def _looked(data: Path, wanted: ModelInput, here: Path) -> CheckedItem:
     try:
         pictures = here / "pictures"
         pictures.mkdir()
-        found = look(packed(data, here / "data.zip"), wanted, pictures)
+        found = inspect_file(packed(data, here / "data.zip"), wanted, pictures)
     except MingaError as error:
         return CheckedItem("data", "failed", str(error))
     classes = f" in {len(found.classes)} classes" if found.classes else ""
@@ -117,7 +117,7 @@ def _converted(folder: Folder, model: Path, here: Path) -> Generator[CheckedItem
         return None
     content = (bundle / "bundle.json").read_bytes()
     manifest = parse_manifest(content)
-    found = takers(inspect(manifest, traffic(manifest, len(content), ())))
+    found = device_support(inspect(manifest, traffic(manifest, len(content), ())))
     able = any(one.can for one in found)
     for one in found:
         yield CheckedItem("devices", "done" if able else "failed", one.text)

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from backend.datasets.inspection.draft_zip import unpack
-from backend.datasets.inspection.inspect_file import look
+from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.jobs import FINDINGS, SHARDS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
-from backend.datasets.inspection.preview import show
+from backend.datasets.inspection.preview import preview
 from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError, MingaError
 from backend.formats.manifest import parse_manifest
@@ -50,7 +50,7 @@ def _do(job: Job) -> str:
 def _look(job: LookJob) -> str:
     _tell(f"Looking at {job.name}.")
     folder = Path(job.folder)
-    findings = look(Path(job.data), job.wanted, folder)
+    findings = inspect_file(Path(job.data), job.wanted, folder)
     (folder / FINDINGS).write_bytes(msgspec.json.encode(findings))
     return f"{findings.examples:,} examples."
 
@@ -59,7 +59,7 @@ def _show(job: ShowJob) -> str:
     _tell("Preparing some examples.")
     folder = Path(job.folder)
     manifest = None if job.manifest is None else parse_manifest(Path(job.manifest).read_bytes())
-    made = show(Path(job.data), job.declared, job.holdout, folder, manifest)
+    made = preview(Path(job.data), job.declared, job.holdout, folder, manifest)
     made.broken = [one.replace(job.data, job.name) for one in made.broken]
     (folder / SHOWN).write_bytes(msgspec.json.encode(made))
     return "This is what becomes of some examples."

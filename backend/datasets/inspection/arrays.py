@@ -21,7 +21,7 @@ _LABELS = ("y", "y_train", "labels", "targets", "classes")
 _MOST_CLASSES = 1000
 
 
-def look_at_arrays(path: Path, wanted: ModelInput) -> DataFindings:
+def inspect_arrays(path: Path, wanted: ModelInput) -> DataFindings:
     """Reads headers, and the labels where they are whole numbers. Raises DataError."""
     names = _names(path)
     with open_npz(path, names) as arrays:

@@ -21,7 +21,7 @@ _SIDES = (28, 32, 48, 64, 96, 128)
 _THUMBNAIL = 96
 
 
-def look_at_pictures(files: Files, wanted: ModelInput, folder: Path) -> DataFindings:
+def inspect_pictures(files: Files, wanted: ModelInput, folder: Path) -> DataFindings:
     """Looks at some pictures of each class and writes small ones into `folder`. Raises DataError."""
     counts = Counter(folder_of(name) for name in files.names)
     loose = counts.pop("", 0)

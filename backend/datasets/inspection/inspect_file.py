@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.datasets.inspection.arrays import look_at_arrays
+from backend.datasets.inspection.arrays import inspect_arrays
 from backend.datasets.inspection.findings import DataFindings
-from backend.datasets.inspection.images import look_at_pictures
+from backend.datasets.inspection.images import inspect_pictures
 from backend.datasets.inspection.model_input import ModelInput
-from backend.datasets.inspection.tables import look_at_table
-from backend.datasets.inspection.texts import look_at_texts
+from backend.datasets.inspection.tables import inspect_table
+from backend.datasets.inspection.texts import inspect_texts
 from backend.datasets.readers.files import Files, list_files
 from backend.datasets.readers.images import SUFFIXES
 from backend.datasets.readers.rows import COLUMNAR
@@ -19,20 +19,20 @@ TABLES = (".csv", ".tsv", *COLUMNAR)
 TEXTS = (".txt", ".md")
 
 
-def look(path: Path, wanted: ModelInput, folder: Path) -> DataFindings:
+def inspect_file(path: Path, wanted: ModelInput, folder: Path) -> DataFindings:
     """What the file at `path` holds; small pictures go into `folder`. Raises DataError."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return look_at_arrays(path, wanted)
+        return inspect_arrays(path, wanted)
     if suffix in TABLES:
-        return look_at_table(path, wanted)
+        return inspect_table(path, wanted)
     files = list_files(path)
     if suffix in TEXTS:
-        return look_at_texts(files, wanted)
+        return inspect_texts(files, wanted)
     if _count(files, SUFFIXES):
-        return look_at_pictures(files.ending(*SUFFIXES), wanted, folder)
+        return inspect_pictures(files.ending(*SUFFIXES), wanted, folder)
     if _count(files, TEXTS):
-        return look_at_texts(files.ending(*TEXTS), wanted)
+        return inspect_texts(files.ending(*TEXTS), wanted)
     if _count(files, (*TABLES, ".npz")):
         raise DataError("The zip holds a table or arrays; bring that file itself, without a zip around it.")
     raise DataError(

@@ -37,7 +37,7 @@ class ModelInput(Struct, frozen=True):
         return label.shape[0] if self.encoding == "one-hot" and len(label.shape) == 1 else label.classes
 
 
-def wanted_by(manifest: Manifest) -> ModelInput:
+def input_of(manifest: Manifest) -> ModelInput:
     """What a converted model takes."""
     scales = any(layer.kind in _SCALES for layer in manifest.layers)
     return ModelInput(list(manifest.inputs), list(manifest.labels), scales)

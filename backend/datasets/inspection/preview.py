@@ -51,7 +51,7 @@ _LARGEST_SIDE = 256
 _KINDS: dict[type[Fitted], Kind] = {Image: "image", FittedTable: "table", FittedText: "text", Arrays: "array"}
 
 
-def show(
+def preview(
     path: Path, declared: Preprocess, holdout: float, folder: Path, manifest: Manifest | None
 ) -> PreviewResult:
     """Fits `declared` to the data at `path` as a cut would, and shows what becomes of some examples.

@@ -87,7 +87,7 @@ class _Seen:
         return self.whole and self.most - self.least == self.present - 1
 
 
-def look_at_table(path: Path, wanted: ModelInput) -> DataFindings:
+def inspect_table(path: Path, wanted: ModelInput) -> DataFindings:
     """Reads the whole table once. Raises DataError that names file and row."""
     delimiter, decimal = (",", ".") if path.suffix.lower() in COLUMNAR else _dialect(path)
     names = _names(path, delimiter)

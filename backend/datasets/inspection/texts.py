@@ -14,7 +14,7 @@ from backend.numerics.preprocess.text import decode_text
 _WINDOW, _CLASS_BYTES = 64, 256
 
 
-def look_at_texts(files: Files, wanted: ModelInput) -> DataFindings:
+def inspect_texts(files: Files, wanted: ModelInput) -> DataFindings:
     """Reads the texts once. Raises DataError that names the file."""
     folders = Counter(folder_of(name) for name in files.names)
     if len(folders) > 1 and "" not in folders:

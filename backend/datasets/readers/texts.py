@@ -59,11 +59,13 @@ def window_chunks(
         except DataError as error:
             broken(DataError(f"{files.where(name)}: {error}"))
             continue
-        kept, held = held_windows(len(x), split.count(len(x)), fitted.length, fitted.stride)
+        kept, held = held_out_windows(len(x), split.count(len(x)), fitted.length, fitted.stride)
         yield ExampleChunk([x[kept]], [y[kept]], held)
 
 
-def held_windows(n: int, count: int, length: int, stride: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def held_out_windows(
+    n: int, count: int, length: int, stride: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Numbers of the windows that are kept, and whether each of those is one of the last `count`."""
     numbers = np.arange(n)
     first = n - count

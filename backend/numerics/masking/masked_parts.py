@@ -77,7 +77,7 @@ def mean_into(data: Bytes, subject: str, out: Vector) -> None:
         out[part] = words[part] * unit
 
 
-def told(words: Words) -> Bytes:
+def to_bytes(words: Words) -> Bytes:
     """Little-endian bytes of `words`, which must not change while they are in use."""
     data: Bytes = words.astype("<u4", copy=False).view(np.uint8)
     return data

@@ -21,7 +21,7 @@ from backend.numerics.masking.masked_parts import (
     checked_piece,
     mean_into,
     piece_words,
-    told,
+    to_bytes,
 )
 from backend.numerics.precision import Bytes
 from backend.numerics.vectors import Vector
@@ -56,7 +56,7 @@ class MaskedHolding(PartBuffers):
 
     def piece(self, todo: SendPiece) -> Data:
         """The own piece, masked for those whom it is to be added up with, when its turn comes."""
-        return lambda: told(self._masked(todo.part, todo.contributors, todo.weights))
+        return lambda: to_bytes(self._masked(todo.part, todo.contributors, todo.weights))
 
     def read_piece(self, part: int, data: Bytes) -> bytes:
         """Digest of a piece. Raises WrongLengthError; what is in it only its sender knows."""
@@ -72,7 +72,7 @@ class MaskedHolding(PartBuffers):
         members, part = tuple(todo.contributors), todo.part
         total = self._masked(part, todo.contributors, todo.weights)
         add_words((self.pieces[part, place, members] for place in members if place != self._place), total)
-        return checked_mean(told(total), self.values(part))
+        return checked_mean(to_bytes(total), self.values(part))
 
     def _masked(self, part: int, members: list[int], weights: list[float]) -> Words:
         # A pad hides one piece: whoever says other weights for the same set gets the same piece again.

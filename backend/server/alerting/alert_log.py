@@ -44,7 +44,7 @@ class AlertBook:
             if one.cleared is None and one.trouble in known
         }
 
-    def told(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[dict[str, Any]]:
         """The newest first (docs/reference/http.md)."""
         return [asdict(one) for one in reversed(self._alerts)]
 

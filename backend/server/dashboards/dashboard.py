@@ -48,7 +48,7 @@ class Dashboard:
     ) -> None:
         self._host, self._lifecycle, self._messenger, self._clock = host, lifecycle, messenger, clock
         manifest, file = host.task.bundle.manifest, host.task.file
-        self._alarms, self._book = Alarms(60.0 * file.alerts.minutes, book.lasting()), book
+        self._alarms, self._alert_log = Alarms(60.0 * file.alerts.minutes, book.lasting()), book
         self._totals, self._people = Totals(manifest), People()
         self._units = UnitsBoard(host) if isinstance(host, UnitsHost) else None
         self._watchers: set[asyncio.Event] = set()
@@ -85,7 +85,7 @@ class Dashboard:
     async def run(self) -> None:
         """Looks back on what is recorded, then at what happens, until cancelled."""
         await self._look_back()
-        await self._book.restarted(self._host, self._lifecycle.life.state, self._clock())
+        await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
         async with asyncio.TaskGroup() as group:
             group.create_task(self._messenger.run())
             while True:
@@ -143,15 +143,15 @@ class Dashboard:
         for effect in effects:
             match effect:
                 case Raised(trouble, text):
-                    await self._book.add(trouble, text, self._clock())
+                    await self._alert_log.add(trouble, text, self._clock())
                     self._messenger.send(trouble, text)
                 case Cleared(trouble):
-                    await self._book.clear(trouble, self._clock())
+                    await self._alert_log.clear(trouble, self._clock())
         self._wake()
 
     async def acknowledge(self, id: int) -> None:
         """The owner has seen an alert. Raises NotFoundError or StoreError."""
-        await self._book.acknowledge(id, self._clock())
+        await self._alert_log.acknowledge(id, self._clock())
         self._wake()
 
     def _wake(self) -> None:
@@ -192,8 +192,8 @@ class Dashboard:
             "received": host.received,
             "sent": host.sent,
             "carried": host.carried,
-            "totals": self._totals.told(),
-            "alerts": self._book.told(),
+            "totals": self._totals.summary(),
+            "alerts": self._alert_log.entries(),
             "undelivered": self._messenger.trouble,
             "participants": self.participants(),
         }

@@ -47,7 +47,7 @@ class Totals:
         least, most = training_energy(self.manifest, examples)
         self.least, self.most = self.least + least, self.most + most
 
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """As the dashboard shows it (docs/reference/http.md)."""
         return {
             "rounds": self.rounds,

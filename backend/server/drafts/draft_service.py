@@ -14,22 +14,22 @@ from backend.server.accounts.roles import Roles
 from backend.server.drafts import task_tables
 from backend.server.drafts.disk_usage import HostedTasks
 from backend.server.drafts.draft_store import DAY_SECONDS, Drafts
-from backend.server.drafts.dry_runs.browser_dry_runs import Report, judged, with_report
-from backend.server.drafts.dry_runs.dry_run_files import served, trial_of
+from backend.server.drafts.dry_runs.browser_dry_runs import Report, assessed, with_report
+from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_files
 from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.launch import begin_life, launch
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
-from backend.server.drafts.review.cost_preview import made_of, outlook
+from backend.server.drafts.review.cost_preview import cost_preview, products_of
 from backend.server.drafts.review.protection import Protection
-from backend.server.drafts.review.wizard_steps import StepName, first_left, standing, step_of, steps
+from backend.server.drafts.review.wizard_steps import StepName, first_left, step_of, step_states, steps
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import Bringing
 from backend.server.drafts.transfer.uploads import PIECE_BYTES, DraftUploads
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.server.tasks.device_support import browsers, payload, takers
+from backend.server.tasks.device_support import browsers, device_support, payload
 from backend.server.tasks.model_inspection import Inspection
 from backend.stores.task_lives import Lives
 
@@ -56,7 +56,7 @@ class DraftService:
         self.drafts = Drafts(data_dir / DRAFTS, limits, clock)
         self.uploads = DraftUploads(self.drafts)
         self.bringing = Bringing(self.drafts)
-        self.workshop = DraftJobQueue(self.drafts)
+        self.queue = DraftJobQueue(self.drafts)
         self.protection = Protection()
         self._hosted = HostedTasks(registry, roles, data_dir / TASKS)
         self._tasks, self._registry, self._roles, self._lives = data_dir / TASKS, registry, roles, lives
@@ -67,17 +67,17 @@ class DraftService:
     async def start(self) -> None:
         """Takes up what was there before."""
         await self.drafts.start()
-        await self.workshop.start()
+        await self.queue.start()
         for draft in self.drafts.all():
             if await self.uploads.keep_whole(draft):
-                await self.workshop.advance(draft)
+                await self.queue.advance(draft)
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
         """Ends all work; it is begun again at the next start."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        await self.workshop.stop()
+        await self.queue.stop()
 
     async def begin(self, owner: str, name: str, title: str, onward: bool = False) -> Draft:
         """A new draft; one that goes `onward` has its work begun by itself. Raises OverQuotaError."""
@@ -92,13 +92,13 @@ class DraftService:
         """The next piece of a file; with the last one goes on what waits for it. As `DraftUploads.append`."""
         here = await self.uploads.append(draft, kind, offset, parts)
         if kind not in draft.uploads:
-            await self.workshop.advance(draft)
+            await self.queue.advance(draft)
         return here
 
     async def start_with(self, draft: Draft, folder: Path) -> None:
         """Brings the model of the task in `folder`. Raises as `take_model`."""
         await take_model(self.drafts, draft, folder)
-        await self.workshop.advance(draft)
+        await self.queue.advance(draft)
 
     async def change(
         self, draft: Draft, task: Mapping[str, Any] | None, readme: str | None, onward: bool | None = None
@@ -110,19 +110,19 @@ class DraftService:
         if readme is not None:
             draft.readme = readme
         await self.drafts.save(draft)
-        await self.workshop.advance(draft)
+        await self.queue.advance(draft)
 
     async def change_toml(self, draft: Draft, content: bytes) -> None:
         """Takes a whole task file. Raises TaskFileError."""
         draft.task = task_tables.from_bytes(content)
         await self.drafts.save(draft)
-        await self.workshop.advance(draft)
+        await self.queue.advance(draft)
 
     def toml(self, draft: Draft) -> str:
         """The task file."""
         return to_toml(draft.task)
 
-    async def told(self, draft: Draft) -> dict[str, Any]:
+    async def describe(self, draft: Draft) -> dict[str, Any]:
         """A draft as its owner sees it (docs/reference/drafts.md)."""
         inspection = await self.inspection(draft)
         record = msgspec.to_builtins(draft)
@@ -134,7 +134,7 @@ class DraftService:
             "piece_bytes": PIECE_BYTES,
             "checklist": [{**msgspec.to_builtins(item), "step": step_of(item.key)} for item in items],
             "steps": msgspec.to_builtins(steps(items)),
-            "standing": standing(items),
+            "standing": step_states(items),
             "model": None if inspection is None else _model(inspection),
             "devices": None if inspection is None else _devices(inspection),
         }
@@ -151,28 +151,30 @@ class DraftService:
         ready = holds(draft, "rehearse", folder)
         now = fingerprint(draft, "rehearse")
         return {
-            "trial": msgspec.to_builtins(await asyncio.to_thread(trial_of, draft, folder)) if ready else None,
+            "trial": msgspec.to_builtins(await asyncio.to_thread(dry_run_files, draft, folder))
+            if ready
+            else None,
             "tried": [
                 {**msgspec.to_builtins(one), "outdated": not ready or one.of != now} for one in draft.tried
             ],
-            "takers": [] if inspection is None else msgspec.to_builtins(takers(inspection)),
+            "takers": [] if inspection is None else msgspec.to_builtins(device_support(inspection)),
             "browsers": [] if inspection is None else browsers(inspection),
             "payload": None if inspection is None else payload(inspection.traffic),
         }
 
     async def try_out(self, draft: Draft, report: Report, agent: str) -> None:
         """Keeps what a browser tells. Raises NotReadyError, NotWantedError where it tried what was before."""
-        trial = await asyncio.to_thread(trial_of, draft, self.drafts.folder(draft))
+        trial = await asyncio.to_thread(dry_run_files, draft, self.drafts.folder(draft))
         if report.of != trial.of:
             raise NotWantedError(
                 "The model or the data were changed meanwhile; reload the page and try again."
             )
-        draft.tried = with_report(draft.tried, judged(report, trial.loss, agent, self.drafts.clock()))
+        draft.tried = with_report(draft.tried, assessed(report, trial.loss, agent, self.drafts.clock()))
         await self.drafts.save(draft)
 
     def served(self, draft: Draft, sha256: str) -> Path:
         """A file of the draft for its dry run. Raises NotFoundError, NotReadyError."""
-        return served(draft, self.drafts.folder(draft), sha256)
+        return dry_run_file(draft, self.drafts.folder(draft), sha256)
 
     async def outlook(
         self,
@@ -182,13 +184,14 @@ class DraftService:
         brought: int | None,
         program: int | None,
     ) -> dict[str, Any]:
-        """What the draft would cost with the tables of `task`, which are not saved; as `outlook.outlook`."""
+        """What the draft would cost with the tables of `task`, which are not saved; as
+        `cost_preview.outlook`."""
         folder = self.drafts.folder(draft)
-        return await asyncio.to_thread(outlook, draft, folder, task, volunteers, brought, program)
+        return await asyncio.to_thread(cost_preview, draft, folder, task, volunteers, brought, program)
 
     async def delete(self, draft: Draft) -> None:
         """Forgets a draft, and ends what is being done with it."""
-        await self.workshop.cancel_all(draft)
+        await self.queue.cancel_all(draft)
         await self.drafts.delete(draft)
 
     async def launch(self, draft: Draft, test: bool) -> str:
@@ -204,7 +207,7 @@ class DraftService:
             names = {host.name for host in self._registry.hosts} | set(self._registry.problems)
 
             async def prepare(name: str) -> None:
-                await self.workshop.cancel_all(draft)
+                await self.queue.cancel_all(draft)
                 await self._roles.begin(name, draft.owner)
                 await begin_life(self._lives, name, test, self.drafts.clock())
 
@@ -217,7 +220,7 @@ class DraftService:
         return await asyncio.to_thread(self._inspection, draft)
 
     def _inspection(self, draft: Draft) -> Inspection | None:
-        made = made_of(draft, self.drafts.folder(draft))
+        made = products_of(draft, self.drafts.folder(draft))
         return None if made is None else made.inspection()
 
     async def _sweep(self) -> None:

@@ -19,7 +19,7 @@ def set_loading(bundle: Path, tables: Mapping[str, Any]) -> None:
     Only clients' arithmetic before the graphs depends on it: the model need not be converted again. Raises
     TaskFileError or BundleError.
     """
-    path, wanted = bundle / "bundle.json", _wanted(tables)
+    path, wanted = bundle / "bundle.json", _loading_of(tables)
     try:
         manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -31,7 +31,7 @@ def set_loading(bundle: Path, tables: Mapping[str, Any]) -> None:
     aside.replace(path)
 
 
-def _wanted(tables: Mapping[str, Any]) -> dict[str, Any]:
+def _loading_of(tables: Mapping[str, Any]) -> dict[str, Any]:
     declared = tables.get("data", {}).get("preprocess")
     if declared is None:
         return {}

@@ -42,7 +42,7 @@ def cut_supply(index: ShardIndex) -> Supply:
     )
 
 
-def found_supply(found: int, file: TaskFile, manifest: Manifest) -> Supply:
+def expected_supply(found: int, file: TaskFile, manifest: Manifest) -> Supply:
     """What the cut would make of `found` examples, about."""
     examples = max(1, math.floor(found * (1.0 - file.data.holdout)))
     shards = max(min(_SHARDS, examples), math.ceil(examples / _SHARD_EXAMPLES))

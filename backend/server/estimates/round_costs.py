@@ -155,14 +155,14 @@ def cohort(file: TaskFile, volunteers: int) -> int:
 def work(file: TaskFile, manifest: Manifest, supply: Supply) -> tuple[int, int]:
     """Examples that a client processes in a round, each visit counted, and its steps."""
     batch, training = file.training.batch_size or manifest.batch_size, file.training
-    has = held(file, supply)
+    has = examples_of_client(file, supply)
     if training.steps:
         return min(training.steps * batch, training.steps * has), training.steps
     epochs = training.epochs or 1
     return epochs * has, epochs * math.ceil(has / batch)
 
 
-def held(file: TaskFile, supply: Supply) -> int:
+def examples_of_client(file: TaskFile, supply: Supply) -> int:
     """Examples that a client has in a round."""
     if supply.own:
         return supply.examples

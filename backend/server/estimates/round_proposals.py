@@ -21,7 +21,7 @@ from backend.server.estimates.reasons import (
     round_up,
     slow_step,
 )
-from backend.server.estimates.round_costs import cohort, held, transfer_seconds
+from backend.server.estimates.round_costs import cohort, examples_of_client, transfer_seconds
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime, fastest
 
@@ -44,7 +44,11 @@ def propose(
     """Values for `volunteers`, in the order in which a plan is read; each goes with those before it."""
     step = slow_step(times)
     shards = None if supply.own else _shards(manifest, supply, volunteers, step)
-    has = held(file, supply) if shards is None else round(shards.value or 0) * supply.examples / supply.shards
+    has = (
+        examples_of_client(file, supply)
+        if shards is None
+        else round(shards.value or 0) * supply.examples / supply.shards
+    )
     steps = math.ceil(max(1.0, has) / (file.training.batch_size or manifest.batch_size))
     visits = list(_visits(steps, step))
     done = next((one.value for one in visits if one.key == "training.steps" and one.value), None)

@@ -26,7 +26,7 @@ from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import TASK_FILE
 from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import lineage_of
-from backend.server.versions.timeline import version_told
+from backend.server.versions.timeline import version_summary
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, VersionRecord
 
@@ -103,7 +103,7 @@ class TaskExports:
         """A version and the formats it can be had in (docs/reference/http.md). Raises NotFoundError."""
         history = self._history(task)
         record = _record(history, number)
-        told = _told(history, record)
+        told = _described(history, record)
         return {**told, "files": [] if record.let_go else await self._files(task, record)}
 
     async def card(self, task: str, number: int) -> str:
@@ -141,15 +141,15 @@ class TaskExports:
         layout = self._registry.host(task).task.bundle.manifest.layout
         whole, variables = await asyncio.to_thread(distances, old, new, layout)
         return {
-            "before": _told(history, first),
-            "after": _told(history, second),
+            "before": _described(history, first),
+            "after": _described(history, second),
             "distance": whole.distance,
             "relative": whole.relative,
             "variables": [asdict(one) for one in variables],
         }
 
     async def restore(self, task: str, number: int) -> dict[str, Any]:
-        """Makes an earlier version the newest again; that, as `version_told`.
+        """Makes an earlier version the newest again; that, as `version_summary`.
 
         Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
         """
@@ -165,7 +165,7 @@ class TaskExports:
                 "back."
             )
         made = await host.restore(number, f"The owner went back to version {number}.")
-        return _told(self._history(task), made)
+        return _described(self._history(task), made)
 
     async def forget(self, task: str) -> None:
         """Deletes the files that were made of a task. Raises NotFoundError or StoreError."""
@@ -248,8 +248,8 @@ def _lying(folder: Path) -> list[tuple[str, Path | bytes]]:
     ]
 
 
-def _told(history: VersionHistory, record: VersionRecord) -> dict[str, Any]:
-    return version_told(record, history.evaluations.get(record.version), lineage_of(history.versions))
+def _described(history: VersionHistory, record: VersionRecord) -> dict[str, Any]:
+    return version_summary(record, history.evaluations.get(record.version), lineage_of(history.versions))
 
 
 def _record(history: VersionHistory, number: int) -> VersionRecord:

@@ -12,7 +12,7 @@ from typing import Any
 
 from backend.server.exports.tensorboard import Scalars, events
 from backend.server.versions.lineage import Lineage, lineage_of
-from backend.server.versions.timeline import versions_told
+from backend.server.versions.timeline import version_summaries
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord, RoundRecord, VersionRecord
 
 Evaluations = Mapping[int, EvaluationRecord]
@@ -44,7 +44,7 @@ def figures_json(
     """`{"task", "versions", "rounds"}` (docs/reference/http.md)."""
     content = {
         "task": task,
-        "versions": versions_told(versions, evaluations),
+        "versions": version_summaries(versions, evaluations),
         "rounds": [{**asdict(one), "opened": one.ended - one.seconds} for one in rounds],
     }
     return json.dumps(content, ensure_ascii=False, indent=1).encode()

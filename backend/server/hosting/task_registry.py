@@ -38,7 +38,7 @@ from backend.server.tasks.task_data import elsewhere
 from backend.server.units.host import UnitsHost
 from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
-from backend.server.versions.timeline import rounds_told, versions_told
+from backend.server.versions.timeline import round_summaries, version_summaries
 from backend.stores.contracts import EvaluationRecord
 from backend.stores.embedded import Stores
 
@@ -179,7 +179,7 @@ class TaskRegistry:
         self, name: str, after: int, last: int, before: int | None = None
     ) -> list[dict[str, Any]]:
         """The newest `last` rounds after `after`, oldest first (docs/reference/http.md). NotFoundError."""
-        return await rounds_told(self.host(name).history, after, last, before)
+        return await round_summaries(self.host(name).history, after, last, before)
 
     def fetched(self, address: str, count: int) -> None:
         """Somebody fetches so many bytes of a blob: counted for the first task that it belongs to."""
@@ -313,7 +313,7 @@ class TaskRegistry:
     async def versions(self, name: str) -> list[dict[str, Any]]:
         """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
         history = self.host(name).history
-        return versions_told(history.versions, history.evaluations)
+        return version_summaries(history.versions, history.evaluations)
 
     async def contributions(self, name: str) -> list[dict[str, Any]]:
         """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""

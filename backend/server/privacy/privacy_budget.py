@@ -104,7 +104,7 @@ class PrivacyBudget:
         found = points[at][1] if at < len(points) else MOST_EPSILON
         return found if found <= MEANINGFUL else None
 
-    def told(self, taken: int, clip: float) -> dict[str, Any]:
+    def report(self, taken: int, clip: float) -> dict[str, Any]:
         """All that programs and people are shown (docs/reference/http.md)."""
         privacy = self.privacy
         assumptions = [*RESTS_ON[privacy.mechanism], *([TREE] if privacy.tree else []), *EVERYWHERE]

@@ -122,7 +122,7 @@ class RoundState:
         """What is told of the clients' privacy; None where nothing is done for it."""
         if self.account is None:
             return None
-        return self.account.told(self.taken, self.clip)
+        return self.account.report(self.taken, self.clip)
 
     @property
     def size(self) -> int:

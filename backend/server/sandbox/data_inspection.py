@@ -28,7 +28,7 @@ _JOB = "job.json"
 LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30, file_bytes=4 << 30)
 
 
-def look_at(
+def inspect_data(
     data: Path,
     name: str,
     wanted: ModelInput,
@@ -49,7 +49,7 @@ def look_at(
     return read_findings((output / FINDINGS).read_bytes())
 
 
-def show_of(
+def preview_data(
     data: Path,
     name: str,
     declared: Preprocess,
@@ -60,7 +60,8 @@ def show_of(
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
 ) -> PreviewResult:
-    """What becomes of some examples; the folder `output` gets it, and pictures. Raises as `look_at` does."""
+    """What becomes of some examples; the folder `output` gets it, and pictures. Raises as `inspect_data`
+    does."""
     told = None if manifest is None else str(manifest.resolve())
 
     def job(folder: Path) -> Job:
@@ -70,7 +71,7 @@ def show_of(
     return read_shown((output / SHOWN).read_bytes())
 
 
-def cut_into(
+def cut_data(
     data: Path,
     name: str,
     declared: Preprocess,
@@ -83,7 +84,7 @@ def cut_into(
     *,
     strict: bool = False,
 ) -> str:
-    """Cuts the data into the folder `output`/shards; a sentence about them. Raises as `look_at` does."""
+    """Cuts the data into the folder `output`/shards; a sentence about them. Raises as `inspect_data` does."""
 
     def job(folder: Path) -> Job:
         said = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
@@ -92,7 +93,7 @@ def cut_into(
     return _run(job, [data, manifest], output, tell, cancelled, limits)
 
 
-def unpack_into(archive: Path, name: str, most: dict[str, int], output: Path) -> list[Path]:
+def unpack_draft(archive: Path, name: str, most: dict[str, int], output: Path) -> list[Path]:
     """The parts of an exported draft, in the new folder `output`. Raises DataError or BundleError."""
 
     def job(folder: Path) -> Job:

@@ -49,7 +49,7 @@ class Rehearsed(Struct, frozen=True):
     step: str = ""
 
 
-def rehearse(
+def dry_run(
     bundle: Path, shards: Path | None, output: Path, tell: Tell = silent, cancelled: Cancelled = never
 ) -> Rehearsed:
     """Takes a step of the bundle on examples of `shards`, else on noise; the folder `output` gets STEP.

@@ -39,9 +39,9 @@ class DeviceSupport(Struct, frozen=True):
     text: str
 
 
-def takers(inspection: Inspection) -> list[DeviceSupport]:
+def device_support(inspection: Inspection) -> list[DeviceSupport]:
     """A line for each class of devices, in the order of `devices.DEVICES`."""
-    return [_taker(inspection, device) for device in DEVICES]
+    return [_support(inspection, device) for device in DEVICES]
 
 
 def browsers(inspection: Inspection) -> list[str]:
@@ -78,7 +78,7 @@ def payload(traffic: Traffic) -> str:
     )
 
 
-def _taker(inspection: Inspection, device: Device) -> DeviceSupport:
+def _support(inspection: Inspection, device: Device) -> DeviceSupport:
     times = [one for one in inspection.step_times if one.device == device.name]
     able = [one for one in times if one.range_ms is not None]
     if not able:

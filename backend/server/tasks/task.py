@@ -22,7 +22,7 @@ from backend.server.tasks.markdown import rendered
 from backend.server.tasks.playground import Playground, trial_of
 from backend.server.tasks.shard_store import Shards
 from backend.server.tasks.task_data import load_data
-from backend.server.tasks.task_validation import check_suits
+from backend.server.tasks.task_validation import check_task
 from backend.stores.contracts import BlobStore
 from backend.wire.messages import Privacy
 
@@ -197,7 +197,7 @@ async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str
 
 def _check(task: Task) -> None:
     """Raises TaskFileError when the task file asks for what bundle or shards do not give."""
-    check_suits(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
+    check_task(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
     _ = task.trial
 
 

@@ -9,7 +9,7 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 
 
-def check_suits(file: TaskFile, manifest: Manifest, held: bool, measured: bool) -> None:
+def check_task(file: TaskFile, manifest: Manifest, held: bool, measured: bool) -> None:
     """Raises TaskFileError with what to change.
 
     `held` says whether shards are held out for the server to measure on, `measured` whether for clients.

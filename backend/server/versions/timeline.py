@@ -11,7 +11,7 @@ from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
 
-async def rounds_told(
+async def round_summaries(
     history: VersionHistory, after: int, last: int, before: int | None
 ) -> list[dict[str, Any]]:
     """The newest `last` of the rounds after number `after` and before `before`, oldest first.
@@ -25,15 +25,15 @@ async def rounds_told(
     return [_round(one, made.get(one.round), evaluations, lineage) for one in rounds]
 
 
-def versions_told(
+def version_summaries(
     versions: Sequence[VersionRecord], evaluations: Mapping[int, EvaluationRecord]
 ) -> list[dict[str, Any]]:
     """All versions of a run, oldest first."""
     lineage = lineage_of(versions)
-    return [version_told(one, evaluations.get(one.version), lineage) for one in versions]
+    return [version_summary(one, evaluations.get(one.version), lineage) for one in versions]
 
 
-def version_told(
+def version_summary(
     record: VersionRecord, evaluation: EvaluationRecord | None, lineage: Lineage
 ) -> dict[str, Any]:
     """A version with what was measured of it, and where it stands in the `lineage` of all."""
@@ -60,7 +60,7 @@ def _round(
     evaluations: Mapping[int, EvaluationRecord],
     lineage: Lineage,
 ) -> dict[str, Any]:
-    made = version and version_told(version, evaluations.get(version.version), lineage)
+    made = version and version_summary(version, evaluations.get(version.version), lineage)
     told = {**asdict(record), "opened": record.ended - record.seconds, "made": made}
     # Of few clients these are nearly their own losses: they are for the task's owner.
     del told["losses"]

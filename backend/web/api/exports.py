@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
 from backend.server.accounts.permissions import may
-from backend.server.drafts.transfer.export_zip import packed
+from backend.server.drafts.transfer.export_zip import zip_pieces
 from backend.server.exports.task_exports import TaskExports, VersionFile
 from backend.web.api.blobs import FilePart, has_already
 from backend.web.auth.identity import identify, require
@@ -82,7 +82,7 @@ async def export(request: Request) -> Response:
     whole = await (await _results(request)).whole(name, WAIT_SECONDS)
     if whole is None:
         return JSONResponse({"state": "making"}, 202, {**_FRESH, "Retry-After": str(AGAIN_SECONDS)})
-    pieces = await asyncio.to_thread(packed, whole.toml, whole.readme, whole.files)
+    pieces = await asyncio.to_thread(zip_pieces, whole.toml, whole.readme, whole.files)
     return StreamingResponse(
         pieces, headers={**_FRESH, **_named(f"{name}.zip")}, media_type="application/zip"
     )

@@ -69,10 +69,10 @@ async def account(request: Request) -> Response:
     identity = await identify(request)
     if identity.account is None:
         return fresh({"account": None})
-    return fresh(await account_told(request, identity))
+    return fresh(await account_summary(request, identity))
 
 
-async def account_told(request: Request, identity: Requester) -> dict[str, Any]:
+async def account_summary(request: Request, identity: Requester) -> dict[str, Any]:
     """What is told to somebody of their account. It has no secret in it."""
     assert identity.account is not None  # noqa: S101 - the callers looked.
     access, cookie = access_of(request), read_cookie(request, "minga_session")

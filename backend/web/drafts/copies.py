@@ -17,11 +17,11 @@ from backend.server.drafts.review.comparison import side_of_draft, side_of_task
 from backend.server.drafts.review.differences import Side, differences
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.drafts.transfer.copies import copy_draft, copy_task
-from backend.server.drafts.transfer.export_zip import packed
-from backend.server.drafts.transfer.import_zip import bring_toml
+from backend.server.drafts.transfer.export_zip import zip_pieces
+from backend.server.drafts.transfer.import_zip import import_toml
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import require
-from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, owned, told
+from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, json_response, owned
 from backend.web.requests.body import read_body, read_json, read_pieces
 
 TOML, ZIP = "application/toml", "application/zip"
@@ -54,7 +54,7 @@ async def bring(request: Request) -> Response:
     await draft_service(request).measure(owner)
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind == TOML:
-        draft = await bring_toml(drafts, owner, await read_body(request, MAX_BYTES))
+        draft = await import_toml(drafts, owner, await read_body(request, MAX_BYTES))
     elif kind == ZIP:
         draft = await draft_service(request).bringing.bring(
             owner, _length(request), read_pieces(request, _CUT)
@@ -73,7 +73,7 @@ async def export(request: Request) -> Response:
         for kind, stored in draft.files.items()
         if request.query_params.get(kind) != "0"
     ]
-    pieces = await asyncio.to_thread(packed, draft_service(request).toml(draft), draft.readme, files)
+    pieces = await asyncio.to_thread(zip_pieces, draft_service(request).toml(draft), draft.readme, files)
     name = draft.task.get("name")
     shown = name if isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii() else "draft"
     headers = FRESH | {"Content-Disposition": f'attachment; filename="{shown}.zip"'}
@@ -109,15 +109,15 @@ async def compare(request: Request) -> Response:
     first, second = request.query_params.get("before", ""), request.query_params.get("after", "")
     before, after = await _side(request, first), await _side(request, second)
     found = await asyncio.to_thread(differences, before, after)
-    return told({"before": first, "after": second, "changes": msgspec.to_builtins(found)})
+    return json_response({"before": first, "after": second, "changes": msgspec.to_builtins(found)})
 
 
 async def _begun(request: Request, draft: Draft, onward: bool) -> Response:
     """A new draft that is whole; its work may begin now."""
     draft.onward = onward
     await draft_service(request).drafts.save(draft)
-    await draft_service(request).workshop.advance(draft)
-    return told(await draft_service(request).told(draft), 201)
+    await draft_service(request).queue.advance(draft)
+    return json_response(await draft_service(request).describe(draft), 201)
 
 
 async def _side(request: Request, said: str) -> Side:

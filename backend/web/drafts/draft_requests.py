@@ -35,6 +35,6 @@ async def owned(request: Request, name: str) -> Draft:
     return draft
 
 
-def told(content: Any, status: int = 200) -> Response:
+def json_response(content: Any, status: int = 200) -> Response:
     """JSON that is never kept by caches."""
     return JSONResponse(content, status, headers=FRESH)

@@ -19,7 +19,7 @@ from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.api.lineage import check_follows
 from backend.web.auth.identity import require
 from backend.web.drafts import estimates, uploads
-from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, told
+from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, json_response
 from backend.web.requests.body import read_body, read_json
 from backend.web.requests.query import number_asked
 
@@ -96,7 +96,7 @@ async def drafts(request: Request) -> Response:
         }
         for one in mine
     ]
-    return told({"drafts": brief})
+    return json_response({"drafts": brief})
 
 
 async def begin(request: Request) -> Response:
@@ -104,12 +104,12 @@ async def begin(request: Request) -> Response:
     identity = await require(request, "create")
     asked = await read_json(request, DraftBody)
     draft = await draft_service(request).begin(identity.account or "", asked.name, asked.title, asked.onward)
-    return told(await draft_service(request).told(draft), 201)
+    return json_response(await draft_service(request).describe(draft), 201)
 
 
 async def show(request: Request) -> Response:
     """Everything about a draft: files, jobs, what was found in its data, what is left to do."""
-    return told(await draft_service(request).told(await draft_of(request)))
+    return json_response(await draft_service(request).describe(await draft_of(request)))
 
 
 async def change(request: Request) -> Response:
@@ -117,7 +117,7 @@ async def change(request: Request) -> Response:
     draft = await draft_of(request)
     asked = await read_json(request, TablesBody, 2 * MAX_BYTES)
     await draft_service(request).change(draft, asked.task, asked.readme, asked.onward)
-    return told(await draft_service(request).told(draft))
+    return json_response(await draft_service(request).describe(draft))
 
 
 async def start(request: Request) -> Response:
@@ -127,7 +127,7 @@ async def start(request: Request) -> Response:
     await require(request, "view", asked.task)
     registry: TaskRegistry = request.app.state.tasks
     await draft_service(request).start_with(draft, registry.folder(asked.task))
-    return told(await draft_service(request).told(draft))
+    return json_response(await draft_service(request).describe(draft))
 
 
 async def delete(request: Request) -> Response:
@@ -146,26 +146,26 @@ async def write_toml(request: Request) -> Response:
     """Takes a task file as text instead of the tables before."""
     draft = await draft_of(request)
     await draft_service(request).change_toml(draft, await read_body(request, MAX_BYTES))
-    return told(await draft_service(request).told(draft))
+    return json_response(await draft_service(request).describe(draft))
 
 
 async def ask(request: Request) -> Response:
     """Begins work: `convert`, `look`, `cut` or `rehearse`."""
     draft = await draft_of(request)
     asked = await read_json(request, JobBody)
-    return told(msgspec.to_builtins(await draft_service(request).workshop.ask(draft, asked.kind)), 202)
+    return json_response(msgspec.to_builtins(await draft_service(request).queue.ask(draft, asked.kind)), 202)
 
 
 async def watch(request: Request) -> Response:
     """A job, as soon as its log has more than `after` lines, or it is over."""
     draft, after = await draft_of(request), number_asked(request, "after", 0)
-    job = await draft_service(request).workshop.watch(draft, _kind(request), after, WATCH_SECONDS)
-    return told(msgspec.to_builtins(job))
+    job = await draft_service(request).queue.watch(draft, _kind(request), after, WATCH_SECONDS)
+    return json_response(msgspec.to_builtins(job))
 
 
 async def cancel(request: Request) -> Response:
     """Ends a job."""
-    await draft_service(request).workshop.cancel(await draft_of(request), _kind(request))
+    await draft_service(request).queue.cancel(await draft_of(request), _kind(request))
     return Response(status_code=204)
 
 
@@ -193,7 +193,7 @@ async def launch(request: Request) -> Response:
     draft = await draft_of(request)
     await check_follows(request, draft.task.get("follows"))
     name = await draft_service(request).launch(draft, (await read_json(request, Launch)).test)
-    return told({"task": name, "address": f"/tasks/{name}"}, 201)
+    return json_response({"task": name, "address": f"/tasks/{name}"}, 201)
 
 
 def _kind(request: Request) -> JobKind:

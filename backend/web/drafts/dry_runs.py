@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 from backend.server.drafts.dry_runs.browser_dry_runs import Report
 from backend.web.api.blobs import PRIVATE, FilePart, has_already
 from backend.web.auth.user_agents import browser_of
-from backend.web.drafts.draft_requests import draft_of, draft_service, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, json_response
 from backend.web.requests.body import read_json
 
 MOST_BYTES = 4096
@@ -28,7 +28,9 @@ def routes() -> list[BaseRoute]:
 
 async def trial(request: Request) -> Response:
     """What is to be tried, what came of it so far, and who will be able to take part."""
-    return told({**await draft_service(request).trial(await draft_of(request)), "agent": _agent(request)})
+    return json_response(
+        {**await draft_service(request).trial(await draft_of(request)), "agent": _agent(request)}
+    )
 
 
 async def tried(request: Request) -> Response:

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.estimates.traffic import program_bytes
-from backend.web.drafts.draft_requests import draft_of, draft_service, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, json_response
 from backend.web.requests.body import read_json
 
 People = Annotated[int, Meta(ge=1, le=10_000)]
@@ -49,7 +49,7 @@ async def costs(request: Request) -> Response:
     draft = await draft_of(request)
     asked = await read_json(request, AskCosts, 2 * MAX_BYTES)
     program = await asyncio.to_thread(program_bytes, request.app.state.settings.dist)
-    return told(
+    return json_response(
         await draft_service(request).outlook(draft, asked.task, asked.volunteers, asked.examples, program)
     )
 
@@ -59,4 +59,6 @@ async def protection(request: Request) -> Response:
     draft = await draft_of(request)
     asked = await read_json(request, AskProtection, 2 * MAX_BYTES)
     here = draft_service(request)
-    return told(await here.protection.told(draft, here.drafts.folder(draft), asked.task, asked.epsilon))
+    return json_response(
+        await here.protection.report(draft, here.drafts.folder(draft), asked.task, asked.epsilon)
+    )

@@ -16,7 +16,7 @@ from backend.formats.task_file.reading.diagnostics import problems
 from backend.server.drafts.review.review import sections
 from backend.server.drafts.task_tables import MAX_BYTES, fixed
 from backend.server.tasks.markdown import rendered
-from backend.web.drafts.draft_requests import draft_of, draft_service, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, json_response
 from backend.web.requests.body import read_body, read_json
 
 
@@ -39,14 +39,14 @@ async def preview(request: Request) -> Response:
     """A text as the task's page will show it."""
     await draft_of(request)
     asked = await read_json(request, MarkdownBody, 2 * MAX_BYTES)
-    return told({"html": await asyncio.to_thread(rendered, asked.readme)})
+    return json_response({"html": await asyncio.to_thread(rendered, asked.readme)})
 
 
 async def review(request: Request) -> Response:
     """The whole draft in sentences, by steps."""
     draft = await draft_of(request)
     found = sections(draft, await draft_service(request).inspection(draft))
-    return told({"sections": msgspec.to_builtins(found)})
+    return json_response({"sections": msgspec.to_builtins(found)})
 
 
 async def check(request: Request) -> Response:
@@ -58,4 +58,4 @@ async def check(request: Request) -> Response:
     except UnicodeDecodeError as error:
         raise BadRequestError("task.toml is not UTF-8; save it as UTF-8.") from error
     found = await asyncio.to_thread(problems, text, fixed)
-    return told({"problems": msgspec.to_builtins(found)})
+    return json_response({"problems": msgspec.to_builtins(found)})

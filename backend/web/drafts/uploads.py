@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError, NotFoundError
 from backend.server.drafts.record import FileKind
-from backend.web.drafts.draft_requests import draft_of, draft_service, told
+from backend.web.drafts.draft_requests import draft_of, draft_service, json_response
 from backend.web.requests.body import read_json, read_pieces
 
 OFFSET, LENGTH = "Upload-Offset", "Upload-Length"
@@ -47,7 +47,7 @@ async def begin(request: Request) -> Response:
     upload = await draft_service(request).uploads.begin(
         draft, _kind(request), asked.name, asked.bytes, asked.sha256
     )
-    return told({**msgspec.to_builtins(upload), "offset": 0}, 201)
+    return json_response({**msgspec.to_builtins(upload), "offset": 0}, 201)
 
 
 async def offset(request: Request) -> Response:

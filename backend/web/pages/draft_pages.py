@@ -41,7 +41,7 @@ async def drafts(request: Request) -> Response:
     """The drafts of who asks, and how to begin another."""
     identity = await require(request, "create")
     mine = [
-        await draft_service(request).told(one)
+        await draft_service(request).describe(one)
         for one in draft_service(request).drafts.of(identity.account or "")
     ]
     limits = request.app.state.settings.limits
@@ -68,7 +68,7 @@ async def step(request: Request) -> Response:
         raise NotFoundError(f"There is no such step; there are {', '.join(STEPS)}.")
     number = STEPS.index(name)
     context = {
-        "draft": await draft_service(request).told(found),
+        "draft": await draft_service(request).describe(found),
         "step": name,
         "body": f"drafts/steps/{name}.html",
         "before": STEPS[number - 1] if number else None,

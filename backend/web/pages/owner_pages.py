@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute
 from backend.server.accounts.permissions import SCOPES, Requester, may
 from backend.stores.access import AccountRecord
 from backend.web.auth.identity import identify, summaries_for
-from backend.web.auth.sign_in import access_of, account_told
+from backend.web.auth.sign_in import access_of, account_summary
 from backend.web.drafts.draft_requests import draft_service
 from backend.web.pages.pages import page_route, render
 
@@ -31,7 +31,7 @@ async def account(request: Request) -> Response:
     identity = await identify(request)
     if identity.account is None:
         return RedirectResponse("/sign-in", 303, PRIVATE)
-    told = await account_told(request, identity)
+    told = await account_summary(request, identity)
     place = request.app.state.tasks.place
     mine = [
         (task, identity.roles.get(task["name"]))

@@ -69,7 +69,7 @@ async def favicon(request: Request) -> Response:
 
 
 async def task(request: Request) -> Response:
-    registry, name = _services(request), request.path_params["name"]
+    registry, name = _registry(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
     context["contributions"] = await registry.contributions(name)
@@ -79,7 +79,7 @@ async def task(request: Request) -> Response:
 
 
 async def rounds(request: Request) -> Response:
-    registry, name = _services(request), request.path_params["name"]
+    registry, name = _registry(request), request.path_params["name"]
     before = number_asked(request, "before", None)
     context = _task_context(request, name)
     shown = await registry.rounds(name, 0, PAGE_OF_ROUNDS, before)
@@ -96,7 +96,7 @@ async def rounds(request: Request) -> Response:
 
 
 async def model(request: Request) -> Response:
-    registry, name = _services(request), request.path_params["name"]
+    registry, name = _registry(request), request.path_params["name"]
     dist = request.app.state.settings.dist
     inspection = await asyncio.to_thread(registry.inspection, name, dist)
     context = {
@@ -116,7 +116,7 @@ async def model(request: Request) -> Response:
 
 
 async def train(request: Request) -> Response:
-    registry, name = _services(request), request.path_params["name"]
+    registry, name = _registry(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
     page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train/train.html"), context)
@@ -190,7 +190,7 @@ def _environment(webapp: Path, language: str) -> Environment:
 
 
 def _task_context(request: Request, name: str) -> dict[str, Any]:
-    detail = _services(request).detail(name)
+    detail = _registry(request).detail(name)
     parameters = detail.summary["parameters"]
     return {
         "task": detail.summary,
@@ -199,12 +199,12 @@ def _task_context(request: Request, name: str) -> dict[str, Any]:
         "trial": detail.trial,
         "plan": detail.file,
         "publication": publication(detail.file),
-        "disclosure": _services(request).disclosure(name),
+        "disclosure": _registry(request).disclosure(name),
         "moved": round_bytes(parameters, averages_of(detail.file, parameters)),
     }
 
 
-def _services(request: Request) -> TaskRegistry:
+def _registry(request: Request) -> TaskRegistry:
     registry: TaskRegistry = request.app.state.tasks
     return registry
 

@@ -64,7 +64,7 @@ class NoBrowser(_Report, frozen=True, tag="no-browser"):
 Report = Stepped | BackendFailed | Absent | DataRead | NoBrowser
 
 
-def judged(report: Report, loss: float, agent: str, at: float) -> BrowserDryRun:
+def assessed(report: Report, loss: float, agent: str, at: float) -> BrowserDryRun:
     """What a report means, where the server's own step had that `loss`."""
     match report:
         case Stepped(of, backend, theirs, gradient_error, step_ms):
@@ -93,7 +93,7 @@ def with_report(tried: list[BrowserDryRun], new: BrowserDryRun) -> list[BrowserD
     return [*others, new][-_KEPT:]
 
 
-def standing_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "todo", "failed"], str]:
+def summary_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "todo", "failed"], str]:
     """State and sentence of the checklist's line about browsers, for the rehearsal with that fingerprint."""
     now = [one for one in tried if one.of == of]
     steps = [one for one in now if one.what in _NAMES]

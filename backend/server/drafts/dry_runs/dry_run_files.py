@@ -36,7 +36,7 @@ class DryRunFiles(Struct, frozen=True):
     step_ms: float
 
 
-def trial_of(draft: Draft, folder: Path) -> DryRunFiles:
+def dry_run_files(draft: Draft, folder: Path) -> DryRunFiles:
     """What is to be tried. Raises NotReadyError before the rehearsal is done."""
     if not holds(draft, "rehearse", folder):
         raise NotReadyError("Take the step on the server first: the dry run (`rehearse`).")
@@ -57,9 +57,9 @@ def trial_of(draft: Draft, folder: Path) -> DryRunFiles:
     )
 
 
-def served(draft: Draft, folder: Path, sha256: str) -> Path:
+def dry_run_file(draft: Draft, folder: Path, sha256: str) -> Path:
     """The file with that hash. Raises NotFoundError, and NotReadyError before the rehearsal is done."""
-    for known, path in _files(draft, folder, trial_of(draft, folder)):
+    for known, path in _files(draft, folder, dry_run_files(draft, folder)):
         if known == sha256:
             return path
     raise NotFoundError("This draft has no such file any more: the model or the data were changed. Reload.")

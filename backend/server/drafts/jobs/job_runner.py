@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from backend.datasets.inspection.model_input import ModelInput, wanted_by
+from backend.datasets.inspection.model_input import ModelInput, input_of
 from backend.errors import NotWantedError
 from backend.formats.manifest import parse_manifest
 from backend.formats.shard_index import INDEX, ShardIndex
@@ -20,8 +20,8 @@ from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.review.checklist import MADE, TASK, holds
 from backend.server.drafts.toml import to_toml
 from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
-from backend.server.sandbox.data_inspection import cut_into, look_at, show_of
-from backend.server.sandbox.dry_run import rehearse
+from backend.server.sandbox.data_inspection import cut_data, inspect_data, preview_data
+from backend.server.sandbox.dry_run import dry_run
 from backend.server.sandbox.limited_process import Cancelled, Tell
 
 LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
@@ -43,7 +43,7 @@ def perform(drafts: Drafts, draft: Draft, kind: JobKind, tell: Tell, halted: Can
         case "cut":
             return _cut(drafts, draft, tell, halted)
         case "rehearse":
-            return _rehearse(draft, folder, tell, halted)
+            return _dry_run(draft, folder, tell, halted)
 
 
 def _convert(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
@@ -58,13 +58,13 @@ def _convert(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Don
 def _look(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
     folder = drafts.folder(draft)
     file, name = drafts.file(draft, "data"), draft.files["data"].name
-    found = look_at(file, name, _wanted(folder), folder / MADE["look"], tell, halted)
+    found = inspect_data(file, name, _model_input(folder), folder / MADE["look"], tell, halted)
     return msgspec.to_builtins(found), f"Found {found.examples:,} examples."
 
 
 def _show(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
-    shown = show_of(
+    shown = preview_data(
         drafts.file(draft, "data"),
         draft.files["data"].name,
         preprocess,
@@ -82,7 +82,7 @@ def _cut(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
     bundle, made = folder / MADE["convert"], folder / ".cut"
     set_loading(bundle, draft.task)
     shutil.rmtree(made, ignore_errors=True)
-    message = cut_into(
+    message = cut_data(
         drafts.file(draft, "data"),
         draft.files["data"].name,
         preprocess,
@@ -100,12 +100,12 @@ def _cut(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
     return dict(zip(("train", "held_out"), counts, strict=True)), message
 
 
-def _rehearse(draft: Draft, folder: Path, tell: Tell, halted: Cancelled) -> Done:
+def _dry_run(draft: Draft, folder: Path, tell: Tell, halted: Cancelled) -> Done:
     bundle, made = folder / MADE["convert"], folder / MADE["rehearse"]
     set_loading(bundle, draft.task)
     shards = folder / MADE["cut"] if holds(draft, "cut", folder) else None
     made.mkdir()
-    done = rehearse(bundle, shards, made, tell, halted)
+    done = dry_run(bundle, shards, made, tell, halted)
     what = "your examples" if done.real else "noise"
     message = (
         f"Keras and the converted model agree. A step on {what} takes {done.step_ms:.3g} ms here "
@@ -124,6 +124,6 @@ def _declared(draft: Draft) -> tuple[Preprocess, float]:
     return data.preprocess, data.holdout
 
 
-def _wanted(folder: Path) -> ModelInput:
+def _model_input(folder: Path) -> ModelInput:
     manifest = folder / MADE["convert"] / "bundle.json"
-    return wanted_by(parse_manifest(manifest.read_bytes())) if manifest.is_file() else ModelInput()
+    return input_of(parse_manifest(manifest.read_bytes())) if manifest.is_file() else ModelInput()

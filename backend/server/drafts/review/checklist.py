@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from backend.errors import MingaError, TaskFileError
 from backend.formats.task_file import TaskFile
-from backend.server.drafts.dry_runs.browser_dry_runs import standing_of
+from backend.server.drafts.dry_runs.browser_dry_runs import summary_of
 from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.task_tables import BUNDLE, SHARDS, parsed
 from backend.server.drafts.transfer.url_data import address_left
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import consent_missing, ethics_missing
 from backend.server.tasks.model_inspection import Inspection
-from backend.server.tasks.task_validation import check_suits
+from backend.server.tasks.task_validation import check_task
 
 # Within a draft's folder: what becomes the task's folder, and what was found in the data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"
@@ -120,7 +120,7 @@ def _task_item(file: TaskFile | str, inspection: Inspection | None) -> Item:
     if inspection is not None:
         held = file.data.holdout > 0.0
         try:
-            check_suits(file, inspection.manifest, held, held)
+            check_task(file, inspection.manifest, held, held)
         except TaskFileError as error:
             return Item("task", "failed", str(error))
     return Item("task", "done", "The task file is sound.")
@@ -154,7 +154,7 @@ def _job_item(draft: Draft, folder: Path, kind: JobKind, todo: str) -> Item:
 def _browser_item(draft: Draft, folder: Path) -> Item:
     if not holds(draft, "rehearse", folder):
         return Item("browser", "todo", "Take the same step in a browser, after the dry run here.")
-    state, text = standing_of(draft.tried, fingerprint(draft, "rehearse"))
+    state, text = summary_of(draft.tried, fingerprint(draft, "rehearse"))
     return Item("browser", state, text)
 
 

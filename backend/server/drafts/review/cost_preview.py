@@ -16,7 +16,7 @@ from backend.formats.task_file import TaskFile
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import MADE, holds
 from backend.server.drafts.task_tables import begin, fixed, parsed
-from backend.server.estimates.data_supply import Supply, cut_supply, found_supply, own_supply
+from backend.server.estimates.data_supply import Supply, cut_supply, expected_supply, own_supply
 from backend.server.estimates.round_costs import estimate
 from backend.server.estimates.round_proposals import propose
 from backend.server.estimates.traffic import traffic
@@ -46,7 +46,7 @@ class DraftProducts:
         return inspect(self.manifest, wire)
 
 
-def made_of(draft: Draft, folder: Path) -> DraftProducts | None:
+def products_of(draft: Draft, folder: Path) -> DraftProducts | None:
     """None as long as the model is not converted."""
     if not holds(draft, "convert", folder):
         return None
@@ -57,7 +57,7 @@ def made_of(draft: Draft, folder: Path) -> DraftProducts | None:
     return DraftProducts(parse_manifest(content), len(content), index)
 
 
-def outlook(
+def cost_preview(
     draft: Draft,
     folder: Path,
     tables: Mapping[str, Any] | None,
@@ -76,7 +76,7 @@ def outlook(
         file = parsed(draft.task if tables is None else fixed(tables))
     except MingaError as error:
         return told | {"problem": str(error)}
-    made = made_of(draft, folder)
+    made = products_of(draft, folder)
     if made is None:
         return told | {"waits": "Convert the model first: costs follow from its size and its work."}
     supply = _supply(draft, file, made, brought)
@@ -108,4 +108,4 @@ def _supply(draft: Draft, file: TaskFile, made: DraftProducts, brought: int | No
     look = draft.jobs.get("look")
     if look is None or look.result is None:
         return None
-    return found_supply(int(look.result["examples"]), file, made.manifest)
+    return expected_supply(int(look.result["examples"]), file, made.manifest)

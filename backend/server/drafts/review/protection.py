@@ -18,14 +18,14 @@ from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.server.disclosure.rounds import Guarantee, disclose, fewest_updates
 from backend.server.drafts.record import Draft
-from backend.server.drafts.review.cost_preview import DraftProducts, made_of
+from backend.server.drafts.review.cost_preview import DraftProducts, products_of
 from backend.server.drafts.task_tables import fixed, parsed
 from backend.server.estimates.protection_choices import Tables, options
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import NoiseAsked
 from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
-from backend.server.tasks.task_validation import check_suits, roomy_norm
+from backend.server.tasks.task_validation import check_task, roomy_norm
 
 _KEPT, _TRIES = 64, 8
 _POINTS = 24
@@ -39,14 +39,14 @@ class Protection:
         # One at a time: each is a process.
         self._asking = asyncio.Lock()
 
-    async def told(
+    async def report(
         self, draft: Draft, folder: Path, task: Mapping[str, Any] | None, epsilon: float | None
     ) -> dict[str, Any]:
         """Who could learn what with the tables of `task`, and every other choice (docs/reference/drafts.md).
 
         With `epsilon` also the noise that it takes.
         """
-        made = await asyncio.to_thread(made_of, draft, folder)
+        made = await asyncio.to_thread(products_of, draft, folder)
         try:
             tables = draft.task if task is None else fixed(task)
         except MingaError as error:
@@ -60,7 +60,7 @@ class Protection:
                 told["needed"] = await self._enough(file, file.privacy, made, epsilon)
         except MingaError as error:
             return _nothing(str(error)) | told
-        return _said(file, account, made is not None) | told
+        return _sentences(file, account, made is not None) | told
 
     async def _account(self, file: TaskFile, manifest: Manifest) -> PrivacyBudget | None:
         """What all planned rounds come to. Raises TaskFileError."""
@@ -123,9 +123,9 @@ def _nothing(problem: str) -> dict[str, Any]:
     return {"problem": problem, "disclosure": None, "fewest": None, "guarantee": None, "curve": []}
 
 
-def _said(file: TaskFile, account: PrivacyBudget | None, converted: bool) -> dict[str, Any]:
+def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -> dict[str, Any]:
     rounds = file.coordination.rounds
-    told = account.told(rounds, account.privacy.clip) if account is not None else None
+    told = account.report(rounds, account.privacy.clip) if account is not None else None
     guarantee = None
     if told is not None:
         guarantee = Guarantee(**{key: told[key] for key in ("sentence", "epsilon", "delta", "budget")})
@@ -165,12 +165,12 @@ def _checked(tables: Mapping[str, Any], made: DraftProducts | None) -> TaskFile:
     """The task file, sound and, as far as there is a model, one that suits it. Raises TaskFileError."""
     file = parsed(tables)
     if made is not None:
-        suits(file, made)
+        check_protection(file, made)
     return file
 
 
-def suits(file: TaskFile, made: DraftProducts) -> None:
+def check_protection(file: TaskFile, made: DraftProducts) -> None:
     """Raises TaskFileError where the task file does not suit the model."""
     index = made.shards
     held = bool(index.holdout) if index is not None else file.data.holdout > 0.0
-    check_suits(file, made.manifest, held, held)
+    check_task(file, made.manifest, held, held)

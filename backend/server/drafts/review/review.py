@@ -48,7 +48,7 @@ def sections(draft: Draft, inspection: Inspection | None) -> list[Section]:
     }
     found = {"model": list(_model(draft, file, inspection)), "data": list(_data(draft, file))}
     found |= {step: list(tell(file)) if file else [] for step, tell in tellers.items()}
-    found["trial"] = list(_trial(draft, inspection))
+    found["trial"] = list(_playground(draft, inspection))
     return [Section(step, lines) for step, lines in found.items()]
 
 
@@ -186,7 +186,7 @@ def _about(file: TaskFile) -> Iterator[str]:
     yield VISIBILITY[file.access.visibility]
 
 
-def _trial(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
+def _playground(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
     job = draft.jobs.get("rehearse")
     if job is not None and job.state == "done" and job.log:
         yield job.log[-1].text

@@ -64,7 +64,7 @@ def first_left(items: Sequence[Item]) -> StepName:
     return next((name for name in STEPS if name in left), "review")
 
 
-def standing(items: Sequence[Item]) -> str:
+def step_states(items: Sequence[Item]) -> str:
     """How a draft stands, in a sentence or two."""
     left = sorted(missing(list(items)), key=lambda item: STEPS.index(step_of(item.key)))
     if not left:

@@ -16,7 +16,7 @@ _EPOCH = (2000, 1, 1, 0, 0, 0)
 _READABLE = 0o644 << 16
 
 
-def packed(toml: str, readme: str, files: Sequence[tuple[str, Path | bytes]]) -> Iterator[bytes]:
+def zip_pieces(toml: str, readme: str, files: Sequence[tuple[str, Path | bytes]]) -> Iterator[bytes]:
     """The zip piece by piece, of at most a MiB and a little more each; `files` are names
     and where they lie, or what is in them.
 

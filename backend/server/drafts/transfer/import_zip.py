@@ -14,7 +14,7 @@ from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import MIB, Drafts
 from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, StoredFile
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, suffix_of
-from backend.server.sandbox.data_inspection import unpack_into
+from backend.server.sandbox.data_inspection import unpack_draft
 from backend.stores.error_translation import translated
 
 README = "README.md"
@@ -24,7 +24,7 @@ _ARCHIVE, _PARTS = ".brought.zip", ".brought"
 _ROOM = MIB
 
 
-async def bring_toml(drafts: Drafts, owner: str, content: bytes) -> Draft:
+async def import_toml(drafts: Drafts, owner: str, content: bytes) -> Draft:
     """A draft of a task file alone. Raises TaskFileError or OverQuotaError."""
     return await drafts.create(owner, task_tables.from_bytes(content), "")
 
@@ -63,7 +63,9 @@ async def _bring(drafts: Drafts, owner: str, size: int | None, content: AsyncIte
     folder = drafts.folder(draft)
     try:
         await _receive(folder / _ARCHIVE, content, longest)
-        parts = await asyncio.to_thread(unpack_into, folder / _ARCHIVE, "the zip file", most, folder / _PARTS)
+        parts = await asyncio.to_thread(
+            unpack_draft, folder / _ARCHIVE, "the zip file", most, folder / _PARTS
+        )
         await _take(drafts, draft, parts)
     except BaseException:
         await drafts.delete(draft)

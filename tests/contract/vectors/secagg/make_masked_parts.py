@@ -24,7 +24,7 @@ from backend.numerics.masking.masked_parts import (
     checked_mean,
     mean_into,
     piece_words,
-    told,
+    to_bytes,
 )
 from backend.numerics.precision import Bytes
 from tests.contract.vectors import write
@@ -78,7 +78,7 @@ def _words(subject: str) -> dict[str, Any]:
     """Words without masks, of values that are rounded, set to the most, and neither."""
     values = np.array([*SPECIAL, 63.9999, -64.0, 64.5, 4096.0, -5000.0, 2.0**-25, 3 * 2.0**-25], np.float32)
     share = shares([1.0, 2.0])[0]
-    words = told(piece_words(values, share, subject))
+    words = to_bytes(piece_words(values, share, subject))
     return {
         "subject": subject,
         "values": values.tobytes().hex(),
@@ -94,7 +94,7 @@ def _sum(places: list[int], part: int, subject: str, values: int) -> dict[str, A
     ]
     total = np.zeros(values, np.uint32)
     add_words(pieces, total)
-    mean, decoded = checked_mean(told(total), values), np.empty(values, np.float32)
+    mean, decoded = checked_mean(to_bytes(total), values), np.empty(values, np.float32)
     mean_into(mean, subject, decoded)
     return {
         "places": places,
@@ -121,7 +121,7 @@ def _piece(place: int, share: np.float32, places: list[int], part: int, subject:
     words = piece_words(drawn(part, place, values, 0.5), share, subject)
     common = {one: _key(place, one) for one in places if one != place}
     add_keystreams(words, pads(place, common, part, places))
-    return told(words)
+    return to_bytes(words)
 
 
 def _told(data: Bytes) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from backend.server.drafts.record import (
     write_draft,
 )
 from backend.server.drafts.review.checklist import MADE, fingerprint
-from backend.server.sandbox.dry_run import STEP, Rehearsed, rehearse
+from backend.server.sandbox.dry_run import STEP, Rehearsed, dry_run
 
 
 class Rehearsal:
@@ -29,7 +29,7 @@ class Rehearsal:
     def __init__(self, built: Path, folder: Path) -> None:
         self.built, self.folder = built, folder
         folder.mkdir()
-        self.found = rehearse(built / "bundle", built / "shards", folder)
+        self.found = dry_run(built / "bundle", built / "shards", folder)
 
     def put(self, draft: Path) -> None:
         """The draft in that folder has been through all of a server's work with digits."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from backend.errors import GroupError
 from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
-from backend.numerics.masking.masked_parts import mean_into, piece_words, told
+from backend.numerics.masking.masked_parts import mean_into, piece_words, to_bytes
 from backend.numerics.precision import decode, encode
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
@@ -169,5 +169,5 @@ def _sum_of(vectors: Sequence[Vector], weights: Sequence[float], subject: str) -
     for vector, share in zip(vectors, shares(weights), strict=True):
         total += piece_words(vector, share, subject)
     decoded = np.empty(len(total), np.float32)
-    mean_into(told(total), subject, decoded)
+    mean_into(to_bytes(total), subject, decoded)
     return decoded

@@ -24,7 +24,7 @@ from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.errors import MingaError
 from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
-from backend.numerics.masking.masked_parts import add_words, checked_mean, piece_words, told
+from backend.numerics.masking.masked_parts import add_words, checked_mean, piece_words, to_bytes
 from backend.numerics.precision import Bytes, decode, encode
 from backend.protocols.mesh.allreduce import group_events
 from backend.protocols.mesh.allreduce.member import AllReduce
@@ -335,14 +335,14 @@ class World:
                 key = member.keys[one]
                 member.common[one] = common_key(member.private, key, place, one, context)
         add_keystreams(words, pads(place, member.common, part, contributors))
-        return told(words)
+        return to_bytes(words)
 
     def _masked_mean(self, place: int, part: int, contributors: list[int], weights: list[float]) -> Bytes:
         member, of = self.members[place], tuple(contributors)
         others = [member.pieces[part, one, of] for one in contributors if one != place]
         total = np.zeros(self._values(part), np.uint32)
         add_words([*others, self._masked_piece(place, part, contributors, weights)], total)
-        return checked_mean(told(total), self._values(part))
+        return checked_mean(to_bytes(total), self._values(part))
 
     def _summed(self, member: Member, part: int, source: int | None, share: np.float32) -> Bytes:
         before = None if source is None else member.sums[part]

@@ -13,7 +13,7 @@ import pytest
 
 from backend.datasets.inspection.draft_zip import unpack
 from backend.errors import DataError
-from backend.server.drafts.transfer.export_zip import packed
+from backend.server.drafts.transfer.export_zip import zip_pieces
 from tests.support.tasks.owner_files import zip_bytes
 
 MOST = {"model": 2000, "data": 9 << 20}
@@ -23,7 +23,7 @@ TASK = b'name = "cats"'
 def test_what_was_packed_is_unpacked(tmp_path: Path) -> None:
     model = tmp_path / "model of mine"
     model.write_bytes(bytes(range(200)))
-    pieces = packed("name = 1", "Cats", [("model.keras", model)])
+    pieces = zip_pieces("name = 1", "Cats", [("model.keras", model)])
     # What replaces a file while it is sent does no harm.
     model.unlink()
     (tmp_path / "draft.zip").write_bytes(b"".join(pieces))
@@ -35,7 +35,7 @@ def test_what_was_packed_is_unpacked(tmp_path: Path) -> None:
 def test_a_zip_is_written_in_pieces_that_bound_memory(tmp_path: Path) -> None:
     large = tmp_path / "data"
     large.write_bytes(bytes(5 << 20))
-    pieces = list(packed("", "", [("data.csv", large)]))
+    pieces = list(zip_pieces("", "", [("data.csv", large)]))
     assert len(pieces) == 6
     assert max(map(len, pieces)) < (1 << 20) + 1000
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.datasets.inspection.inspect_file import look
+from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.model_input import ModelInput
 from backend.errors import DataError
 from tests.support.tasks.owner_files import linked, png, zipped
@@ -168,6 +168,6 @@ def test_hostile_data_get_a_sentence(tmp_path: Path, make: Make, sentence: str) 
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(DataError, match=sentence) as told:
-        look(make(tmp_path), ModelInput(), out)
+        inspect_file(make(tmp_path), ModelInput(), out)
     assert len(str(told.value)) < 600
     assert list(out.iterdir()) == []

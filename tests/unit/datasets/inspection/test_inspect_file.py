@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from backend.datasets.inspection.findings import DataFindings, read_findings
-from backend.datasets.inspection.inspect_file import look
+from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.source import stop
 from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import CancelledError, DataError, MingaError
 from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
-from backend.server.sandbox.data_inspection import look_at
+from backend.server.sandbox.data_inspection import inspect_data
 from backend.server.sandbox.limited_process import ProcessLimits
 from tests.support.tasks.owner_files import pictures, zipped
 
@@ -40,7 +40,7 @@ def cut_as_proposed(data: Path, findings: DataFindings, folder: Path) -> dict[st
 
 def test_folders_of_pictures(tmp_path: Path) -> None:
     data = pictures(tmp_path / "d.zip", cats=8, dogs=2)
-    findings = look(data, NOTHING, tmp_path)
+    findings = inspect_file(data, NOTHING, tmp_path)
     assert (findings.kind, findings.classes) == ("image", {"cat": 8, "dog": 2})
     assert {one.label for one in findings.pictures} == {"cat", "dog"}
     assert all((tmp_path / one.file).read_bytes().startswith(b"\x89PNG") for one in findings.pictures)
@@ -50,11 +50,11 @@ def test_folders_of_pictures(tmp_path: Path) -> None:
 
 def test_pictures_are_proposed_as_the_model_takes_them(tmp_path: Path) -> None:
     data = pictures(tmp_path / "d.zip")
-    proposed = look(data, model([16, 20, 1], [2], 2), tmp_path).preprocess
+    proposed = inspect_file(data, model([16, 20, 1], [2], 2), tmp_path).preprocess
     assert (proposed["size"], proposed["channels"], proposed["encoding"]) == ([16, 20], 1, "one-hot")
-    assert look(data, model([16, 16, 3], [], 5, scales=True), tmp_path).preprocess["scale"] == 1.0
-    assert "tells 1 classes apart" in " ".join(look(data, model([8, 8, 3], [], 1), tmp_path).notes)
-    assert "which is no picture" in " ".join(look(data, model([8], [], 2), tmp_path).notes)
+    assert inspect_file(data, model([16, 16, 3], [], 5, scales=True), tmp_path).preprocess["scale"] == 1.0
+    assert "tells 1 classes apart" in " ".join(inspect_file(data, model([8, 8, 3], [], 1), tmp_path).notes)
+    assert "which is no picture" in " ".join(inspect_file(data, model([8], [], 2), tmp_path).notes)
 
 
 TABLE = "id;name;age;town;height;class\n" + "".join(
@@ -67,7 +67,7 @@ TABLE = "id;name;age;town;height;class\n" + "".join(
 def test_a_table(tmp_path: Path) -> None:
     data = tmp_path / "d.csv"
     data.write_text(TABLE)
-    findings = look(data, NOTHING, tmp_path)
+    findings = inspect_file(data, NOTHING, tmp_path)
     assert (findings.kind, findings.examples, findings.classes) == ("table", 60, {"no": 30, "yes": 30})
     kinds = {one.name: one.kind for one in findings.columns}
     assert kinds == {
@@ -88,7 +88,7 @@ def test_a_table(tmp_path: Path) -> None:
 def test_a_table_whose_label_is_a_number(tmp_path: Path) -> None:
     data = tmp_path / "d.csv"
     data.write_text("a,price\n" + "".join(f"{n % 9},{n * 1.5}\n" for n in range(50)))
-    findings = look(data, NOTHING, tmp_path)
+    findings = inspect_file(data, NOTHING, tmp_path)
     assert findings.preprocess["labels"] == [{"name": "price", "kind": "number"}]
     cut_as_proposed(data, findings, tmp_path / "shards")
 
@@ -99,14 +99,14 @@ def test_texts_in_a_table(tmp_path: Path) -> None:
         f"This is what somebody wrote on day {n},{'good' if n % 3 else 'bad'}\n" for n in range(40)
     )
     data.write_text(f"review,label\n{rows}")
-    findings = look(data, NOTHING, tmp_path)
+    findings = inspect_file(data, NOTHING, tmp_path)
     assert (findings.kind, findings.classes) == ("text", {"bad": 14, "good": 26})
     assert cut_as_proposed(data, findings, tmp_path / "shards") == findings.classes
 
 
 def test_texts_in_folders(tmp_path: Path) -> None:
     data = zipped(tmp_path / "d.zip", {f"{name}/{n}.txt": b"words" for name in ("a", "b") for n in range(3)})
-    findings = look(data, NOTHING, tmp_path)
+    findings = inspect_file(data, NOTHING, tmp_path)
     assert (findings.kind, findings.classes) == ("text", {"a": 3, "b": 3})
     assert cut_as_proposed(data, findings, tmp_path / "shards") == findings.classes
 
@@ -116,7 +116,7 @@ def test_a_text_to_continue(tmp_path: Path, told: int | None) -> None:
     data = tmp_path / "d.txt"
     data.write_text("to be, or not to be: that is the question.\n" * 30)
     wanted = NOTHING if told is None else model([32], [32], told)
-    findings = look(data, wanted, tmp_path)
+    findings = inspect_file(data, wanted, tmp_path)
     declared: Any = msgspec.convert(findings.preprocess, Preprocess)
     (tmp_path / "shards").mkdir()
     done = cut(data, CutPlan(declared, holdout=0.0), tmp_path / "shards", None, stop, lambda _: None)
@@ -129,7 +129,7 @@ def test_arrays(tmp_path: Path) -> None:
     data = tmp_path / "d.npz"
     pixels = np.zeros((10, 4, 4, 1), np.uint8)
     np.savez(data, y_train=np.arange(10) % 3, other=np.ones(3), x_train=pixels)
-    findings = look(data, model([5, 5, 1], []), tmp_path)
+    findings = inspect_file(data, model([5, 5, 1], []), tmp_path)
     assert (findings.kind, findings.classes) == ("array", {"0": 4, "1": 3, "2": 3})
     assert (findings.preprocess["x"], findings.preprocess["y"]) == (["x_train"], ["y_train"])
     assert "the model takes [5, 5, 1]" in " ".join(findings.notes)
@@ -138,7 +138,7 @@ def test_arrays(tmp_path: Path) -> None:
 
 def test_data_are_looked_at_in_a_process_of_its_own(tmp_path: Path) -> None:
     data, said = pictures(tmp_path / "data.zip"), list[str]()
-    findings = look_at(data, "cats.zip", NOTHING, tmp_path / "out", tell=said.append)
+    findings = inspect_data(data, "cats.zip", NOTHING, tmp_path / "out", tell=said.append)
     assert said == ["Looking at cats.zip."]
     assert findings.classes == {"cat": 6, "dog": 3}
     assert (tmp_path / "out" / findings.pictures[0].file).is_file()
@@ -148,7 +148,7 @@ def test_data_are_looked_at_in_a_process_of_its_own(tmp_path: Path) -> None:
 def test_an_owner_reads_the_name_of_their_file_and_never_a_path_of_the_server(tmp_path: Path) -> None:
     data = zipped(tmp_path / "data.zip", {"../../cat/1.png": b"x"})
     with pytest.raises(DataError, match=r"^my cats\.zip holds") as told:
-        look_at(data, "my cats.zip", NOTHING, tmp_path / "out")
+        inspect_data(data, "my cats.zip", NOTHING, tmp_path / "out")
     assert str(tmp_path) not in str(told.value)
     assert not (tmp_path / "out").exists()
 
@@ -157,9 +157,9 @@ def test_too_much_work_is_ended_with_a_sentence(tmp_path: Path) -> None:
     data = tmp_path / "d.csv"
     data.write_text("a,b\n" + "1,2\n" * 100)
     with pytest.raises(MingaError, match=r"took longer than 0\.01 seconds; bring fewer data"):
-        look_at(data, "d.csv", NOTHING, tmp_path / "out", limits=ProcessLimits(wall_seconds=0.01))
+        inspect_data(data, "d.csv", NOTHING, tmp_path / "out", limits=ProcessLimits(wall_seconds=0.01))
     with pytest.raises(CancelledError):
-        look_at(data, "d.csv", NOTHING, tmp_path / "out", cancelled=lambda: True)
+        inspect_data(data, "d.csv", NOTHING, tmp_path / "out", cancelled=lambda: True)
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
 
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from backend.datasets.inspection.inspect_file import look
+from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.model_input import ModelInput
-from backend.datasets.inspection.preview import show
+from backend.datasets.inspection.preview import preview
 from backend.datasets.inspection.preview_result import PreviewResult, read_shown
 from backend.errors import DataError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
-from backend.server.sandbox.data_inspection import show_of
+from backend.server.sandbox.data_inspection import preview_data
 from tests.support.tasks.owner_files import pictures, zipped
 from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest
 
@@ -30,8 +30,8 @@ def declared(said: dict[str, Any]) -> Any:
 def shown(data: Path, folder: Path, **changes: Any) -> PreviewResult:
     """By what a look proposes, with some values changed."""
     folder.mkdir()
-    said = look(data, ModelInput(), folder).preprocess | changes
-    return show(data, declared(said), 0.1, folder, None)
+    said = inspect_file(data, ModelInput(), folder).preprocess | changes
+    return preview(data, declared(said), 0.1, folder, None)
 
 
 def test_pictures_are_shown_as_the_model_sees_them(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_row_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     }
     folder = tmp_path / "made"
     folder.mkdir()
-    made = show(data, declared(said), 0.0, folder, None)
+    made = preview(data, declared(said), 0.0, folder, None)
     assert "row 2, column 'age': the value is missing" in made.broken[0]
     assert len(made.rows) == 6
 
@@ -113,7 +113,7 @@ def test_what_does_not_fit_the_model_is_said_and_all_is_done_behind_walls(tmp_pa
     parse_manifest(model.read_bytes())
     said = declared({"kind": "image", "size": [8, 8]})
     told: list[str] = []
-    made = show_of(data, "cats.zip", said, 0.1, model, tmp_path / "shown", told.append)
+    made = preview_data(data, "cats.zip", said, 0.1, model, tmp_path / "shown", told.append)
     assert "[8, 8, 3]" in (made.misfit or "")
     assert told == ["Preparing some examples."]
     assert (tmp_path / "shown" / "0-in.png").is_file()

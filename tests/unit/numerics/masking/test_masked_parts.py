@@ -19,7 +19,7 @@ from backend.numerics.masking.masked_parts import (
     checked_piece,
     mean_into,
     piece_words,
-    told,
+    to_bytes,
 )
 from backend.numerics.vectors import Vector
 from tests.contract.vectors.secagg.make_masked_parts import PLACE, vectors
@@ -61,9 +61,9 @@ def _mean(rows: Vector, weights: list[float], subject: str, mask: int) -> Vector
     pieces[0] += np.uint32(mask)
     pieces[-1] -= np.uint32(mask)
     total = np.zeros(rows.shape[1], np.uint32)
-    add_words([told(piece) for piece in pieces], total)
+    add_words([to_bytes(piece) for piece in pieces], total)
     decoded = np.empty(rows.shape[1], np.float32)
-    mean_into(checked_mean(told(total), rows.shape[1]), subject, decoded)
+    mean_into(checked_mean(to_bytes(total), rows.shape[1]), subject, decoded)
     return decoded
 
 
@@ -86,7 +86,7 @@ def test_what_is_no_number_is_not_sent(subject: str, value: float) -> None:
 def test_a_sum_in_which_masks_were_left_is_no_mean() -> None:
     words = np.random.default_rng(1).integers(0, 2**32, 1000, np.uint32)
     with pytest.raises(NotFiniteError, match="masks were left"):
-        checked_mean(told(words), 1000)
+        checked_mean(to_bytes(words), 1000)
 
 
 @pytest.mark.parametrize("check", [checked_mean, checked_piece])

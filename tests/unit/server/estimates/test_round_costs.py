@@ -11,7 +11,7 @@ import pytest
 
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.task_file import TaskFile, parse_task
-from backend.server.estimates.data_supply import BROUGHT, Supply, found_supply, own_supply
+from backend.server.estimates.data_supply import BROUGHT, Supply, expected_supply, own_supply
 from backend.server.estimates.reasons import Proposal
 from backend.server.estimates.round_costs import Estimate, estimate
 from backend.server.estimates.round_proposals import propose
@@ -126,12 +126,12 @@ def test_own_data_are_what_a_volunteer_brings_without_what_is_held_out() -> None
 
 
 def test_before_the_cut_shards_are_guessed_as_the_cut_would_make_them() -> None:
-    supply = found_supply(500, task(), tiny())
+    supply = expected_supply(500, task(), tiny())
     assert (supply.examples, supply.shards, supply.counted) == (450, 16, False)
     # Two inputs of four bytes and a class number.
     assert supply.bytes == 450 * 3 * 4
-    assert found_supply(5, task(), tiny()).shards == 4
-    assert found_supply(50_000, task(), tiny()).shards == 45
+    assert expected_supply(5, task(), tiny()).shards == 4
+    assert expected_supply(50_000, task(), tiny()).shards == 45
 
 
 def test_a_small_set_is_gone_over_so_that_a_round_is_worth_its_traffic() -> None:

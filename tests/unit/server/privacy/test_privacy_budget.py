@@ -30,13 +30,13 @@ async def test_epsilon_is_that_of_the_client_that_was_in_most_rounds() -> None:
     account = await open_account(task(epsilon=8.0), [version(0, None)], 10, 1)
     assert account is not None
     taken = account.taken({"ann": 3, "bob": 1}, opened=9, versions=9)
-    told = account.told(taken, 1.0)
+    told = account.report(taken, 1.0)
     assert (told["taken"], told["unit"], told["budget"]) == (3, "client", 8.0)
     assert told["epsilon"] == pytest.approx(gaussian_epsilon(2.0 / 3**0.5, 1e-5))
     assert told["most"] is not None
     assert gaussian_epsilon(2.0 / told["most"] ** 0.5, 1e-5) <= 8.0
     assert "but not the server" in told["sentence"]
-    assert account.told(0, 1.0)["epsilon"] == 0.0
+    assert account.report(0, 1.0)["epsilon"] == 0.0
 
 
 async def test_local_noise_is_counted_by_rounds_and_holds_against_the_server() -> None:
@@ -45,7 +45,7 @@ async def test_local_noise_is_counted_by_rounds_and_holds_against_the_server() -
     account = await open_account(parse_task(content, "here"), [], 10, 1)
     assert account is not None
     assert account.taken({"ann": 3}, opened=9, versions=9) == 9
-    told = account.told(9, 1.0)
+    told = account.report(9, 1.0)
     assert told["epsilon"] == pytest.approx(gaussian_epsilon(4.0 / 2 / 3, 1e-5))
     assert told["sentence"].startswith("The server and everybody else")
 
@@ -53,7 +53,7 @@ async def test_local_noise_is_counted_by_rounds_and_holds_against_the_server() -
 async def test_without_noise_a_sentence_stands_in_place_of_a_number() -> None:
     account = await open_account(task(noise_multiplier=0.0), [], 10, 1)
     assert account is not None
-    told = account.told(5, 1.0)
+    told = account.report(5, 1.0)
     assert told["epsilon"] is None
     assert told["sentence"] == "Nothing is guaranteed: updates are clipped, but no noise is added."
 
@@ -61,7 +61,7 @@ async def test_without_noise_a_sentence_stands_in_place_of_a_number() -> None:
 async def test_numbers_that_mean_nothing_are_not_shown() -> None:
     account = await open_account(task(noise_multiplier=0.05), [], 10, 1)
     assert account is not None
-    told = account.told(4, 1.0)
+    told = account.report(4, 1.0)
     assert told["epsilon"] is None
     assert "epsilon is over 100" in told["sentence"]
 
@@ -71,7 +71,7 @@ async def test_versions_made_with_less_noise_take_the_guarantee_away() -> None:
     versions = [version(0, None), version(1, None), version(2, weaker), version(3, CENTRAL)]
     account = await open_account(task(), versions, 10, 1)
     assert account is not None
-    assert account.told(3, 1.0)["sentence"].startswith("Nothing is guaranteed: 2 versions were made before")
+    assert account.report(3, 1.0)["sentence"].startswith("Nothing is guaranteed: 2 versions were made before")
     with pytest.raises(TaskFileError, match="2 versions were made with less noise"):
         await open_account(task(epsilon=8.0), versions, 10, 1)
     covered = await open_account(task(epsilon=8.0), [version(0, None), version(1, CENTRAL)], 10, 1)
@@ -111,7 +111,7 @@ async def test_every_visit_to_an_example_is_counted_and_the_unit_is_the_example(
     account = await open_account(examples_task({"epochs": 3}), [], 8, 1)
     assert account is not None
     assert account.taken({"ann": 1}, opened=4, versions=3) == 4
-    told = account.told(4, 1.0)
+    told = account.report(4, 1.0)
     assert (told["unit"], told["mechanism"]) == ("example", "examples")
     assert told["epsilon"] == pytest.approx(gaussian_epsilon(6.0 / 12**0.5, 1e-5))
     assert "any one example" in told["sentence"]

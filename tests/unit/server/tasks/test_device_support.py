@@ -9,7 +9,7 @@ import msgspec
 from backend.formats.layer_costs import TensorShape
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.server.estimates.traffic import traffic
-from backend.server.tasks.device_support import browsers, payload, takers, trained_with
+from backend.server.tasks.device_support import browsers, device_support, payload, trained_with
 from backend.server.tasks.model_inspection import Inspection, inspect
 from tests.support.tasks.tiny_task import write_task
 
@@ -25,7 +25,7 @@ def inspected(manifest: Manifest) -> Inspection:
 
 def test_a_small_model_trains_everywhere_in_words(tmp_path: Path) -> None:
     found = inspected(small(tmp_path))
-    told = takers(found)
+    told = device_support(found)
     assert [(one.device, one.can) for one in told] == [("phone", True), ("laptop", True), ("gpu", True)]
     assert told[0].text.startswith("Phones can take part: a step takes ")
     assert told[0].text.endswith("of the 1.1 GB of memory that one tab can count on.")
@@ -43,7 +43,7 @@ def test_what_is_too_big_for_phones_is_said_with_what_to_change(tmp_path: Path) 
     manifest = small(tmp_path)
     memory = msgspec.structs.replace(manifest.step.memory, intermediates=1 << 30)
     step = msgspec.structs.replace(manifest.step, memory=memory)
-    phone, laptop, _gpu = takers(inspected(msgspec.structs.replace(manifest, step=step)))
+    phone, laptop, _gpu = device_support(inspected(msgspec.structs.replace(manifest, step=step)))
     assert (phone.can, laptop.can) == (False, True)
     assert phone.text.startswith("Phones cannot take part. On a phone a step may take 1.1 GB of memory")
 

@@ -26,12 +26,12 @@ TABLE = "a,b,class\n" + "".join(f"{n},{n * n},{'xy'[n % 2]}\n" for n in range(20
 async def opened(folder: Path) -> AsyncIterator[tuple[Drafts, DraftJobQueue]]:
     drafts = Drafts(folder / "drafts", DraftLimits(min_free_mib=1), lambda: 1.0)
     await drafts.start()
-    workshop = DraftJobQueue(drafts)
-    await workshop.start()
+    queue = DraftJobQueue(drafts)
+    await queue.start()
     try:
-        yield drafts, workshop
+        yield drafts, queue
     finally:
-        await workshop.stop()
+        await queue.stop()
 
 
 async def with_data(drafts: Drafts, content: str = TABLE) -> Draft:
@@ -42,94 +42,94 @@ async def with_data(drafts: Drafts, content: str = TABLE) -> Draft:
     return draft
 
 
-async def ended(workshop: DraftJobQueue, draft: Draft) -> DraftJob:
+async def ended(queue: DraftJobQueue, draft: Draft) -> DraftJob:
     async with asyncio.timeout(PATIENCE):
         job = draft.jobs["look"]
         while job.live:
-            job = await workshop.watch(draft, "look", len(job.log), PATIENCE)
+            job = await queue.watch(draft, "look", len(job.log), PATIENCE)
     return job
 
 
 async def test_what_is_found_becomes_a_proposal(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts)
-        await workshop.ask(draft, "look")
+        await queue.ask(draft, "look")
         with pytest.raises(NotWantedError, match="being done already"):
-            await workshop.ask(draft, "look")
-        job = await ended(workshop, draft)
+            await queue.ask(draft, "look")
+        job = await ended(queue, draft)
     assert [line.text for line in job.log] == ["Looking at d.csv.", "Found 20 examples."]
     assert draft.task["data"]["preprocess"]["kind"] == "table"
 
 
 async def test_one_job_is_done_at_a_time_and_a_failure_is_told(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         first, second, third = (
             await with_data(drafts, "a\n"),
             await with_data(drafts),
             await with_data(drafts),
         )
         for draft in (first, second, third):
-            await workshop.ask(draft, "look")
+            await queue.ask(draft, "look")
         assert "Waits for" in third.jobs["look"].log[0].text
-        await workshop.cancel(third, "look")
+        await queue.cancel(third, "look")
         assert third.jobs["look"].state == "cancelled"
-        failed = await ended(workshop, first)
+        failed = await ended(queue, first)
         assert (failed.state, failed.log[-1].text[:33]) == ("failed", "The table has no row of examples:")
-        assert (await ended(workshop, second)).state == "done"
+        assert (await ended(queue, second)).state == "done"
         with pytest.raises(NotFoundError):
-            await workshop.cancel(second, "look")
+            await queue.cancel(second, "look")
 
 
 async def test_a_stopped_server_begins_its_work_anew(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts)
-        await workshop.ask(draft, "look")
-    async with opened(tmp_path) as (drafts, workshop):
+        await queue.ask(draft, "look")
+    async with opened(tmp_path) as (drafts, queue):
         same = drafts.get(draft.id)
-        job = await ended(workshop, same)
+        job = await ended(queue, same)
         assert (job.state, job.restarts) == ("done", 1)
         assert "begins anew" in job.log[0].text
 
 
 async def test_a_deleted_draft_is_let_go_of(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts)
-        await workshop.ask(draft, "look")
-        await workshop.cancel_all(draft)
+        await queue.ask(draft, "look")
+        await queue.cancel_all(draft)
         await drafts.delete(draft)
         assert list(drafts.root.iterdir()) == []
         other = await with_data(drafts)
-        await workshop.ask(other, "look")
-        assert (await ended(workshop, other)).state == "done"
+        await queue.ask(other, "look")
+        assert (await ended(queue, other)).state == "done"
 
 
 async def test_a_draft_that_goes_on_by_itself_is_looked_at_once_its_data_are_here(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts)
-        await workshop.advance(draft)
+        await queue.advance(draft)
         assert draft.jobs == {}
         draft.onward = True
-        await workshop.advance(draft)
-        first = await ended(workshop, draft)
+        await queue.advance(draft)
+        first = await ended(queue, draft)
         assert first.state == "done"
-        await workshop.advance(draft)
+        await queue.advance(draft)
         assert draft.jobs["look"] is first
         # Other data are looked at anew; without a model nothing else can be done.
         stored = draft.files["data"]
         draft.files["data"] = StoredFile(stored.name, stored.suffix, stored.bytes, "b" * 64, 2.0)
-        await workshop.advance(draft)
+        await queue.advance(draft)
         assert draft.jobs["look"] is not first
-        assert (await ended(workshop, draft)).state == "done"
+        assert (await ended(queue, draft)).state == "done"
         assert list(draft.jobs) == ["look"]
 
 
 async def test_what_failed_is_left_alone_until_something_changes(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts, "a\n")
         draft.onward = True
-        await workshop.advance(draft)
-        failed = await ended(workshop, draft)
-        await workshop.advance(draft)
+        await queue.advance(draft)
+        failed = await ended(queue, draft)
+        await queue.advance(draft)
         assert (draft.jobs["look"] is failed, failed.state) == (True, "failed")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.server.drafts.record import Draft, DraftJob
 from backend.server.drafts.review.checklist import MADE, checklist, fingerprint
-from backend.server.drafts.review.cost_preview import made_of, outlook
+from backend.server.drafts.review.cost_preview import cost_preview, products_of
 from backend.server.drafts.review.protection import Protection
 from backend.server.drafts.task_tables import begin
 from tests.support.tasks.tiny_task import train_everything, write_task
@@ -44,7 +44,7 @@ def merged(table: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def asked(draft: Draft, folder: Path, **task: Any) -> dict[str, Any]:
-    return outlook(draft, folder, draft.task | task, None, None, 1000)
+    return cost_preview(draft, folder, draft.task | task, None, None, 1000)
 
 
 def test_costs_wait_for_a_model_and_for_examples(tmp_path: Path) -> None:
@@ -81,17 +81,17 @@ def test_a_plan_that_is_not_sound_is_told_by_the_sentence_about_it(tmp_path: Pat
 
 async def test_disclosure_follows_what_is_chosen_without_being_saved(tmp_path: Path) -> None:
     draft, protection = converted(tmp_path), Protection()
-    public = await protection.told(draft, tmp_path, None, None)
+    public = await protection.report(draft, tmp_path, None, None)
     assert "public examples" in " ".join(public["disclosure"]["server"])
-    own = await protection.told(draft, tmp_path, draft.task | {"data": OWN}, None)
+    own = await protection.report(draft, tmp_path, draft.task | {"data": OWN}, None)
     assert "the examples themselves" in " ".join(own["disclosure"]["server"])
     masked = next(one for one in own["options"] if (one["part"], one["key"]) == ("updates", "masked"))
     with_masks = merged(draft.task | {"data": OWN}, masked["patch"])
-    told = await protection.told(draft, tmp_path, with_masks, None)
+    told = await protection.report(draft, tmp_path, with_masks, None)
     assert "the sum of at least 3 updates" in told["disclosure"]["server"][0]
     assert draft.task["data"]["source"] == "shards"
     both = with_masks | {"privacy": {"mechanism": "central", "clip": 1.0, "noise_multiplier": 1.0}}
-    refused = await protection.told(draft, tmp_path, both, None)
+    refused = await protection.report(draft, tmp_path, both, None)
     assert "does not go with masked updates" in refused["problem"]
     assert refused["disclosure"] is None
     # What would be possible is said all the same.
@@ -100,12 +100,12 @@ async def test_disclosure_follows_what_is_chosen_without_being_saved(tmp_path: P
 
 async def test_a_model_that_cannot_be_noised_is_said_before_the_launch(tmp_path: Path) -> None:
     draft = converted(tmp_path)
-    told = await Protection().told(draft, tmp_path, None, None)
+    told = await Protection().report(draft, tmp_path, None, None)
     noise = {one["key"]: one["refused"] for one in told["options"] if one["part"] == "noise"}
     assert noise["none"] is None
     assert "BatchNormalization" in noise["central"]
     draft.task["privacy"] = {"mechanism": "central", "clip": 1.0, "noise_multiplier": 1.0}
-    made = made_of(draft, tmp_path)
+    made = products_of(draft, tmp_path)
     assert made is not None
     items = {one.key: one for one in checklist(draft, tmp_path, made.inspection())}
     assert items["task"].state == "failed"
@@ -116,7 +116,7 @@ async def test_noise_is_worth_what_the_accountant_says(tmp_path: Path) -> None:
     draft, protection = converted(tmp_path, stateless=True), Protection()
     draft.task["data"] = OWN
     draft.task["privacy"] = {"mechanism": "central", "clip": 1.0, "noise_multiplier": 4.0}
-    told = await protection.told(draft, tmp_path, None, 2.0)
+    told = await protection.report(draft, tmp_path, None, 2.0)
     guarantee = told["guarantee"]
     assert guarantee["taken"] == draft.task["coordination"]["rounds"] == 20
     assert told["curve"][-1] == (20, guarantee["epsilon"])
@@ -124,13 +124,13 @@ async def test_noise_is_worth_what_the_accountant_says(tmp_path: Path) -> None:
     # More than it has, for less than it comes to; and with it, it is enough.
     assert told["needed"] > 4.0
     draft.task["privacy"]["noise_multiplier"] = told["needed"]
-    assert (await protection.told(draft, tmp_path, None, None))["guarantee"]["epsilon"] <= 2.0001
+    assert (await protection.report(draft, tmp_path, None, None))["guarantee"]["epsilon"] <= 2.0001
     draft.task["privacy"] = {"mechanism": "local", "clip": 1.0, "noise_multiplier": 30.0}
-    short = await protection.told(draft, tmp_path, None, None)
+    short = await protection.report(draft, tmp_path, None, None)
     assert "Raise it to" in short["problem"]
     draft.task["privacy"] |= {"epsilon": 0.01}
     draft.task["security"] = {"max_update_norm": 1000.0}
-    spent = await protection.told(draft, tmp_path, None, None)
+    spent = await protection.report(draft, tmp_path, None, None)
     assert "one round would pass" in spent["problem"]
 
 
@@ -140,8 +140,8 @@ async def test_noise_in_rounded_shares_is_enough_for_the_epsilon_that_was_asked_
     draft.task["coordination"] |= {"min_available_clients": 3, "quorum": 3, "rounds": 3}
     draft.task["security"] = {"aggregation": ["masked"], "masking": {"min_clients": 3, "bits": 32}}
     draft.task["privacy"] = {"mechanism": "distributed", "clip": 1.0, "noise_multiplier": 1.0}
-    told = await protection.told(draft, tmp_path, None, 4.0)
+    told = await protection.report(draft, tmp_path, None, 4.0)
     assert told["needed"] is not None
     draft.task["privacy"]["noise_multiplier"] = told["needed"]
-    guarantee = (await protection.told(draft, tmp_path, None, None))["guarantee"]
+    guarantee = (await protection.report(draft, tmp_path, None, None))["guarantee"]
     assert 3.0 < guarantee["epsilon"] <= 4.0

@@ -38,22 +38,22 @@ async def addressed(drafts: Drafts, folder: Path, content: str = TABLE) -> Draft
     return draft
 
 
-async def done(workshop: DraftJobQueue, draft: Draft, kind: Any) -> DraftJob:
-    job = await workshop.ask(draft, kind)
+async def done(queue: DraftJobQueue, draft: Draft, kind: Any) -> DraftJob:
+    job = await queue.ask(draft, kind)
     async with asyncio.timeout(PATIENCE):
         while job.live:
-            job = await workshop.watch(draft, kind, len(job.log), PATIENCE)
+            job = await queue.watch(draft, kind, len(job.log), PATIENCE)
     return job
 
 
 async def test_cutting_says_what_clients_check_the_file_by_and_the_launched_task_is_sound(
     tmp_path: Path,
 ) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await addressed(drafts, tmp_path)
         assert address_left(draft)[0]
         for kind in ("look", "cut"):
-            job = await done(workshop, draft, kind)
+            job = await done(queue, draft, kind)
             assert job.state == "done", job.log[-1].text
         url = draft.task["data"]["url"]
         stored = draft.files["data"]
@@ -73,7 +73,7 @@ async def test_cutting_says_what_clients_check_the_file_by_and_the_launched_task
 
 
 async def test_a_file_that_not_all_of_can_be_read_is_refused(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (drafts, workshop):
+    async with opened(tmp_path) as (drafts, queue):
         draft = await addressed(drafts, tmp_path, f"{TABLE}1,1,z\n")
         # All is declared, so that nothing has to be learnt before the row is met.
         draft.task["data"]["preprocess"] = {
@@ -81,7 +81,7 @@ async def test_a_file_that_not_all_of_can_be_read_is_refused(tmp_path: Path) -> 
             "columns": [{"kind": "number", "name": "a"}, {"kind": "number", "name": "b"}],
             "labels": [{"kind": "class", "name": "class", "classes": ["x", "y"]}],
         }
-        job = await done(workshop, draft, "cut")
+        job = await done(queue, draft, "cut")
     assert job.state == "failed"
     assert "Clients fetch this file and have to read all of it" in job.log[-1].text
 
