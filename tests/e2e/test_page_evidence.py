@@ -26,7 +26,7 @@ import pytest
 from websockets.asyncio.server import serve
 
 from tests.support.browser.chromium import chromium
-from tests.support.page_evidence import watch
+from tests.support.plugins.page_evidence import watch
 
 async def answer(socket):
     await socket.recv()

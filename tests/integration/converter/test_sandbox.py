@@ -21,7 +21,7 @@ from converter.sandbox import landlock, seccomp
 PROBE = """
 import encodings.idna, json, os, socket, subprocess, sys, threading
 from pathlib import Path
-from converter.sandbox import confine
+from converter.sandbox.confinement import confine
 folder, model, port, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 if user != os.getuid():
     os.setresuid(user, user, user)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import pytest
-from tests.support.evidence import log_file
+from tests.support.plugins.evidence import log_file
 
 @pytest.fixture(scope="module")
 def log():

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 SOURCE = """
 import pytest
-from tests.support.requirements import program
+from tests.support.plugins.requirements import program
 
 @pytest.mark.requires("networks")
 def test_wire():

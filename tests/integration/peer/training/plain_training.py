@@ -60,7 +60,7 @@ from pathlib import Path
 
 import keras
 
-from tests.integration.peer.plain import write_shards
+from tests.integration.peer.training.plain_training import write_shards
 
 out = Path(sys.argv[1])
 out.mkdir(parents=True)

@@ -86,7 +86,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from backend.peer.variates import Variates
+from backend.peer.training.control_variates import Variates
 variates = Variates(Path(sys.argv[1]))
 ones = np.ones(250_000, np.float32)
 for version in range(10**6):

@@ -200,15 +200,15 @@ async def test_servers_that_stop_leave_nothing_in_the_database(redis: Redis) -> 
 HOST = """
 import asyncio, os, signal, sys
 import numpy as np, psutil
-from backend.numerics.asynchronous import Result, downpour, no_memory
+from backend.numerics.aggregation.asynchronous import ClientResult, downpour, no_memory
 from backend.server.units.parameters.server_pool import ParameterServers
-from backend.stores.parameters.place import Place
+from backend.stores.parameters.place import ParameterAddress
 
 async def main():
-    servers = ParameterServers(Place(sys.argv[1], "digits", "killed"), downpour)
+    servers = ParameterServers(ParameterAddress(sys.argv[1], "digits", "killed"), downpour)
     zeros = np.zeros(9, np.float32)
     await servers.begin(zeros, no_memory(), 0)
-    await servers.assimilate(Result(zeros, zeros), 0, "a")
+    await servers.assimilate(ClientResult(zeros, zeros), 0, "a")
     print(*(child.pid for child in psutil.Process().children()), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -10,9 +10,9 @@ PROGRAM = """
 import json, resource, sys
 soft, hard, connections = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-from backend.settings import Limits
-from backend.web.server import allow_connections
-limits = allow_connections(Limits(max_connections=connections))
+from backend.settings import ServerLimits
+from backend.web.transport.uvicorn_server import allow_connections
+limits = allow_connections(ServerLimits(max_connections=connections))
 print(json.dumps([limits.max_connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0]]))
 """
 
