@@ -20,7 +20,13 @@ PURE = ("tests/unit", "tests/contract")
 # In this order: what waits first, so that what computes fills the end.
 DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
 # Of PURE: what has no coverage to reach, and starts processes.
-SERVICES = ("tests/unit/server", "tests/unit/datasets", "tests/unit/simulation", "tests/unit/support")
+SERVICES = (
+    "tests/unit/scripts",
+    "tests/unit/server",
+    "tests/unit/datasets",
+    "tests/unit/simulation",
+    "tests/unit/support",
+)
 # Of DRIVEN: what imports TensorFlow into the process that runs it.
 KERAS = (
     "tests/integration/converter",
@@ -66,6 +72,7 @@ STYLE = Step(
         program("ruff", "format", "--check", "."),
         ("npm", "run", "--silent", "lint"),
         program("lint-imports", "--no-logo"),
+        (sys.executable, "scripts/house.py", "--check"),
     ),
 )
 TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))

@@ -1,0 +1,73 @@
+"""Reads what the figures are held to: house.toml (goals' ceilings, exceptions) and old_words.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+KINDS = ("class", "module", "function", "identifier")
+
+
+@dataclass(frozen=True)
+class OldWord:
+    """A word that must go. `within` and `outside` name folders or files (without suffix) of its paths."""
+
+    kind: str
+    old: str
+    new: str
+    within: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
+    language: str = ""
+    starts: bool = False
+    unless_base: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`ceilings` by figure; `shared_names` and `aliases` are exceptions, each with its reason or original."""
+
+    ceilings: Mapping[str, int] = field(default_factory=dict)
+    shared_names: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    old_words: tuple[OldWord, ...] = ()
+
+
+def read_settings(house: Path = HERE / "house.toml", words: Path = HERE / "old_words.toml") -> Settings:
+    """Both files."""
+    table = tomllib.loads(house.read_text("utf-8"))
+    return Settings(
+        table["ceilings"],
+        table["shared_class_names"],
+        table["aliases"],
+        read_old_words(words.read_text("utf-8")),
+    )
+
+
+def read_old_words(text: str) -> tuple[OldWord, ...]:
+    """A table for each kind; a word is `old = "new"` or `old = { new = "new", within = [...] }`."""
+    found = []
+    for kind, words in tomllib.loads(text).items():
+        if kind not in KINDS:
+            raise ValueError(f"[{kind}] is none of {', '.join(KINDS)}")
+        for old, value in words.items():
+            row = {"new": value} if isinstance(value, str) else dict(value)
+            for name in ("within", "outside"):
+                row[name] = frozenset(row.get(name, ()))
+            found.append(OldWord(kind, old, **row))
+    return tuple(found)
+
+
+def lower_ceilings(text: str, counts: Mapping[str, int]) -> str:
+    """house.toml with each ceiling lowered to today's count; none is raised."""
+    start, heading, rest = text.partition("[ceilings]\n")
+
+    def lowered(match: re.Match[str]) -> str:
+        name, ceiling = match[1], int(match[2])
+        return f"{name} = {min(ceiling, counts.get(name, ceiling))}"
+
+    table, bracket, others = rest.partition("\n[")
+    return start + heading + re.sub(r"(?m)^(\w+) = (\d+)$", lowered, table) + bracket + others

@@ -1,0 +1,48 @@
+"""Reads the repository's files: tracked and new ones of a working tree, or those of a git revision."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+CODE = (".py", ".ts", ".tsx", ".css", ".html", ".toml", ".json", ".sh")
+SOURCE = (".py", ".ts", ".tsx")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Paths of all files, with `/`, and the texts of those in Python and TypeScript."""
+
+    paths: tuple[str, ...]
+    texts: Mapping[str, str]
+
+
+def git(root: Path, *words: str) -> bytes:
+    """What git prints; CalledProcessError where it fails."""
+    return subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=True).stdout
+
+
+def working_tree(root: Path) -> Tree:
+    """Tracked files as they are on disk, and files that are new and not ignored."""
+    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    paths = [name for name in listed.decode().split("\0") if name and (root / name).is_file()]
+    texts = {path: (root / path).read_text("utf-8") for path in paths if path.endswith(SOURCE)}
+    return Tree(tuple(sorted(paths)), texts)
+
+
+def revision(root: Path, name: str) -> Tree:
+    """The files of a commit, branch or tag."""
+    texts: dict[str, str] = {}
+    paths: list[str] = []
+    with tarfile.open(fileobj=io.BytesIO(git(root, "archive", "--format=tar", name))) as archive:
+        for member in archive:
+            if not member.isfile():
+                continue
+            paths.append(member.name)
+            if member.name.endswith(SOURCE) and (file := archive.extractfile(member)) is not None:
+                texts[member.name] = file.read().decode("utf-8")
+    return Tree(tuple(sorted(paths)), texts)
