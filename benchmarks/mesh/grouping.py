@@ -3,8 +3,8 @@
 Peers live in real cities. A link takes light's way there and back in fibre, half as long again as the bee
 line, and what both lines at home add; it carries what the slower of the two does. Each peer has a number; a
 round replaces the numbers of a group by their mean. Told are the seconds of the slowest link within groups
-(median of all rounds) and how much is left of the numbers' variance after 12 rounds. Push-sum gossip has two
-turns in a round, which are as many bytes as a butterfly's pieces and means.
+(median of all rounds) and how much is left of the numbers' variance after 12 rounds. `mixing` compares what
+groups and push-sum gossip cost until all agree (benchmarks/mesh/mixing.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from backend.protocols.mesh.grouping import Links, form_groups
-from backend.protocols.mesh.push_sum import Push, PushSum
+from benchmarks.mesh.mixing import mixing_rows
 
 # Latitude and longitude.
 CITIES = {
@@ -86,38 +86,6 @@ def play(kind: str, peers: int, most: int, size: int, seed: int) -> tuple[float,
     return float(np.median(slowest)), float(np.mean(every)), float(np.var(list(numbers.values())) / before)
 
 
-def gossip(peers: int, size: int, seed: int) -> tuple[float, float, float]:
-    """As `play`, by push-sum with anybody."""
-    lots = random.Random(seed)
-    homes = {f"{number:016x}": lots.choice(list(CITIES)) for number in range(peers)}
-    links = links_of(homes, lots)
-    sums = {peer: lots.gauss(0, 1) for peer in homes}
-    before = np.var(list(sums.values()))
-    machines = {
-        peer: PushSum(peer, place, 1.0, seed, 2 * ROUNDS, 1.0, 1.0) for place, peer in enumerate(homes)
-    }
-    for machine in machines.values():
-        for peer in homes:
-            if peer != machine.own:
-                machine.linked(peer)
-    slowest, every = [], []
-    for turn in range(2 * ROUNDS):
-        times = []
-        for peer, machine in machines.items():
-            [push, *_] = machine.time_passed(1.0 + turn)
-            assert isinstance(push, Push)
-            sums[peer] /= 2
-            sums[push.to] += sums[peer]
-            machines[push.to].came(peer, push.turn, push.weight)
-            machine.confirmed(push.to, push.turn)
-            one, other = sorted((peer, push.to))
-            times.append(links[one, other][0] + size / links[one, other][1])
-        slowest.append(max(times))
-        every += times
-    left = np.var([sums[peer] / machine.weight for peer, machine in machines.items()])
-    return float(np.median(slowest)), float(np.mean(every)), float(left / before)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -125,13 +93,8 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for peers, size in [(16, 0), (64, 0), (64, MODEL_BYTES), (256, 0)]:
-        for kind in ("random", "grid", "near", "push-sum"):
-            played = np.array(
-                [
-                    gossip(peers, size, seed) if kind == "push-sum" else play(kind, peers, 8, size, seed)
-                    for seed in range(arguments.seeds)
-                ]
-            )
+        for kind in ("random", "grid", "near"):
+            played = np.array([play(kind, peers, 8, size, seed) for seed in range(arguments.seeds)])
             slowest, mean, _ = np.median(played, axis=0)
             left = float(np.mean(played[:, 2]))
             rows.append(
@@ -143,10 +106,11 @@ def main() -> None:
                 }
                 | {"mean_link_seconds": round(float(mean), 3), "spread_left": float(f"{left:.2g}")}
             )
+    mixing = mixing_rows(arguments.seeds)
     if arguments.json:
-        print(json.dumps({"rounds": ROUNDS, "rows": rows}))
+        print(json.dumps({"rounds": ROUNDS, "rows": rows, "mixing": mixing}))
         return
-    for row in rows:
+    for row in [*rows, *mixing]:
         print(row)
 
 
