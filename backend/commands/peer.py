@@ -187,11 +187,11 @@ async def _join(args: argparse.Namespace) -> bool:
     from backend.peer.session.join import Joining, Wishes
     from backend.peer.session.preemption import providers, watch
     from backend.peer.session.progress import make_reporter
+    from backend.peer.session.retry import retry_start
     from backend.peer.session.server_address import (
         accept_invitation,
         choose_task,
         parse_address,
-        patiently,
         task_data,
         visitor_headers,
     )
@@ -225,16 +225,20 @@ async def _join(args: argparse.Namespace) -> bool:
         headers = visitor_headers(identity.token) if site.invitation else {}
         async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
             if site.invitation:
-                accepting = patiently(lambda: accept_invitation(client, site), reporter, patience)
+                accepting = retry_start(
+                    lambda: accept_invitation(client, site), reporter, give_up_after=patience
+                )
                 invited = await _unless(stop, accepting)
                 if invited is None:
                     return False
                 site = invited
-            choosing = patiently(lambda: choose_task(client, site, args.task), reporter, patience)
+            choosing = retry_start(
+                lambda: choose_task(client, site, args.task), reporter, give_up_after=patience
+            )
             task = await _unless(stop, choosing)
             if task is None:
                 return False
-            asking = patiently(lambda: task_data(client, site, task.name), reporter, patience)
+            asking = retry_start(lambda: task_data(client, site, task.name), reporter, give_up_after=patience)
             data = await _unless(stop, asking)
             if data is None:
                 return False

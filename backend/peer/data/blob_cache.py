@@ -16,8 +16,6 @@ from backend.peer.data.shared_files import evict, write_whole
 
 CACHE_BYTES = 2 << 30
 LARGEST_BLOB = 4 << 30
-ATTEMPTS = 4
-FIRST_PAUSE = 0.5
 
 
 class BlobSource(Protocol):
@@ -41,8 +39,8 @@ class BlobCache:
     async def get(self, sha256: str, at_most: int = LARGEST_BLOB) -> bytes:
         """The blob of that hash, at most `at_most` bytes long.
 
-        Raises UnreachableError when the server does not answer after some attempts, and PeerError when it has
-        no such blob or sends other bytes.
+        Raises UnreachableError when the server does not answer, and PeerError when it has no such blob or
+        sends other bytes. Whoever needs the bytes retries (backend/peer/session/retry.py).
         """
         path = self._cache / sha256
         cached = await asyncio.to_thread(_read_checked, path, sha256)
@@ -54,14 +52,6 @@ class BlobCache:
 
     async def fetch(self, sha256: str, at_most: int) -> bytes:
         """The same, past the cache: for what is needed once."""
-        for attempt in range(1, ATTEMPTS):
-            try:
-                return await self._download(sha256, at_most)
-            except UnreachableError:
-                await asyncio.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
-        return await self._download(sha256, at_most)
-
-    async def _download(self, sha256: str, at_most: int) -> bytes:
         content = bytearray()
         try:
             async with self._client.stream("GET", f"{self._root}/blobs/{sha256}") as response:

@@ -13,7 +13,8 @@ from backend.peer.data.local_data import OwnData, read_own
 from backend.peer.data.preview import first_examples
 from backend.peer.data.url_data import fetch_elsewhere
 from backend.peer.session.progress import Reporter
-from backend.peer.session.server_address import TaskData, patiently
+from backend.peer.session.retry import retry_start
+from backend.peer.session.server_address import TaskData
 
 _SHOWN = 5
 
@@ -55,7 +56,9 @@ async def fetched(
     async def ask() -> OwnData:
         return await asyncio.to_thread(fetch_elsewhere, url, fitted, cache, server, reporter, halted)
 
-    own = await patiently(ask, reporter)
+    own = await retry_start(ask, reporter, halted)
+    if own is None:
+        return None
     count, held = len(own.held), int(own.held.sum())
     sentence = f"{count:,} examples are here, {held:,} of them to measure on; rounds deal out parts of them."
     reporter.tell("fetched", sentence, examples=count, holdout=held)

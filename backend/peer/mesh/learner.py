@@ -13,17 +13,14 @@ from backend.peer.mesh.weight_transfer import Sources
 from backend.peer.mesh.weights import KeptWeights
 from backend.peer.rounds.update_cache import UpdateCache
 from backend.peer.session import session_jobs
-from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
+from backend.peer.session.retry import WEIGHTS, retry, retry_job
 from backend.peer.session.server_messages import tell_partial
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events
 from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Evaluate, Train
-
-# Before weights that neither a peer nor the server had are asked for again.
-WEIGHTS_PAUSE = 1.0
 
 
 class Learner:
@@ -58,16 +55,16 @@ class Learner:
     async def _weights(self, job: TrainingJob[Train]) -> bytes | None:
         """What the plan begins with, asked for until somebody has it or the plan is void."""
         plan, size = job.order, self._jobs.update_bytes()
-        while not job.aborted:
-            try:
-                content = await self._sources.get(plan.weights, size)
-            except PeerError as error:
-                self._reporter.tell("trouble", f"Round {plan.round}: {error} Trying again.")
-                await asyncio.sleep(WEIGHTS_PAUSE)
-            else:
-                self._holdings.keep(plan.weights, content)
-                return content
-        return None
+
+        def report(error: PeerError, _: float) -> None:
+            self._reporter.tell("trouble", f"Round {plan.round}: {error} Trying again.")
+
+        content = await retry(
+            lambda: self._sources.get(plan.weights, size), WEIGHTS, report, lambda: job.aborted
+        )
+        if content is not None:
+            self._holdings.keep(plan.weights, content)
+        return content
 
     async def _result(self, job: TrainingJob[Train], bundle: str) -> TrainingResult | None:
         """What training by the plan makes; a group without a result leaves it as good as it was."""
@@ -81,7 +78,9 @@ class Learner:
             return kept
         report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
         self._reporter.tell("training", f"Round {plan.round}: training.", round=plan.round)
-        result = await insist(lambda: self._jobs.train(job, bundle, report), job.stop.is_set, self._reporter)
+        result = await retry_job(
+            lambda: self._jobs.train(job, bundle, report), self._reporter, job.stop.is_set
+        )
         if result is not None and not job.aborted and await asyncio.to_thread(_is_finite, result):
             self._kept.keep(bundle, same, result)
         return result

@@ -22,8 +22,8 @@ from backend.peer.mesh.server_link import Upstream, deposit
 from backend.peer.mesh.serverless_runner import ServerlessRunner
 from backend.peer.mesh.weight_transfer import Fetching, Sources
 from backend.peer.mesh.weights import EarlierVisit, KeptWeights, VisitFile
-from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
+from backend.peer.session.retry import DEPOSIT, retry_job
 from backend.peer.session.server_address import ServerAddress
 from backend.peer.session.server_messages import LinkNews, tell_mesh_news
 from backend.peer.session.session_loop import SessionLoop
@@ -226,7 +226,7 @@ class MeshSession:
         site, task = self._member.site, self._member.task
         address = f"{site.root}/api/tasks/{task}/weights/{weights}"
         try:
-            await insist(lambda: deposit(self._client, address, content), lambda: False, self._reporter)
+            await retry_job(lambda: deposit(self._client, address, content), self._reporter, policy=DEPOSIT)
         except PeerError as error:
             # Another survivor may be asked, and the next round goes on from these weights anyway.
             self._reporter.tell("trouble", str(error))

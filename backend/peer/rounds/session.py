@@ -12,8 +12,8 @@ from backend.peer.rounds.masking_host import Masker
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.peer.rounds.update_cache import UpdateCache
 from backend.peer.session import session_jobs
-from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
+from backend.peer.session.retry import retry_job
 from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.server_messages import tell_news, tell_partial
 from backend.peer.session.session_loop import SessionLoop
@@ -207,7 +207,9 @@ class Session:
         else:
             sentence = f"Round {plan.round}: training from version {plan.version}."
             self._reporter.tell("training", sentence, round=plan.round)
-            result = await insist(lambda: self.jobs.train(job, name, report), job.stop.is_set, self._reporter)
+            result = await retry_job(
+                lambda: self.jobs.train(job, name, report), self._reporter, job.stop.is_set
+            )
         if job.aborted:
             return
         if result is None or not result.steps:

@@ -1,17 +1,10 @@
-"""What a session has going on beside each other, and work that is tried again while the server is away."""
+"""The coroutines that run beside each other in one session."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
-
-from backend.errors import PeerError, UnreachableError
-from backend.peer.session.progress import Teller
-
-T = TypeVar("T")
-
-PAUSE = 2.0
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 
 class SessionTasks:
@@ -39,19 +32,3 @@ class SessionTasks:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-
-
-async def insist(
-    work: Callable[[], Awaitable[T]], given_up: Callable[[], bool], reporter: Teller
-) -> T | None:
-    """What `work` makes, tried again while the server does not answer; None once it is given up."""
-    while not given_up():
-        try:
-            return await work()
-        except UnreachableError as error:
-            reporter.tell("trouble", f"{error} Trying again in {PAUSE:.0f} s.")
-            await asyncio.sleep(PAUSE)
-        except PeerError:
-            if not given_up():
-                raise  # Else the round is over, and the server may have let its version go.
-    return None

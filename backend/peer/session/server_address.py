@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import math
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,11 +15,6 @@ from backend.errors import PeerError, UnreachableError
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.data.url_data import FetchedUrlData
-from backend.peer.session.progress import Reporter
-
-T = TypeVar("T")
-
-LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True)
@@ -136,32 +128,6 @@ async def choose_task(client: httpx.AsyncClient, site: ServerAddress, wanted: st
     if wanted not in tasks:
         raise PeerError(f"There is no task '{wanted}': {there}.")
     return tasks[wanted]
-
-
-async def patiently(
-    ask: Callable[[], Awaitable[T]], reporter: Reporter, give_up_after: float = math.inf
-) -> T:
-    """What `ask` gives; waits for a server that is away, and says so.
-
-    Raises UnreachableError where it stays away for `give_up_after` seconds.
-    """
-    clock = asyncio.get_running_loop().time
-    end, pause = clock() + give_up_after, 1.0
-    while True:
-        try:
-            return await ask()
-        except UnreachableError as error:
-            left = end - clock()
-            if left <= 0.0:
-                raise UnreachableError(
-                    f"{error} This peer waits no longer than {give_up_after:.0f} s. Check the address, or "
-                    "ask whoever runs the server, and join again when it answers."
-                ) from error
-            wait = min(pause, left)
-            advice = f"Trying again in {wait:.2g} s; check the address if this goes on."
-            reporter.tell("offline", f"{error} {advice}", seconds=round(wait, 3))
-            await asyncio.sleep(wait)
-            pause = min(LONGEST_PAUSE, 2 * pause)
 
 
 async def task_data(client: httpx.AsyncClient, site: ServerAddress, task: str) -> TaskData:

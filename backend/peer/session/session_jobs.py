@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from backend.errors import PeerError
-from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
+from backend.peer.session.retry import retry_job
 from backend.peer.training.trainer import TrainingProgress
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events
@@ -17,7 +17,7 @@ from backend.wire.messages import Evaluate
 async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> participant_events.BundleLoaded | None:
     """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
     reporter.tell("loading", "Loading the model.")
-    loaded = await insist(lambda: jobs.load(bundle), lambda: False, reporter)
+    loaded = await retry_job(lambda: jobs.load(bundle), reporter)
     if loaded is None:
         return None
     backend, step_ms, examples = loaded
@@ -34,7 +34,7 @@ async def measure(
     sentence = f"Measuring version {exam.version} on held-out examples."
     reporter.tell("measuring", sentence, version=exam.version)
     try:
-        measured = await insist(lambda: jobs.measure(job), job.stop.is_set, reporter)
+        measured = await retry_job(lambda: jobs.measure(job), reporter, job.stop.is_set)
     except PeerError as error:
         # The server does without; training goes on.
         reporter.tell("trouble", str(error))

@@ -24,7 +24,7 @@ from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.noise import fresh_words
 from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.protection import protected
-from backend.peer.training.step import Halt, Sums, Vector, read_totals, totals_size
+from backend.peer.training.step import Halt, Sums, Totals, Vector, read_totals, totals_size
 from backend.peer.training.trainer import Control, Trainer, TrainingPlan, TrainingProgress, TrainingResult
 from backend.wire.messages import Evaluate, Privacy, Shard, Train
 
@@ -38,13 +38,15 @@ MAX_MANIFEST = 16 << 20
 class TrainingJob(Generic[Order]):
     """One order of the server. `stop` ends it after the current step; `aborted`: nobody wants its result.
 
-    `ends` is when it must be done, by `time.monotonic`.
+    `ends` is when it must be done, by `time.monotonic`. `totals` are the sums over shards that a measurement
+    has done, so that an attempt after a failed download does not repeat them.
     """
 
     order: Order
     ends: float
     stop: threading.Event = field(default_factory=threading.Event)
     aborted: bool = False
+    totals: list[Totals] = field(default_factory=list)
 
     def abort(self) -> None:
         self.aborted = True
@@ -187,18 +189,16 @@ class TrainingJobs:
             return 0, 0.0, []
         weights = await self._vector(exam.weights, loaded.manifest.parameters.total)
         measurer = loaded.measurer = loaded.measurer or await self._load_measurer(loaded.address)
-        summed = np.zeros(totals_size(loaded.manifest.metrics), np.float64)
 
         async def add(examples: Examples) -> None:
-            nonlocal summed
-            summed = summed + await self._in_thread(lambda: measurer.totals(weights, examples, job.late))
+            job.totals.append(await self._in_thread(lambda: measurer.totals(weights, examples, job.late)))
 
         if not exam.shards and loaded.own:
             await add(loaded.own.holdout)
-        for shard in exam.shards:
+        for shard in exam.shards[len(job.totals) :]:
             if not job.late(0, 0.0):
                 await add(await self.examples(shard))
-        return read_totals(summed)
+        return read_totals(sum(job.totals, np.zeros(totals_size(loaded.manifest.metrics), np.float64)))
 
     def keep(self, name: str, version: int, change: Vector, *, undo: bool) -> None:
         """Adds the change of an update from `version` to the control variate, or takes it back out."""

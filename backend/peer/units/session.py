@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from backend.errors import BundleError, PeerError
 from backend.peer.session import session_jobs
-from backend.peer.session.background_tasks import insist
 from backend.peer.session.progress import Reporter
+from backend.peer.session.retry import retry_job
 from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.session_loop import SessionLoop
 from backend.peer.session.transport import NO_HEADERS, UNITS, chunks
@@ -123,7 +123,7 @@ class UnitsSession:
 
     async def _load(self, bundle: str) -> None:
         self._reporter.tell("loading", "Loading the model.")
-        loaded = await insist(lambda: self.jobs.load(bundle), lambda: False, self._reporter)
+        loaded = await retry_job(lambda: self.jobs.load(bundle), self._reporter)
         if loaded is None:
             return
         backend, step_ms, _ = loaded
@@ -133,7 +133,7 @@ class UnitsSession:
 
     async def _fetch(self, work: UnitWork) -> None:
         try:
-            await insist(lambda: self._labour.fetch(work), lambda: work.forgotten, self._reporter)
+            await retry_job(lambda: self._labour.fetch(work), self._reporter, lambda: work.forgotten)
         except (PeerError, BundleError) as error:
             self._failed(work, "data", error)
         else:

@@ -16,6 +16,7 @@ from backend.formats.manifest import Manifest, SignatureName, parse_manifest
 from backend.numerics.vectors import Vector
 from backend.peer.data.blob_cache import BlobCache
 from backend.peer.data.shards import Examples, read_shard
+from backend.peer.session.retry import JOB, retry
 from backend.peer.training.graphs import check_bundle, import_graphs
 from backend.peer.training.step import Halt
 from backend.peer.training.trainer import Trainer, TrainingPlan
@@ -23,6 +24,7 @@ from backend.wire.unit_messages import Unit
 
 # Weights that many clients begin at, and true results that cheats may copy.
 WEIGHTS_KEPT, RESULTS_KEPT = 32, 64
+DOWNLOAD_SECONDS = 10.0
 SIGNATURES: tuple[SignatureName, ...] = ("train", "apply")
 
 
@@ -58,10 +60,10 @@ class Workshop:
 
     async def open(self, bundle: str) -> None:
         """Fetches and loads the bundle at this address, and times a step."""
-        content = await self._blobs.get(bundle)
+        content = await self._download(bundle)
         self._manifest = parse_manifest(content)
         files = {name: self._manifest.files[f"native/{name}.pb"].sha256 for name in SIGNATURES}
-        native = {name: await self._blobs.get(sha256) for name, sha256 in files.items()}
+        native = {name: await self._download(sha256) for name, sha256 in files.items()}
         checked = check_bundle(content, native)
         self._trainer = await self._do(lambda: Trainer(import_graphs(checked, "cpu")))
         self.step_ms = await self._do(self._trainer.time_step)
@@ -106,7 +108,7 @@ class Workshop:
     async def weights(self, address: str) -> Vector:
         """Weights [P] by their address; fetched once where many begin there."""
         if address not in self._weights:
-            self._weights[address] = np.frombuffer(await self._blobs.get(address), "<f4")
+            self._weights[address] = np.frombuffer(await self._download(address), "<f4")
             while len(self._weights) > WEIGHTS_KEPT:
                 self._weights.popitem(last=False)
         return self._weights[address]
@@ -119,9 +121,16 @@ class Workshop:
     async def _rows(self, unit: Unit) -> Examples:
         address = unit.shard.sha256
         if address not in self._shards:
-            content = await self._blobs.get(address)
+            content = await self._download(address)
             self._shards[address] = read_shard(content, self._manifest)
         return self._shards[address].picked(slice(unit.first, unit.first + unit.examples))
+
+    async def _download(self, address: str) -> bytes:
+        content = await retry(
+            lambda: self._blobs.get(address), JOB, lambda *_: None, give_up_after=DOWNLOAD_SECONDS
+        )
+        assert content is not None
+        return content
 
     def _do(self, work: Any) -> Any:
         return asyncio.get_running_loop().run_in_executor(self._thread, work)

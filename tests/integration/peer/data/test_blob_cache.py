@@ -73,9 +73,8 @@ async def test_the_least_recently_used_blobs_make_room(blob_server: BlobServer, 
 
 
 async def test_a_server_that_is_away_is_told_apart_from_a_blob_that_is_not_there(
-    blob_server: BlobServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    blob_server: BlobServer, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("backend.peer.data.blob_cache.FIRST_PAUSE", 0.01)
     async with httpx.AsyncClient() as client:
         with pytest.raises(PeerError, match="has no blob"):
             await BlobCache(client, blob_server.url, tmp_path).get("0" * 64)
