@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import collections
 import hmac
-from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from typing import Protocol
@@ -145,11 +145,11 @@ class _HostFigures(Collector):
         links = GaugeMetricFamily("minga_links", "Ends of links between peers", labels=["task", "way"])
         for host in self._hosts():
             carried.add_metric([host.name], host.carried)
-            for way, count in Counts(host.ways).items():
+            for way, count in collections.Counter(host.ways).items():
                 links.add_metric([host.name, way], count)
             received.add_metric([host.name], host.received)
             sent.add_metric([host.name], host.sent)
-            for (kind, backend), count in Counts(map(_known, host.clients)).items():
+            for (kind, backend), count in collections.Counter(map(_known, host.clients)).items():
                 clients.add_metric([host.name, kind, backend], count)
             waiting.add_metric([host.name], host.waiting)
             trouble.add_metric([host.name], float(host.trouble is not None))

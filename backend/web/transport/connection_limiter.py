@@ -127,7 +127,7 @@ class ConnectionLimiter:
 class ConnectionSlot:
     """One connection among all, from its first byte on.
 
-    `refusal` is why it, or its last request, is not let in; one that is `hopeless` is not even to be told.
+    `refusal` is why it, or its last request, is not let in; one that is `drop_silently` is not even to be told.
     """
 
     def __init__(self, doors: ConnectionLimiter, peer: Address) -> None:
@@ -136,7 +136,7 @@ class ConnectionSlot:
         self._visitor = doors.visitor_of(peer, ())
         self.refusal = doors.admit(self._visitor)
         self._told = self.refusal is not None
-        self.hopeless = self._told and doors.crowded
+        self.drop_silently = self._told and doors.crowded
         self._ended = False
 
     def speaks_for(self, forwarded: Sequence[str]) -> None:

@@ -48,7 +48,7 @@ class Http(HttpToolsProtocol):
         super().connection_made(transport)
         self._visit = self._doors.enter((self.client and read_address(self.client[0])) or UNKNOWN)
         self._expect()
-        if self._visit.hopeless:
+        if self._visit.drop_silently:
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -140,7 +140,7 @@ class Http(HttpToolsProtocol):
         self.ws_protocol_class = socket
         super().handle_websocket_upgrade()
         socket = self.transport.get_protocol()
-        if isinstance(socket, Sockets) and not (socket.deaf or self.transport.is_closing()):
+        if isinstance(socket, Sockets) and not (socket.closing or self.transport.is_closing()):
             receiver = SocketReceiver(socket, self.config.ws_max_size)
             # How a transport reads is settled when it begins to.
             self.transport.pause_reading()

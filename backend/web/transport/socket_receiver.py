@@ -150,9 +150,9 @@ class SocketReceiver:
 
 
 class Watching(Parser, Protocol):
-    """An asyncio protocol that watches over what comes; `deaf` to it once it has said its last word."""
+    """An asyncio protocol that watches over what comes; `closing` to it once it has said its last word."""
 
-    deaf: bool
+    closing: bool
 
     def bytes_received(self, half: bool) -> None:
         """Something came, and after it a message is `half` received or none is."""
@@ -188,7 +188,7 @@ class ReceivingProtocol(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """See asyncio."""
-        if not self._behind.deaf:
+        if not self._behind.closing:
             self._receiver.filled(nbytes)
             self._behind.bytes_received(self._receiver.half)
 

@@ -32,13 +32,13 @@ class Sockets(WebSocketsSansIOProtocol):
     """A WebSocket. Large messages come through a Receiver.
 
     Messages come in few fragments (putting thousands together costs far more than their bytes), whole in
-    time and not too often. Who breaks a limit is told in a last frame, is heard no more (`deaf`), and is gone
+    time and not too often. Who breaks a limit is told in a last frame, is heard no more (`closing`), and is gone
     soon, whether it reads that or not. Owns its connection's Visit.
     """
 
     def __init__(self, *args: Any, visit: ConnectionSlot, refusal: MingaError | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.deaf = False
+        self.closing = False
         self._visit = visit
         self._refusal = refusal
         # When the buckets of Doors.frames and Doors.pings are full again.
@@ -86,7 +86,7 @@ class Sockets(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         """uvicorn's own."""
-        if not self.deaf:
+        if not self.closing:
             super().data_received(data)
 
     def message_received(self, message: memoryview) -> None:
@@ -115,7 +115,7 @@ class Sockets(WebSocketsSansIOProtocol):
     def handle_events(self) -> None:
         """uvicorn's own, as long as its frames are within the limits."""
         for event in self.conn.events_received():
-            if self.deaf:
+            if self.closing:
                 return
             if isinstance(event, Request):
                 self.handle_connect(event)
@@ -137,7 +137,7 @@ class Sockets(WebSocketsSansIOProtocol):
     def handle_parser_exception(self) -> None:
         """Says why in a last frame too, before websockets' close frame."""
         close = self.conn.close_sent
-        if self.deaf or close is None:
+        if self.closing or close is None:
             return
         error = TooLongError if close.code == TooLongError.close_code else FrameError
         frame = Frame(Opcode.BINARY, last_frame(error(f"The connection cannot go on: {close.reason}.")))
@@ -256,9 +256,9 @@ class Sockets(WebSocketsSansIOProtocol):
         Closing at once would make the system reset the connection where more is under way, and a reset may
         overtake the last frame.
         """
-        if self.deaf or self.transport.is_closing():
+        if self.closing or self.transport.is_closing():
             return
-        self.deaf = self.close_sent = True
+        self.closing = self.close_sent = True
         self.stop_keepalive()
         self.transport.write(words + b"".join(self.conn.data_to_send()))
         if self.transport.can_write_eof():
@@ -272,7 +272,7 @@ class Sockets(WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         """uvicorn's own; nothing follows a last frame."""
-        if self.deaf:
+        if self.closing:
             raise ClientDisconnected
         await super().send(message)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from redis import Redis as Client
+import redis as redis_client
 
 from backend.errors import StoreError
 from backend.numerics.aggregation.asynchronous import (
@@ -153,7 +153,7 @@ def test_fewer_shards_than_before_leave_nothing_behind(
     store.begin(ZEROS, no_memory(), 0)
     assert store.read().base == 0
     store.clear()
-    with Client(port=redis.port) as look:
+    with redis_client.Redis(port=redis.port) as look:
         assert look.keys("*") == []
 
 

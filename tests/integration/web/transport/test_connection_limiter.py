@@ -50,7 +50,7 @@ def test_so_many_connections_are_let_in_of_all_together() -> None:
 def test_those_who_wait_to_be_told_are_bounded_too() -> None:
     place = doors()
     visits = [place.enter(ANN) for _ in range(3 + MAX_TOLD + 2)]
-    assert [visit.hopeless for visit in visits] == [False] * (3 + MAX_TOLD) + [True] * 2
+    assert [visit.drop_silently for visit in visits] == [False] * (3 + MAX_TOLD) + [True] * 2
 
 
 def test_a_trusted_proxy_is_counted_as_those_for_whom_it_speaks() -> None:
