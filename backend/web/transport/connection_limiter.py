@@ -127,7 +127,8 @@ class ConnectionLimiter:
 class ConnectionSlot:
     """One connection among all, from its first byte on.
 
-    `refusal` is why it, or its last request, is not let in; one that is `drop_silently` is not even to be told.
+    `refusal` is why it, or its last request, is not let in; one that is `drop_silently` is not even to be
+    told.
     """
 
     def __init__(self, doors: ConnectionLimiter, peer: Address) -> None:

@@ -32,8 +32,8 @@ class Sockets(WebSocketsSansIOProtocol):
     """A WebSocket. Large messages come through a Receiver.
 
     Messages come in few fragments (putting thousands together costs far more than their bytes), whole in
-    time and not too often. Who breaks a limit is told in a last frame, is heard no more (`closing`), and is gone
-    soon, whether it reads that or not. Owns its connection's Visit.
+    time and not too often. Who breaks a limit is told in a last frame, is heard no more (`closing`), and is
+    gone soon, whether it reads that or not. Owns its connection's Visit.
     """
 
     def __init__(self, *args: Any, visit: ConnectionSlot, refusal: MingaError | None, **kwargs: Any) -> None:

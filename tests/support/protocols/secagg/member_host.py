@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
@@ -70,9 +70,19 @@ class Secrets:
 
 
 class Holder:
-    """One client. `update` is what it adds to the sum; `said` is what it wants sent, in order."""
+    """One client. `update` is what it adds to the sum; `said` is what it wants sent, in order.
 
-    def __init__(self, client: str, update: Words, random: Random, minimum: int = 0) -> None:
+    `terms` says what a plan for so many values is bound to.
+    """
+
+    def __init__(
+        self,
+        client: str,
+        update: Words,
+        random: Random,
+        minimum: int = 0,
+        terms: Callable[[Train, int], Terms] = terms_of,
+    ) -> None:
         self.client = client
         self.update = update
         self.minimum = minimum
@@ -89,6 +99,7 @@ class Holder:
         # With whom its update shares masks, by round.
         self.mixed: dict[int, set[str]] = {}
         self._random = random
+        self._terms = terms
 
     def planned(self, told: Train) -> None:
         """The server sent a plan."""
@@ -154,7 +165,7 @@ class Holder:
         return None
 
     def _make_keys(self, told: Train) -> Keys:
-        base = base_hash(terms_of(told, self.update.size))
+        base = base_hash(self._terms(told, self.update.size))
         drawn = [self._random.randbytes(32) for _ in range(3)]
         assert all(shamir.valid(secret) for secret in drawn)
         seed, mask_private, share_private = drawn
