@@ -1,4 +1,4 @@
-"""A host's turns: one bounded inbox, one loop, one timer. What happens in a turn needs no lock."""
+"""Handles the events of a host one by one: a bounded inbox, one loop, one timer, and so no lock."""
 
 from __future__ import annotations
 

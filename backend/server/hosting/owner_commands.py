@@ -1,18 +1,18 @@
-"""The owner's orders to a task in rounds, brought before its machine in a turn of the host."""
+"""The owner's commands to a task in rounds, brought before its machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
-from backend.server.hosting.mailbox import Mailbox
+from backend.server.hosting.host_events import FinishRequested, OwnerRequest, PauseRequested, ResumeRequested
 
 Effect = TypeVar("Effect")
 Effect_co = TypeVar("Effect_co", covariant=True)
 
 
 class CommandedMachine(Protocol[Effect_co]):
-    """What obeys: the machine of a task in rounds, whatever its scheme."""
+    """The machine of a task in rounds, whether the server averages or peers do."""
 
     def pause_requested(self) -> Sequence[Effect_co]:
         """No round is to open from now on."""
@@ -27,30 +27,14 @@ class CommandedMachine(Protocol[Effect_co]):
         """An open round is to end at once."""
 
 
-class OwnerCommands(Generic[Effect]):
-    """Owned by a task's host; `mailbox` are its own."""
-
-    def __init__(
-        self, machine: CommandedMachine[Effect], mailbox: Mailbox[Callable[[float], Sequence[Effect]]]
-    ) -> None:
-        self._machine = machine
-        self._mailbox = mailbox
-
-    async def pause(self, cut: str | None) -> None:
-        """See Host."""
-        await self._decide(self._machine.pause_requested, cut)
-
-    async def resume(self) -> None:
-        """See Host."""
-        await self._mailbox.put(self._machine.resume_requested)
-
-    async def finish(self, reason: str, cut: bool) -> None:
-        """See Host."""
-        await self._decide(lambda: self._machine.stop_requested(reason), reason if cut else None)
-
-    async def _decide(self, decide: Callable[[], Sequence[Effect]], cut: str | None) -> None:
-        def turn(now: float) -> Sequence[Effect]:
-            effects = decide()
-            return [*effects, *self._machine.cut_short(cut, now)] if cut is not None else effects
-
-        await self._mailbox.put(turn)
+def command(machine: CommandedMachine[Effect], request: OwnerRequest, now: float) -> Sequence[Effect]:
+    """Brings the owner's request before the machine; the effects to be performed."""
+    match request:
+        case PauseRequested(cut):
+            effects = machine.pause_requested()
+            return effects if cut is None else [*effects, *machine.cut_short(cut, now)]
+        case ResumeRequested():
+            return machine.resume_requested(now)
+        case FinishRequested(reason, cut):
+            effects = machine.stop_requested(reason)
+            return [*effects, *machine.cut_short(reason, now)] if cut else effects

@@ -1,4 +1,4 @@
-"""What the convener decides, done."""
+"""Performs what the coordinator of a mesh decides."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from backend.protocols.rounds.round_effects import Abandon, Finished, RecordEval
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.host_events import VersionFailed, VersionWritten
 from backend.server.mesh.event_handler import MeshEventHandler
+from backend.server.mesh.mesh_host_events import MeshHostEvent
 from backend.server.mesh.records import MeshRecorder, Notes
 from backend.server.observers import task_events
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import EvaluationRecord, VersionRecord
+from backend.stores.contracts import EvaluationRecord
 from backend.wire import mesh_messages, messages
 
 
 @dataclass
 class MeshEffectRunner:
-    """Performs effects: at once, or by starting a chore that ends in `made` or `failed`."""
+    """Performs effects: at once, or by starting a job whose result is an event for `post`."""
 
     task: Task
     history: VersionHistory
@@ -34,8 +36,7 @@ class MeshEffectRunner:
     recorder: MeshRecorder
     background: BackgroundTasks
     notice: Callable[[task_events.TaskEvent], None]
-    made: Callable[[VersionRecord], Awaitable[None]]
-    failed: Callable[[str], Awaitable[None]]
+    post: Callable[[MeshHostEvent], Awaitable[None]]
     notes: Notes = field(default_factory=Notes)
 
     def perform(self, effects: Iterable[coordinator_effects.Effect], now: float) -> None:
@@ -98,9 +99,9 @@ class MeshEffectRunner:
     ) -> None:
         made = await self.recorder.version(outcome, weights, notes, self.connected.known)
         if isinstance(made, str):
-            await self.failed(made)
+            await self.post(VersionFailed(made))
             return
-        await self.made(made)
+        await self.post(VersionWritten(made))
         await self.recorder.after(made)
 
     def _abandon(self, abandon: Abandon, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What happens to a mesh, brought before its machine: frames of peers, and what chores end in."""
+"""Brings what happens to a mesh before its machine: frames, owner's commands, results of jobs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from backend.errors import MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.coordinator_effects import Effect
-from backend.server.hosting import task_frames
+from backend.server.hosting import host_events, task_frames
+from backend.server.hosting.client_link import ClientLink
 from backend.server.hosting.connected_clients import ConnectedClients
-from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
+from backend.server.hosting.owner_commands import command
+from backend.server.mesh import mesh_host_events
+from backend.server.mesh.mesh_host_events import MeshHostEvent
+from backend.server.mesh.peer_list import Peer, Peers
 from backend.server.observers import task_events
 from backend.server.tasks.task import Task
-from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import mesh_messages, messages
 
 
@@ -36,22 +39,49 @@ class MeshEventHandler:
     greeting: Callable[[str], mesh_messages.Entered]
     brought: Vector | None = None
 
+    def handle(self, event: MeshHostEvent, now: float) -> Sequence[Effect]:
+        """Brings `event`, which happened at `now`, before the machine."""
+        match event:
+            case mesh_host_events.PeerEntered(peer, result):
+                return self._enter(peer, result, now)
+            case host_events.FrameReceived():
+                return self._receive(event.client, event.link, event.message, now)
+            case host_events.ConnectionLost():
+                return self._leave(event.client, event.link, now, lost=True)
+            case host_events.ClientsDismissed():
+                return self._dismiss(event.clients, event.error, now)
+            case host_events.PauseRequested() | host_events.ResumeRequested() | host_events.FinishRequested():
+                return command(self.machine, event, now)
+            case mesh_host_events.WeightsDeposited(address, weights):
+                if self.machine.wants(address):
+                    self.brought = weights
+                return self.machine.deposited(address)
+            case host_events.VersionWritten(version):
+                self.connected.tell_all(task_frames.made(version))
+                return self.machine.recorded(version.version, now)
+            case host_events.VersionFailed(reason):
+                return self.machine.not_recorded(reason, now)
+            case host_events.EvaluationWritten(found):
+                self.connected.tell_all(task_frames.evaluated(found))
+                self.notice(task_events.VersionEvaluated(found))
+                return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)
+
     # Peers.
 
-    def entered(self, peer: Peer, shown: tuple[int, str] | None, now: float) -> list[Effect]:
-        """A peer is here; an older connection of the same peer gives way. `shown` is what `shown` found."""
+    def _enter(self, peer: Peer, result: tuple[int, str] | None, now: float) -> list[Effect]:
+        """A peer is here; an older connection of the same peer gives way. `result` is what `shown` found."""
         client, effects = peer.client, list[Effect]()
         older = self.peers.here.get(client.id)
         if older is not None:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
-            effects += self.left(client.id, older.link, now, lost=True)
+            effects += self._leave(client.id, older.link, now, lost=True)
         self.peers.here[client.id] = peer
         self.connected.add(client)
         self.connected.tell(client.id, self.greeting(client.id))
         self.connected.welcome(client.id, now)
         self.peers.changed(now)
         self.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
-        return [*effects, *self.machine.peer_entered(client.id, now, shown)]
+        return [*effects, *self.machine.peer_entered(client.id, now, result)]
 
     def shown(self, enter: mesh_messages.Enter) -> tuple[int, str] | None:
         """Round and weights of the result that a peer shows to have by a certificate."""
@@ -63,7 +93,7 @@ class MeshEventHandler:
             return None
         return (shown.round, shown.weights) if certified(shown, self.task.file.name) else None
 
-    def left(self, client: str, link: RoomyLink, now: float, lost: bool) -> list[Effect]:
+    def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
         """A peer said goodbye, or its connection was `lost`."""
         if self._current(client, link) is None:
             return []
@@ -72,18 +102,18 @@ class MeshEventHandler:
         self.notice(task_events.ClientLeft(client, lost))
         return self.machine.client_left(client, now, lost)
 
-    def sent_away(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
+    def _dismiss(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
         """The owner wants no connection with these."""
         effects: list[Effect] = []
         for client in list(self.peers.here) if clients is None else clients:
             here = self.peers.here.get(client)
             if here is not None:
                 here.link.close(error)
-                effects += self.left(client, here.link, now, lost=False)
+                effects += self._leave(client, here.link, now, lost=False)
         return effects
 
-    def heard(
-        self, client: str, link: RoomyLink, message: mesh_messages.PeerToServer, now: float
+    def _receive(
+        self, client: str, link: ClientLink, message: mesh_messages.PeerToServer, now: float
     ) -> Sequence[Effect]:
         """A peer said something after it entered."""
         peer = self._current(client, link)
@@ -108,7 +138,7 @@ class MeshEventHandler:
                 peer.measures = message.links
                 self.machine.links_measured(client, message.links)
             case messages.Leave():
-                return self.left(client, link, now, lost=False)
+                return self._leave(client, link, now, lost=False)
         return []
 
     def _own(self, examples: int) -> int:
@@ -138,25 +168,6 @@ class MeshEventHandler:
             peer.round, peer.holds = number, weights
             self.peers.changed(now)
 
-    def deposited(self, address: str, weights: Vector) -> Sequence[Effect]:
-        """A peer brought weights."""
-        if self.machine.wants(address):
-            self.brought = weights
-        return self.machine.deposited(address)
-
-    def _current(self, client: str, link: RoomyLink) -> Peer | None:
+    def _current(self, client: str, link: ClientLink) -> Peer | None:
         peer = self.peers.here.get(client)
         return peer if peer is not None and peer.link is link else None
-
-    # What chores end in.
-
-    def version_made(self, version: VersionRecord, now: float) -> Sequence[Effect]:
-        """The next version is recorded."""
-        self.connected.tell_all(task_frames.made(version))
-        return self.machine.recorded(version.version, now)
-
-    def evaluated(self, found: EvaluationRecord) -> Sequence[Effect]:
-        """A version was measured on held-out examples."""
-        self.connected.tell_all(task_frames.evaluated(found))
-        self.notice(task_events.VersionEvaluated(found))
-        return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection
+from typing import Any
 
 from backend.errors import MingaError, NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
-from backend.protocols.mesh.coordinator_effects import Effect
 from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ConnectedClient, Presence
 from backend.server.hosting.connected_clients import ConnectedClients, present, wire_phase
+from backend.server.hosting.host_events import (
+    ClientsDismissed,
+    ConnectionLost,
+    FinishRequested,
+    FrameReceived,
+    PauseRequested,
+    ResumeRequested,
+)
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
-from backend.server.hosting.owner_commands import OwnerCommands
 from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.mesh.effect_runner import MeshEffectRunner
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
+from backend.server.mesh.mesh_host_events import MeshHostEvent, PeerEntered, WeightsDeposited
 from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
 from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import Post
@@ -31,12 +38,10 @@ from backend.server.observers import task_events
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import BlobStore, EvaluationRecord, VersionRecord
+from backend.stores.contracts import BlobStore
 from backend.wire import mesh_messages, messages
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import MOST_IN_MESH
-
-Event: TypeAlias = Callable[[float], Sequence[Effect]]
 
 
 class MeshHost:
@@ -68,13 +73,12 @@ class MeshHost:
         self._peers = Peers()
         self._post = Post(self._peers, limits.relay_bytes_per_second)
         self._background = BackgroundTasks(task.file.name, self._notice)
-        self._mailbox: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
+        self._mailbox: Mailbox[MeshHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         self._companions: list[Companion] = []
         self.admission = AdmissionControl()
         self.machine = convener_of(task, history, opening)
-        self._commands = OwnerCommands(self.machine, self._mailbox)
         self._recorder = MeshRecorder(
-            task, history, blobs, self._background, self._notice, self._evaluated, clock, evaluate
+            task, history, blobs, self._background, self._notice, self._mailbox.put, clock, evaluate
         )
         greeter = Greeter(task, history, ice, clock)
         self._event_handler = MeshEventHandler(
@@ -94,8 +98,7 @@ class MeshHost:
             self._recorder,
             self._background,
             self._notice,
-            self._made,
-            self._not_made,
+            self._mailbox.put,
         )
 
     # For the shell that owns the sockets.
@@ -112,7 +115,7 @@ class MeshHost:
         client = ConnectedClient(name, enter.kind, enter.backend, link)
         peer = Peer(client, link, enter.identity, enter.ways, enter.address, enter.round, enter.holds)
         shown = self._event_handler.shown(enter)
-        await self._mailbox.put(lambda now: self._event_handler.entered(peer, shown, now))
+        await self._mailbox.put(PeerEntered(peer, shown))
         return name
 
     async def hear(self, client: str, link: RoomyLink, message: mesh_messages.PeerToServer) -> None:
@@ -123,11 +126,11 @@ class MeshHost:
             if peer is not None and peer.link is link:
                 await self._post.carry(peer, message)
             return
-        await self._mailbox.put(lambda now: self._event_handler.heard(client, link, message, now))
+        await self._mailbox.put(FrameReceived(client, link, message))
 
     async def leave(self, client: str, link: RoomyLink) -> None:
         """A peer's connection ended."""
-        await self._mailbox.put(lambda now: self._event_handler.left(client, link, now, lost=True))
+        await self._mailbox.put(ConnectionLost(client, link))
 
     # For the shell that takes weights in.
 
@@ -149,7 +152,7 @@ class MeshHost:
         if not await asyncio.to_thread(all_finite, weights):
             raise NotFiniteError("The weights hold NaN or infinity: they are not recorded.")
         self._received += len(data)
-        await self._mailbox.put(lambda _now: self._event_handler.deposited(address, weights))
+        await self._mailbox.put(WeightsDeposited(address, weights))
 
     # For the owner.
 
@@ -160,19 +163,19 @@ class MeshHost:
 
     async def pause(self, cut: str | None = None) -> None:
         """See Host."""
-        await self._commands.pause(cut)
+        await self._mailbox.put(PauseRequested(cut))
 
     async def resume(self) -> None:
         """See Host."""
-        await self._commands.resume()
+        await self._mailbox.put(ResumeRequested())
 
     async def finish(self, reason: str, cut: bool = False) -> None:
         """See Host."""
-        await self._commands.finish(reason, cut)
+        await self._mailbox.put(FinishRequested(reason, cut))
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
         """See Host."""
-        await self._mailbox.put(lambda now: self._event_handler.sent_away(clients, error, now))
+        await self._mailbox.put(ClientsDismissed(clients, error))
 
     # For those who ask.
 
@@ -276,9 +279,9 @@ class MeshHost:
         finally:
             await self._background.stop()
 
-    def _turn(self, event: Event | None, now: float) -> None:
+    def _turn(self, event: MeshHostEvent | None, now: float) -> None:
         if event is not None:
-            self._effect_runner.perform(event(now), now)
+            self._effect_runner.perform(self._event_handler.handle(event, now), now)
             self._connected.state_changed(now)
         timer = self.machine.timer()
         if timer is not None and now >= timer:
@@ -290,17 +293,6 @@ class MeshHost:
     def _next_due(self) -> float | None:
         times = (self.machine.timer(), self._peers.timer(), self._connected.timer())
         return min((at for at in times if at is not None), default=None)
-
-    # What chores end in.
-
-    async def _made(self, version: VersionRecord) -> None:
-        await self._mailbox.put(lambda now: self._event_handler.version_made(version, now))
-
-    async def _not_made(self, reason: str) -> None:
-        await self._mailbox.put(lambda now: self.machine.not_recorded(reason, now))
-
-    async def _evaluated(self, found: EvaluationRecord) -> None:
-        await self._mailbox.put(lambda _now: self._event_handler.evaluated(found))
 
     def _notice(self, event: task_events.TaskEvent) -> None:
         self._observer.notice(self.name, event)

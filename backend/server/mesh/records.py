@@ -13,6 +13,8 @@ from backend.numerics.metrics import metric_values
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator_effects import MeshOutcome
 from backend.server.hosting.background_tasks import BackgroundTasks
+from backend.server.hosting.host_events import EvaluationWritten
+from backend.server.mesh.mesh_host_events import MeshHostEvent
 from backend.server.observers import task_events
 from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
 from backend.server.tasks.task import Task
@@ -82,7 +84,7 @@ class Notes:
 
 class MeshRecorder:
     """Records for the host of one mesh. `clock` gives the time of day (Unix seconds) for the records;
-    `evaluated` is told what the server's evaluator found, once it is recorded."""
+    `post` puts an event into the host's mailbox."""
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class MeshRecorder:
         blobs: BlobStore,
         background: BackgroundTasks,
         notice: Callable[[task_events.TaskEvent], None],
-        evaluated: Callable[[EvaluationRecord], Awaitable[None]],
+        post: Callable[[MeshHostEvent], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
     ) -> None:
@@ -100,7 +102,7 @@ class MeshRecorder:
         self._blobs = blobs
         self._background = background
         self._notice = notice
-        self._told = evaluated
+        self._post = post
         self._clock = clock
         self._evaluator: EvaluatorProcess | None = None
         if evaluate and task.shards.holdout:
@@ -150,9 +152,9 @@ class MeshRecorder:
         self._notice(task_events.RoundEnded(record, None))
 
     async def evaluation(self, found: EvaluationRecord) -> None:
-        """Records a measurement, and tells of it."""
+        """Records a measurement."""
         await self._background.stored(lambda: self._history.add_evaluation(found))
-        await self._told(found)
+        await self._post(EvaluationWritten(found))
 
     async def _submit(self, version: VersionRecord) -> None:
         if self._evaluator is not None:

@@ -11,11 +11,19 @@ import structlog
 
 from backend.errors import MingaError, ShareMismatchError
 from backend.protocols.secagg.server_effects import Recover
+from backend.server.hosting.host_events import EvaluationWritten, VersionFailed, VersionWritten
 from backend.server.observers import task_events
 from backend.server.privacy.privacy_budget import terms, visits_of
-from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.round_accumulator import RoundAccumulator
-from backend.server.rounds.state import Event, RollbackRequest, RoundState
+from backend.server.rounds.round_host_events import (
+    MasksRemoved,
+    RollbackFailed,
+    RollbackRequested,
+    RoundHostEvent,
+    SharesMismatched,
+    UpdateAdded,
+)
+from backend.server.rounds.state import RoundState
 from backend.server.versions.evaluation import EvaluatorProcess
 from backend.stores.contracts import (
     BlobStore,
@@ -43,14 +51,12 @@ class AggregationJobs:
         self,
         hosted: RoundState,
         blobs: BlobStore,
-        event_handler: RoundEventHandler,
-        post: Callable[[Event], Awaitable[None]],
+        post: Callable[[RoundHostEvent], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
     ) -> None:
         self._state = hosted
         self._blobs = blobs
-        self._tell = event_handler
         self._post = post
         self._clock = clock
         self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
@@ -112,7 +118,7 @@ class AggregationJobs:
         try:
             await added
         finally:
-            await self._post(lambda now: self._tell.added(client, offer, now))
+            await self._post(UpdateAdded(client, offer.round))
 
     async def _unmask(self, tally: RoundAccumulator, recover: Recover, seconds: float) -> None:
         if (masked := tally.masked) is None:
@@ -123,16 +129,15 @@ class AggregationJobs:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
             self._state.notice(task_events.UnmaskingFailed(tally.round, str(error)))
-            await self._post(self._tell.mismatched)
+            await self._post(SharesMismatched())
             return
         except MingaError as error:
-            reason = str(error)
-            await self._post(lambda now: self._tell.version_failed(reason, now))
+            await self._post(VersionFailed(str(error)))
             return
         shared, alive = sum(map(bool, recover.pairs)), len(recover.alive)
         taken = loop.time() - began
         self._state.notice(task_events.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
-        await self._post(self._tell.unmasked)
+        await self._post(MasksRemoved())
         await self._make_version(tally, seconds)
 
     async def _make_version(self, tally: RoundAccumulator, seconds: float) -> None:
@@ -157,15 +162,15 @@ class AggregationJobs:
         except MingaError as error:
             reason = str(error)
             log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
-            await self._post(lambda now: self._tell.version_failed(reason, now))
+            await self._post(VersionFailed(reason))
             return
         self._state.notice(task_events.VersionMade(version.version, loop.time() - began))
         self._state.notice(task_events.RoundEnded(record, version))
-        await self._post(lambda now: self._tell.version_made(version, now))
+        await self._post(VersionWritten(version))
         await self._submit(version)
         await self._let_go()
 
-    async def _restore(self, restoring: RollbackRequest, number: int) -> None:
+    async def _restore(self, restoring: RollbackRequested, number: int) -> None:
         history, kept = self._state.history, restoring.kept
         record = RoundRecord(
             number, history.current.version, 0, 0, 0, "version", restoring.reason, 0.0, self._clock()
@@ -182,12 +187,12 @@ class AggregationJobs:
                 )
             )
         except MingaError as error:
-            restoring.failed(error)
-            await self._post(self._tell.restoring_failed)
+            restoring.fail(error)
+            await self._post(RollbackFailed())
             return
         self._state.notice(task_events.RoundEnded(record, version))
-        await self._post(lambda now: self._tell.version_made(version, now))
-        restoring.made(version)
+        await self._post(VersionWritten(version))
+        restoring.succeed(version)
         await self._submit(version)
         await self._let_go()
 
@@ -212,7 +217,7 @@ class AggregationJobs:
 
     async def _evaluated(self, found: EvaluationRecord) -> None:
         await self._background.stored(lambda: self._state.history.add_evaluation(found))
-        await self._post(lambda now: self._tell.evaluated(found, now))
+        await self._post(EvaluationWritten(found))
 
     # How they run.
 

@@ -1,37 +1,74 @@
-"""What happens to a task, brought before its machine: frames of clients, and results of jobs."""
+"""Brings what happens to a task in rounds before its machines: frames, owner's commands, results of jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import chain
 
-from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
+from backend.errors import MingaError, OrderError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import round_effects
-from backend.server.hosting import task_frames
+from backend.protocols.rounds.phases import RoundPhase
+from backend.server.hosting import host_events, task_frames
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
+from backend.server.hosting.owner_commands import command
 from backend.server.observers import task_events
+from backend.server.rounds import round_host_events
+from backend.server.rounds.round_host_events import RoundHostEvent
 from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages
 
 
 class RoundEventHandler:
-    """Turns each event into calls of the machine. Every method returns the effects to be performed."""
+    """Turns each event into calls of the machines. Every method returns the effects to be performed."""
 
     def __init__(self, hosted: RoundState) -> None:
         self._state = hosted
 
+    def handle(self, event: RoundHostEvent, now: float) -> Sequence[Effect]:
+        """Brings `event`, which happened at `now`, before the machines."""
+        match event:
+            case round_host_events.HelloReceived(client):
+                return self._join(client, now)
+            case host_events.FrameReceived():
+                return self._receive(event.client, event.link, event.message, now)
+            case host_events.ConnectionLost():
+                return self._leave(event.client, event.link, now, lost=True)
+            case host_events.ClientsDismissed():
+                return self._dismiss(event.clients, event.error, now)
+            case host_events.PauseRequested() | host_events.ResumeRequested() | host_events.FinishRequested():
+                return command(self._state.machine, event, now)
+            case round_host_events.RollbackRequested():
+                return self._roll_back(event, now)
+            case round_host_events.RollbackFailed():
+                return self._state.machine.restoring_failed(now)
+            case round_host_events.UpdateAdded(client, number):
+                self._release(client, number, now)
+                return []
+            case round_host_events.MasksRemoved():
+                if self._state.masked is not None:
+                    self._state.masked.unmasked()
+                return []
+            case round_host_events.SharesMismatched():
+                return self._state.masked.mismatched(now) if self._state.masked else []
+            case host_events.VersionWritten(version):
+                return self._version_written(version, now)
+            case host_events.VersionFailed(reason):
+                return self._state.machine.aggregation_failed(reason, now)
+            case host_events.EvaluationWritten(evaluation):
+                return self._evaluated(evaluation)
+
     # Clients.
 
-    def joined(self, client: ConnectedClient, now: float) -> list[Effect]:
+    def _join(self, client: ConnectedClient, now: float) -> list[Effect]:
         """Somebody said hello; an older connection of the same client gives way."""
         effects: list[Effect] = []
         older = self._state.connected.clients.get(client.id)
         if older is not None:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
-            effects += self.left(client.id, older.link, now, lost=True)
+            effects += self._leave(client.id, older.link, now, lost=True)
         self._state.connected.add(client)
         welcome = messages.Welcome(
             task=self._state.task.file.name,
@@ -46,7 +83,7 @@ class RoundEventHandler:
         self._state.machine.client_joined(client.id, client.aggregation)
         return effects
 
-    def left(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
+    def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
         """A client said goodbye, or its connection was `lost`."""
         if not self._is_current(client, link):
             return []
@@ -57,17 +94,17 @@ class RoundEventHandler:
         masked = self._state.masked.client_left(client, now, lost) if self._state.masked else []
         return [*self._state.machine.client_left(client, now, lost), *masked]
 
-    def sent_away(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
+    def _dismiss(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
         """The owner wants no connection with these."""
         effects: list[Effect] = []
         for client in list(self._state.connected.clients) if clients is None else clients:
             here = self._state.connected.clients.get(client)
             if here is not None:
                 here.link.close(error)
-                effects += self.left(client, here.link, now, lost=False)
+                effects += self._leave(client, here.link, now, lost=False)
         return effects
 
-    def heard(
+    def _receive(
         self, client: str, link: ClientLink, message: messages.ClientFrame, now: float
     ) -> Sequence[Effect]:
         """A client said something after its hello."""
@@ -87,7 +124,7 @@ class RoundEventHandler:
             case messages.Evaluation():
                 return self._state.machine.evaluation_arrived(client, message, now)
             case messages.Leave():
-                return self.left(client, link, now, lost=False)
+                return self._leave(client, link, now, lost=False)
             case messages.Hello():
                 return []  # The shell lets one hello through, before all else.
             case (
@@ -97,9 +134,9 @@ class RoundEventHandler:
                 | messages.Reveal()
                 | messages.Decline()
             ):
-                return self._heard_of_masks(client, message, now)
+                return self._receive_masked(client, message, now)
 
-    def _heard_of_masks(
+    def _receive_masked(
         self,
         client: str,
         message: messages.Keys | messages.Shares | messages.Vouch | messages.Reveal | messages.Decline,
@@ -174,40 +211,36 @@ class RoundEventHandler:
             ):
                 self._state.checked[client] = update
                 return effects
-        return self.added(client, offer, now) + effects
+        self._release(client, offer.round, now)
+        return effects
 
-    def added(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
+    def _release(self, client: str, number: int, now: float) -> None:
         """The bytes of an update are not needed any more: it is in the aggregate, or refused."""
-        self._state.connected.tell_credits(self._state.uploads.done(client, offer.round, now))
-        return []
+        self._state.connected.tell_credits(self._state.uploads.done(client, number, now))
 
-    def unmasked(self, _now: float) -> Sequence[Effect]:
-        """The masks are off the sum."""
-        if self._state.masked is not None:
-            self._state.masked.unmasked()
-        return []
+    # Versions.
 
-    def mismatched(self, now: float) -> Sequence[Effect]:
-        """What was revealed does not take them off."""
-        return self._state.masked.mismatched(now) if self._state.masked else []
+    def _roll_back(self, rollback: round_host_events.RollbackRequested, now: float) -> Sequence[Effect]:
+        try:
+            effects = self._state.machine.restore_requested(rollback.reason, now)
+        except OrderError as error:
+            rollback.fail(error)
+            return []
+        if self._state.machine.phase is RoundPhase.FINISHED:
+            rollback.fail(OrderError("The task was finished at this moment."))
+        else:
+            self._state.restoring = rollback
+        return effects
 
-    def version_made(self, version: VersionRecord, now: float) -> list[round_effects.Effect]:
-        """The next version is recorded."""
+    def _version_written(self, version: VersionRecord, now: float) -> list[round_effects.Effect]:
         self._state.masked = None
         self._state.connected.tell_all(task_frames.made(version))
         self._state.machine.took_part(self._state.taken)
         return self._state.machine.aggregated(version.version, now)
 
-    def version_failed(self, reason: str, now: float) -> list[round_effects.Effect]:
-        """The next version could not be made or recorded."""
-        return self._state.machine.aggregation_failed(reason, now)
-
-    def restoring_failed(self, now: float) -> list[round_effects.Effect]:
-        """The version that the owner goes back to could not be recorded."""
-        return self._state.machine.restoring_failed(now)
-
-    def evaluated(self, found: EvaluationRecord, _now: float) -> list[round_effects.Effect]:
-        """A version was measured on the held-out shards."""
-        self._state.connected.tell_all(task_frames.evaluated(found))
-        self._state.notice(task_events.VersionEvaluated(found))
-        return self._state.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)
+    def _evaluated(self, evaluation: EvaluationRecord) -> list[round_effects.Effect]:
+        self._state.connected.tell_all(task_frames.evaluated(evaluation))
+        self._state.notice(task_events.VersionEvaluated(evaluation))
+        return self._state.machine.version_evaluated(
+            evaluation.version, evaluation.source, evaluation.loss, evaluation.metrics
+        )

@@ -10,19 +10,25 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from backend.errors import MingaError, OrderError, SlowUploadError
+from backend.errors import MingaError, SlowUploadError
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.admission import AdmissionControl, check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.connected_clients import present, wire_phase
+from backend.server.hosting.host_events import (
+    ClientsDismissed,
+    ConnectionLost,
+    FinishRequested,
+    FrameReceived,
+    PauseRequested,
+    ResumeRequested,
+)
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
-from backend.server.hosting.owner_commands import OwnerCommands
 from backend.server.hosting.task_blobs import TaskBlobs
 from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
 from backend.server.privacy.privacy_budget import PrivacyBudget
@@ -30,7 +36,8 @@ from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
 from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.negotiation import agreed
-from backend.server.rounds.state import Effect, Event, RollbackRequest, RoundState
+from backend.server.rounds.round_host_events import HelloReceived, RollbackRequested, RoundHostEvent
+from backend.server.rounds.state import RoundState
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, VersionRecord
@@ -61,7 +68,7 @@ class RoundsHost:
         self.task = task
         self.history = history
         self._addresses = TaskBlobs(task, history)
-        self._mailbox: Mailbox[Event] = Mailbox(task.file.name, self._turn, self._next_due)
+        self._mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         plan = task.plan()
         if account is not None and account.most is not None:
             budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)
@@ -72,11 +79,8 @@ class RoundsHost:
             progress.taken = account.taken(history.accepted, opened, made)
         machine = Round(plan, history.round, history.current.version, progress, history.accepted)
         self._state = RoundState(task, history, machine, observer, limits, account, draw)
-        self._commands: OwnerCommands[Effect] = OwnerCommands(machine, self._mailbox)
         self._event_handler = RoundEventHandler(self._state)
-        self._jobs = AggregationJobs(
-            self._state, blobs, self._event_handler, self._mailbox.put, clock, evaluate
-        )
+        self._jobs = AggregationJobs(self._state, blobs, self._mailbox.put, clock, evaluate)
         self._effect_runner = RoundEffectRunner(self._state, self._jobs, self._event_handler)
         self._companions: list[Companion] = []
         self.admission = AdmissionControl()
@@ -94,12 +98,12 @@ class RoundsHost:
         aggregation = agreed(self.task.file.security, hello.aggregation, hello.min_masked)
         client = ConnectedClient(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
         check_room(client.id, self._state.connected.clients, self._state.limits.max_clients, "participants")
-        await self._mailbox.put(lambda now: self._event_handler.joined(client, now))
+        await self._mailbox.put(HelloReceived(client))
         return client.id
 
     async def hear(self, client: str, link: ClientLink, message: messages.ClientFrame) -> None:
         """A client said something after its hello. Waits while the inbox is full."""
-        await self._mailbox.put(lambda now: self._event_handler.heard(client, link, message, now))
+        await self._mailbox.put(FrameReceived(client, link, message))
 
     def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
         """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
@@ -110,7 +114,7 @@ class RoundsHost:
 
     async def leave(self, client: str, link: ClientLink) -> None:
         """A client's connection ended."""
-        await self._mailbox.put(lambda now: self._event_handler.left(client, link, now, lost=True))
+        await self._mailbox.put(ConnectionLost(client, link))
 
     # For the owner.
 
@@ -121,19 +125,19 @@ class RoundsHost:
 
     async def pause(self, cut: str | None = None) -> None:
         """See Host."""
-        await self._commands.pause(cut)
+        await self._mailbox.put(PauseRequested(cut))
 
     async def resume(self) -> None:
         """See Host."""
-        await self._commands.resume()
+        await self._mailbox.put(ResumeRequested())
 
     async def finish(self, reason: str, cut: bool = False) -> None:
         """See Host."""
-        await self._commands.finish(reason, cut)
+        await self._mailbox.put(FinishRequested(reason, cut))
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
         """See Host."""
-        await self._mailbox.put(lambda now: self._event_handler.sent_away(clients, error, now))
+        await self._mailbox.put(ClientsDismissed(clients, error))
 
     async def restore(self, number: int, reason: str) -> VersionRecord:
         """Goes back to an earlier version: it is recorded as the next one, which is returned.
@@ -142,21 +146,9 @@ class RoundsHost:
         GoneError or StoreError.
         """
         kept = await self.history.kept(number)
-        restoring = RollbackRequest(kept, reason, asyncio.get_running_loop().create_future())
-        await self._mailbox.put(lambda now: self._restore(restoring, now))
-        return await restoring.done
-
-    def _restore(self, restoring: RollbackRequest, now: float) -> Sequence[Effect]:
-        try:
-            effects = self._state.machine.restore_requested(restoring.reason, now)
-        except OrderError as error:
-            restoring.failed(error)
-            return []
-        if self._state.machine.phase is RoundPhase.FINISHED:
-            restoring.failed(OrderError("The task was finished at this moment."))
-        else:
-            self._state.restoring = restoring
-        return effects
+        rollback = RollbackRequested(kept, reason, asyncio.get_running_loop().create_future())
+        await self._mailbox.put(rollback)
+        return await rollback.done
 
     # For those who ask.
 
@@ -253,9 +245,9 @@ class RoundsHost:
         finally:
             await self._jobs.stop()
 
-    def _turn(self, event: Event | None, now: float) -> None:
+    def _turn(self, event: RoundHostEvent | None, now: float) -> None:
         if event is not None:
-            self._effect_runner.perform(event(now), now)
+            self._effect_runner.perform(self._event_handler.handle(event, now), now)
             self._state.connected.state_changed(now)
         self._on_time(now)
 

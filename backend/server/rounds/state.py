@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from backend.errors import MingaError
 from backend.numerics.aggregation.weighted_mean import UpdateMean, WeightedMean
 from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
@@ -25,33 +23,12 @@ from backend.server.observers.task_events import TaskEvent
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.round_accumulator import RoundAccumulator
+from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import StoredVersion, VersionHistory
-from backend.stores.contracts import VersionRecord
+from backend.server.versions.version_history import VersionHistory
 
 # What the machines of rounds and of their masks ask for.
 Effect: TypeAlias = round_effects.Effect | server_effects.Effect
-# Something that happened, to be brought before the machines at the time it is given.
-Event: TypeAlias = Callable[[float], Sequence[Effect]]
-
-
-@dataclass(frozen=True)
-class RollbackRequest:
-    """An earlier version that is to be the next one, why, and who waits for that."""
-
-    kept: StoredVersion
-    reason: str
-    done: asyncio.Future[VersionRecord]
-
-    def made(self, version: VersionRecord) -> None:
-        """It is the newest now."""
-        if not self.done.done():
-            self.done.set_result(version)
-
-    def failed(self, error: MingaError) -> None:
-        """It could not be made so."""
-        if not self.done.done():
-            self.done.set_exception(error)
 
 
 @dataclass
@@ -77,7 +54,7 @@ class RoundState:
     tally: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
     masked: MaskedRound | None = None
     checked: dict[str, Vector | memoryview] = field(default_factory=dict)
-    restoring: RollbackRequest | None = None
+    restoring: RollbackRequested | None = None
     background: BackgroundTasks = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,48 @@
+"""What can happen to a decentralized task: the events that wait in its host's mailbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from backend.numerics.vectors import Vector
+from backend.server.hosting.host_events import (
+    ClientsDismissed,
+    ConnectionLost,
+    EvaluationWritten,
+    FrameReceived,
+    OwnerRequest,
+    VersionFailed,
+    VersionWritten,
+)
+from backend.server.mesh.peer_list import Peer
+from backend.wire.mesh_messages import PeerToServer
+
+
+@dataclass(frozen=True)
+class PeerEntered:
+    """A peer connected and may take part; its certificate proves `result` (round and weights), if any."""
+
+    peer: Peer
+    result: tuple[int, str] | None
+
+
+@dataclass(frozen=True)
+class WeightsDeposited:
+    """A peer brought `weights`, whose SHA-256 is `address`."""
+
+    address: str
+    weights: Vector
+
+
+MeshHostEvent: TypeAlias = (
+    PeerEntered
+    | FrameReceived[PeerToServer]
+    | ConnectionLost
+    | ClientsDismissed
+    | OwnerRequest
+    | WeightsDeposited
+    | VersionWritten
+    | VersionFailed
+    | EvaluationWritten
+)
