@@ -64,7 +64,7 @@ class Cohort:
         """What a member does, in the wire's word; None of one that left."""
         member = self.members.get(client)
         match member.standing if member else CohortStage.GONE:
-            case CohortStage.TRAINING | CohortStage.SENDING | CohortStage.CHECKING:
+            case CohortStage.TRAINING | CohortStage.SENDING:
                 return "training"
             case CohortStage.ACCEPTED:
                 return "reported"
@@ -119,7 +119,7 @@ class Cohort:
         late = StaleRoundError(f"Round {self.number} ended before your update was complete.")
         refusals: list[Effect] = []
         for client, member in self.members.items():
-            if member.standing in (CohortStage.SENDING, CohortStage.CHECKING):
+            if member.standing is CohortStage.SENDING:
                 refusals.append(RefuseUpdate(client, self.number, late))
             if now < self.until or client not in attendance:
                 continue

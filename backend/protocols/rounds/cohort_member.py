@@ -23,13 +23,12 @@ class CohortStage(StrEnum):
 
     TRAINING = "training"
     SENDING = "sending"
-    CHECKING = "checking"
     ACCEPTED = "accepted"
     REFUSED = "refused"
     GONE = "gone"
 
 
-OUTSTANDING = frozenset({CohortStage.TRAINING, CohortStage.SENDING, CohortStage.CHECKING})
+OUTSTANDING = frozenset({CohortStage.TRAINING, CohortStage.SENDING})
 
 
 @dataclass

@@ -23,7 +23,6 @@ from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.protocols.rounds.round_effects import (
     Accept,
     Aggregate,
-    Check,
     ClientId,
     Effect,
     Finished,
@@ -61,38 +60,35 @@ class Round(Rounds[Cohort, Effect]):
             member.standing = CohortStage.REFUSED
         return [RefuseUpdate(client, offer.round, error), *self._settle(now)]
 
-    def update_arrived(self, client: ClientId, number: int, now: float) -> list[Effect]:
-        """The last byte of a granted update of round `number` came."""
+    def update_arrived(
+        self, client: ClientId, number: int, now: float, fault: UpdateRefusedError | None = None
+    ) -> list[Effect]:
+        """The last byte of a granted update of round `number` came, and the host checked its values: `fault`
+        says what is wrong with them. A good update counts if its round is still open."""
         member = self._member(client, number)
         if self.open is None or number != self.round or self.phase is not RoundPhase.TRAINING:
             return []
         if member is None or member.standing is not CohortStage.SENDING or member.offer is None:
             raise IllegalEventError(f"Client {client} was not sending.")
-        member.standing = CohortStage.CHECKING
         # A masked offer does not say how many; its client is taken to have done what it was asked for.
         examples = member.offer.examples or member.work.examples
         # After an abandoned round clients hand in what they have: that says nothing of their pace.
         if not self._speeds.failed:
             self._speeds.delivered(client, examples, now - self.open.opened)
-        return [Check(client, member.offer)]
+        if fault is not None:
+            return self.update_failed(client, number, fault, now)
+        member.standing = CohortStage.ACCEPTED
+        return [Accept(client, member.offer), *self._settle(now)]
 
     def update_failed(
         self, client: ClientId, number: int, error: UpdateRefusedError, now: float
     ) -> list[Effect]:
-        """The granted update was sent wrongly, or its values were found bad."""
+        """The granted update was offered or sent wrongly, or its values are bad."""
         member = self._member(client, number)
-        if member is None or member.standing not in (CohortStage.SENDING, CohortStage.CHECKING):
+        if member is None or member.standing is not CohortStage.SENDING:
             return []
         member.standing = CohortStage.REFUSED
         return [RefuseUpdate(client, number, error), *self._settle(now)]
-
-    def update_checked(self, client: ClientId, number: int, now: float) -> list[Effect]:
-        """The update's values are good. It counts if its round is still open (else it was refused before)."""
-        member = self._member(client, number)
-        if member is None or member.standing is not CohortStage.CHECKING or member.offer is None:
-            return []
-        member.standing = CohortStage.ACCEPTED
-        return [Accept(client, member.offer), *self._settle(now)]
 
     # Masked rounds.
 

@@ -72,14 +72,6 @@ class GrantUpload:
 
 
 @dataclass(frozen=True)
-class Check:
-    """All bytes are here: look at their values and answer with `update_checked`."""
-
-    client: ClientId
-    offer: Offer
-
-
-@dataclass(frozen=True)
 class Accept:
     """The checked update counts: add it to the aggregate with its examples, and tell the client."""
 
@@ -132,13 +124,5 @@ class Restore:
 Common: TypeAlias = SendEvaluate | RecordEvaluation | Abandon | Finished
 
 Effect: TypeAlias = (
-    AnnounceRound
-    | SendRoundTrain
-    | GrantUpload
-    | Check
-    | Accept
-    | RefuseUpdate
-    | Aggregate
-    | Restore
-    | Common
+    AnnounceRound | SendRoundTrain | GrantUpload | Accept | RefuseUpdate | Aggregate | Restore | Common
 )

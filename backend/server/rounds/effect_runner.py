@@ -1,4 +1,4 @@
-"""What the machine decides, done."""
+"""Performs what the machines of a task in rounds decide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting import task_frames
 from backend.server.observers import task_events
 from backend.server.rounds.aggregation_jobs import AggregationJobs
-from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.masked_sum import MaskedSum, masked_sum
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.state import Effect, RoundState
@@ -23,9 +22,8 @@ from backend.wire import messages
 class RoundEffectRunner:
     """Performs effects: at once, or by starting a job."""
 
-    def __init__(self, hosted: RoundState, jobs: AggregationJobs, event_handler: RoundEventHandler) -> None:
+    def __init__(self, hosted: RoundState, jobs: AggregationJobs) -> None:
         self._state = hosted
-        self._event_handler = event_handler
         self._jobs = jobs
 
     def perform(self, effects: Iterable[Effect], now: float) -> None:
@@ -60,8 +58,6 @@ class RoundEffectRunner:
                     masked = self._state.masked is not None
                     credits = self._state.uploads.grant(effect.client, effect.offer, now, masked)
                     self._state.connected.tell_credits(credits)
-                case round_effects.Check():
-                    self.perform(self._event_handler.complete(effect.client, effect.offer, now), now)
                 case round_effects.Accept():
                     self._accept(effect)
                 case round_effects.RefuseUpdate():

@@ -177,7 +177,26 @@ class RoundEventHandler:
             self._state.connected.tell_credits(self._state.uploads.drop(client, now))
             return self._state.machine.update_failed(client, chunk.round, error, now)
         self._state.connected.tell_credits(credits)
-        return self._state.machine.update_arrived(client, chunk.round, now) if complete else []
+        return self._update_arrived(client, chunk.round, now) if complete else []
+
+    def _update_arrived(self, client: str, number: int, now: float) -> list[round_effects.Effect]:
+        """All values of an update are here: the machine gets one verdict on them."""
+        update: Vector | memoryview | None = None
+        fault: UpdateRefusedError | None = None
+        try:
+            if self._state.masked is not None:
+                update = self._state.uploads.words(client)
+            else:
+                update = self._state.uploads.update(client, self._state.task.file.security.max_update_norm)
+        except UpdateRefusedError as error:
+            fault = error
+        effects = self._state.machine.update_arrived(client, number, now, fault)
+        accepted = any(isinstance(one, round_effects.Accept) and one.client == client for one in effects)
+        if accepted and update is not None:
+            self._state.checked[client] = update
+        else:
+            self._release(client, number, now)
+        return effects
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not an update's last: nothing to the machine. Whether it was one."""
@@ -191,28 +210,6 @@ class RoundEventHandler:
     def _is_current(self, client: str, link: ClientLink) -> bool:
         known = self._state.connected.clients.get(client)
         return known is not None and known.link is link
-
-    # Jobs.
-
-    def complete(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
-        """All values of an update are here, and were looked at as they came."""
-        update: Vector | memoryview
-        try:
-            if self._state.masked is not None:
-                update = self._state.uploads.words(client)
-            else:
-                update = self._state.uploads.update(client, self._state.task.file.security.max_update_norm)
-        except UpdateRefusedError as error:
-            effects = self._state.machine.update_failed(client, offer.round, error, now)
-        else:
-            effects = self._state.machine.update_checked(client, offer.round, now)
-            if any(
-                isinstance(effect, round_effects.Accept) and effect.client == client for effect in effects
-            ):
-                self._state.checked[client] = update
-                return effects
-        self._release(client, offer.round, now)
-        return effects
 
     def _release(self, client: str, number: int, now: float) -> None:
         """The bytes of an update are not needed any more: it is in the aggregate, or refused."""

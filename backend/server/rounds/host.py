@@ -81,7 +81,7 @@ class RoundsHost:
         self._state = RoundState(task, history, machine, observer, limits, account, draw)
         self._event_handler = RoundEventHandler(self._state)
         self._jobs = AggregationJobs(self._state, blobs, self._mailbox.put, clock, evaluate)
-        self._effect_runner = RoundEffectRunner(self._state, self._jobs, self._event_handler)
+        self._effect_runner = RoundEffectRunner(self._state, self._jobs)
         self._companions: list[Companion] = []
         self.admission = AdmissionControl()
 

@@ -58,5 +58,4 @@ def opened(*clients: str, plan: RoundPlan = PLAN) -> Round:
 
 def deliver(machine: Round, client: str, now: float, offer: Offer = OFFER) -> list[round_effects.Effect]:
     machine.update_offered(client, offer, now)
-    machine.update_arrived(client, offer.round, now)
-    return machine.update_checked(client, offer.round, now)
+    return machine.update_arrived(client, offer.round, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -10,7 +11,7 @@ from backend.errors import NotFiniteError, OrderError, UpdateRefusedError
 from backend.formats.manifest import MetricSpec
 from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import RoundPhase
+from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.stop_rules import StopRules
 from backend.wire.messages import Aggregation, Evaluation, Offer
@@ -126,7 +127,7 @@ class Host(RuleBasedStateMachine):
             self.offer(client, late=0, examples=1, size=8)
             self.finish_upload(client, good=True)
             if twice:
-                self.note(self.machine.update_checked(client, self.machine.round, self.now))
+                self.arrive_again(client, self.machine.round)
 
     @rule(client=CLIENTS, examples=st.integers(0, 5), step_ms=st.sampled_from([1.0, 1e3, 1e300]))
     def join_and_be_ready(self, client: str, examples: int, step_ms: float) -> None:
@@ -165,12 +166,20 @@ class Host(RuleBasedStateMachine):
         if member is None or member.standing != "sending" or self.machine.phase is not RoundPhase.TRAINING:
             return
         number = self.machine.round
-        self.note(self.machine.update_arrived(client, number, self.now))
-        if good:
-            self.note(self.machine.update_checked(client, number, self.now))
-            self.note(self.machine.update_checked(client, number, self.now))
+        self.note(
+            self.machine.update_arrived(client, number, self.now, None if good else NotFiniteError("NaN."))
+        )
+        self.arrive_again(client, number)
+
+    def arrive_again(self, client: str, number: int) -> None:
+        """An update that nobody sends is the host's mistake in its round, and nothing after it."""
+        if self.machine.open and self.machine.phase is RoundPhase.TRAINING and number == self.machine.round:
+            member = self.machine.open.members.get(client)
+            if member is None or member.standing != "sending":
+                with pytest.raises(IllegalEventError):
+                    self.machine.update_arrived(client, number, self.now)
         else:
-            self.note(self.machine.update_failed(client, number, NotFiniteError("NaN."), self.now))
+            assert self.machine.update_arrived(client, number, self.now) == []
 
     @rule(
         client=CLIENTS,

@@ -70,12 +70,11 @@ def test_a_late_joiner_is_in_the_next_round() -> None:
 # Updates.
 
 
-def test_an_update_is_granted_checked_and_accepted() -> None:
+def test_an_update_is_granted_and_accepted() -> None:
     machine = opened("a", "b")
     assert machine.update_offered("a", OFFER, 2.0) == [round_effects.GrantUpload("a", OFFER)]
     assert machine.status("a") == "training"
-    assert machine.update_arrived("a", 1, 2.0) == [round_effects.Check("a", OFFER)]
-    assert machine.update_checked("a", 1, 3.0) == [round_effects.Accept("a", OFFER)]
+    assert machine.update_arrived("a", 1, 3.0) == [round_effects.Accept("a", OFFER)]
     assert (machine.status("a"), machine.reports()[1]) == ("reported", 1)
 
 
@@ -121,8 +120,7 @@ def test_a_second_offer_is_refused_and_the_first_counts() -> None:
     machine.update_offered("a", OFFER, 2.0)
     (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("a", OFFER, 2.0))
     assert refusal.error.code == "duplicate"
-    machine.update_arrived("a", 1, 2.0)
-    assert machine.update_checked("a", 1, 3.0) == [round_effects.Accept("a", OFFER)]
+    assert machine.update_arrived("a", 1, 3.0) == [round_effects.Accept("a", OFFER)]
     (refusal,) = only(round_effects.RefuseUpdate, machine.update_offered("a", OFFER, 4.0))
     assert refusal.error.code == "duplicate"
     assert machine.reports()[1] == 1
@@ -137,17 +135,23 @@ def test_a_refused_member_cannot_offer_again() -> None:
     assert refusal.error.code == "duplicate"
 
 
-def test_an_update_checked_after_its_round_does_not_count() -> None:
+def test_an_update_whose_values_are_bad_is_refused_once_it_arrived() -> None:
+    machine = opened("a", "b")
+    machine.update_offered("a", OFFER, 2.0)
+    assert machine.update_arrived("a", 1, 3.0, BAD) == [round_effects.RefuseUpdate("a", 1, BAD)]
+    assert (machine.status("a"), machine.reports()[1]) == ("refused", 1)
+
+
+def test_an_update_that_arrives_after_its_round_does_not_count() -> None:
     machine = opened("a", "b")
     deliver(machine, "b", 2.0)
     machine.update_offered("a", OFFER, 2.0)
-    machine.update_arrived("a", 1, 2.0)
     effects = machine.time_passed(61.0)
     assert [effect.error.code for effect in only(round_effects.RefuseUpdate, effects)] == ["stale-round"]
     assert only(round_effects.Aggregate, effects)
-    assert machine.update_checked("a", 1, 61.1) == []
     assert machine.update_failed("a", 1, BAD, 61.1) == []
-    assert machine.update_arrived("a", 1, 2.0) == []
+    assert machine.update_arrived("a", 1, 61.1) == []
+    assert machine.update_arrived("a", 1, 61.1, BAD) == []
 
 
 # What cannot be.
@@ -208,9 +212,10 @@ def test_after_a_version_the_task_waits_while_too_few_are_ready() -> None:
     assert (machine.phase, machine.needed(), machine.timer()) == (RoundPhase.WAITING, 1, None)
 
 
-def test_an_update_that_is_checked_twice_counts_once() -> None:
+def test_an_update_that_arrives_twice_counts_once() -> None:
     machine = opened("a", "b")
     assert deliver(machine, "a", 2.0) == [round_effects.Accept("a", OFFER)]
-    assert machine.update_checked("a", 1, 2.0) == []
+    with pytest.raises(IllegalEventError):
+        machine.update_arrived("a", 1, 2.0)
     assert machine.update_failed("a", 1, BAD, 2.0) == []
     assert machine.reports()[1] == 1

@@ -222,13 +222,9 @@ def test_one_who_comes_back_hears_the_same_plan_and_delivers() -> None:
 def test_an_update_that_arrived_counts_though_its_client_is_gone() -> None:
     machine = opened("a", "b")
     deliver(machine, "a", 3.0)
-    machine.update_offered("b", OFFER, 3.0)
-    machine.update_arrived("b", 1, 2.0)
-    assert machine.client_left("b", 3.1, lost=True) == []
-    assert machine.update_checked("b", 1, 3.2) == [
-        round_effects.Accept("b", OFFER),
-        round_effects.Aggregate(1, 0),
-    ]
+    assert machine.client_left("a", 3.1, lost=True) == []
+    assert machine.reports()[1] == 1
+    assert deliver(machine, "b", 3.2) == [round_effects.Accept("b", OFFER), round_effects.Aggregate(1, 0)]
 
 
 def test_when_everybody_is_gone_the_round_ends_soon() -> None:
