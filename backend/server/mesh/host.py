@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
 
-from backend.errors import MingaError, NotFiniteError
+from backend.errors import NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
-from backend.server.hosting.admission import AdmissionControl, check_room
+from backend.server.hosting.admission import check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ConnectedClient, Presence
 from backend.server.hosting.connected_clients import ConnectedClients, present, wire_phase
-from backend.server.hosting.host_events import (
-    ClientsDismissed,
-    ConnectionLost,
-    FinishRequested,
-    FrameReceived,
-    PauseRequested,
-    ResumeRequested,
-)
+from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
-from backend.server.hosting.task_blobs import TaskBlobs
+from backend.server.hosting.task_host import TaskHost
 from backend.server.mesh.effect_runner import MeshEffectRunner
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
@@ -35,7 +27,7 @@ from backend.server.mesh.relay import Post
 from backend.server.mesh.setup import convener_of
 from backend.server.mesh.welcome import Greeter
 from backend.server.observers import task_events
-from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.observers.observer import SILENCE, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore
@@ -44,7 +36,7 @@ from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import MOST_IN_MESH
 
 
-class MeshHost:
+class MeshHost(TaskHost):
     """Owns one task's convener, its peers and what is known of them.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds). `opening` is how often the task
@@ -63,22 +55,17 @@ class MeshHost:
         limits: TaskLimits = USUAL,
         ice: IceServers = NO_ICE,
     ) -> None:
-        self.task = task
-        self.history = history
-        self._observer = observer
+        observers = Observers([observer])
+        background = BackgroundTasks(task.file.name, self._notice)
+        mailbox: Mailbox[MeshHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
+        super().__init__(task, history, mailbox, ConnectedClients(), background, observers)
         self._limits = limits
-        self._addresses = TaskBlobs(task, history)
         self._received = self._member_bytes = 0
-        self._connected = ConnectedClients()
         self._peers = Peers()
         self._post = Post(self._peers, limits.relay_bytes_per_second)
-        self._background = BackgroundTasks(task.file.name, self._notice)
-        self._mailbox: Mailbox[MeshHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
-        self._companions: list[Companion] = []
-        self.admission = AdmissionControl()
         self.machine = convener_of(task, history, opening)
         self._recorder = MeshRecorder(
-            task, history, blobs, self._background, self._notice, self._mailbox.put, clock, evaluate
+            task, history, blobs, background, self._notice, mailbox.put, clock, evaluate
         )
         greeter = Greeter(task, history, ice, clock)
         self._event_handler = MeshEventHandler(
@@ -96,9 +83,9 @@ class MeshHost:
             self._event_handler,
             self._connected,
             self._recorder,
-            self._background,
+            background,
             self._notice,
-            self._mailbox.put,
+            mailbox.put,
         )
 
     # For the shell that owns the sockets.
@@ -128,10 +115,6 @@ class MeshHost:
             return
         await self._mailbox.put(FrameReceived(client, link, message))
 
-    async def leave(self, client: str, link: RoomyLink) -> None:
-        """A peer's connection ended."""
-        await self._mailbox.put(ConnectionLost(client, link))
-
     # For the shell that takes weights in.
 
     @property
@@ -154,54 +137,26 @@ class MeshHost:
         self._received += len(data)
         await self._mailbox.put(WeightsDeposited(address, weights))
 
-    # For the owner.
-
-    def add(self, companion: Companion) -> None:
-        """See Host."""
-        self._observer = Observers([self._observer, companion])
-        self._companions.append(companion)
-
-    async def pause(self, cut: str | None = None) -> None:
-        """See Host."""
-        await self._mailbox.put(PauseRequested(cut))
-
-    async def resume(self) -> None:
-        """See Host."""
-        await self._mailbox.put(ResumeRequested())
-
-    async def finish(self, reason: str, cut: bool = False) -> None:
-        """See Host."""
-        await self._mailbox.put(FinishRequested(reason, cut))
-
-    async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
-        """See Host."""
-        await self._mailbox.put(ClientsDismissed(clients, error))
-
     # For those who ask.
 
     @property
-    def name(self) -> str:
-        """See Host."""
-        return self.task.file.name
-
-    @property
     def phase(self) -> messages.Phase:
-        """See Host."""
+        """See TaskHost."""
         return wire_phase(self.machine.phase)
 
     @property
     def needed(self) -> int:
-        """See Host."""
+        """See TaskHost."""
         return self.machine.needed()
 
     @property
     def reason_to_finish(self) -> str | None:
-        """See Host."""
+        """See TaskHost."""
         return self.machine.reason_to_finish()
 
     @property
     def round(self) -> int:
-        """See Host."""
+        """See TaskHost."""
         return self.machine.round
 
     @property
@@ -210,74 +165,34 @@ class MeshHost:
         return self._peers
 
     @property
-    def participants(self) -> int:
-        """See Host."""
-        return len(self._peers.here)
-
-    @property
-    def clients(self) -> list[tuple[str, str]]:
-        """See Host."""
-        return [(one.client.kind, one.client.backend) for one in self._peers.here.values()]
-
-    @property
-    def privacy(self) -> dict[str, Any] | None:
-        """See Host."""
-        return None
-
-    @property
     def presences(self) -> list[Presence]:
-        """See Host."""
+        """See TaskHost."""
         return [present(client, self.machine) for client in self._connected.clients.values()]
 
     @property
-    def waiting(self) -> int:
-        """See Host."""
-        return self._mailbox.waiting
-
-    @property
     def received(self) -> int:
-        """See Host."""
+        """See TaskHost."""
         return self._received
 
     @property
     def sent(self) -> int:
-        """See Host."""
-        return self._connected.sent + self._member_bytes + self._post.carried + self._addresses.bytes
+        """See TaskHost."""
+        return super().sent + self._member_bytes + self._post.carried
 
     @property
     def carried(self) -> int:
-        """See Host: signals, and sealed parcels."""
+        """See TaskHost: signals, and sealed parcels."""
         return self._post.carried
 
     @property
     def ways(self) -> list[str]:
-        """See Host."""
+        """See TaskHost."""
         return [link.way for peer in self._peers.here.values() for link in peer.measures]
-
-    @property
-    def trouble(self) -> str | None:
-        """See Host."""
-        return self._background.trouble
-
-    def has(self, address: str) -> bool:
-        """See Host."""
-        return self._addresses.has(address)
-
-    def fetched(self, address: str, count: int) -> bool:
-        """See Host."""
-        return self._addresses.fetched(address, count)
 
     # The loop.
 
-    async def run(self) -> None:
-        """See Host."""
+    def _start(self) -> None:
         self._recorder.start()
-        for companion in self._companions:
-            self._background.spawn(companion.run())
-        try:
-            await self._mailbox.run()
-        finally:
-            await self._background.stop()
 
     def _turn(self, event: MeshHostEvent | None, now: float) -> None:
         if event is not None:
@@ -295,4 +210,4 @@ class MeshHost:
         return min((at for at in times if at is not None), default=None)
 
     def _notice(self, event: task_events.TaskEvent) -> None:
-        self._observer.notice(self.name, event)
+        self._observers.notice(self.name, event)

@@ -32,7 +32,11 @@ class Observers:
     """Several as one. What one of them does wrong harms neither the others nor the task."""
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
-        self._observers = tuple(observers)
+        self._observers = list(observers)
+
+    def add(self, observer: Observer) -> None:
+        """One more is told what happens from now on."""
+        self._observers.append(observer)
 
     def notice(self, task: str, event: TaskEvent) -> None:
         """See Observer."""

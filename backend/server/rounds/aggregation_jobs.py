@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -67,17 +67,14 @@ class AggregationJobs:
                 hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated, hosted.task.file.name
             )
 
-    def start(self, *others: Coroutine[Any, Any, None]) -> None:
-        """Begins what goes on as long as the host does, and `others` with it."""
-        for other in others:
-            self._background.spawn(other)
+    def start(self) -> None:
+        """Begins what runs as long as the host does."""
         if self._evaluator is not None:
             self._background.spawn(self._evaluator.run())
             self._background.spawn(self._submit_unevaluated())
 
-    async def stop(self) -> None:
-        """Ends everything that runs."""
-        await self._background.stop()
+    def stop(self) -> None:
+        """Ends the worker thread, once no job asks it for anything any more."""
         self._worker.shutdown()
 
     # What a performer asks for.

@@ -1,8 +1,7 @@
-"""The host of one task: its inbox, its loop and its timers.
+"""The host of one task in federated rounds.
 
-Everything that happens to a task goes through one bounded inbox and is handled by one loop, so nothing here
-needs a lock. `RoundEventHandler` brings an event before the round machine, `RoundEffectRunner` does what the
-machine decides, `AggregationJobs` does what takes time.
+`RoundEventHandler` brings an event before the machines, `RoundEffectRunner` performs what they decide,
+`AggregationJobs` does what takes time.
 """
 
 from __future__ import annotations
@@ -10,27 +9,20 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from backend.errors import MingaError, SlowUploadError
+from backend.errors import SlowUploadError
 from backend.protocols.rounds.federated import Round
-from backend.server.hosting.admission import AdmissionControl, check_room
+from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.connected_clients import present, wire_phase
-from backend.server.hosting.host_events import (
-    ClientsDismissed,
-    ConnectionLost,
-    FinishRequested,
-    FrameReceived,
-    PauseRequested,
-    ResumeRequested,
-)
+from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
-from backend.server.hosting.task_blobs import TaskBlobs
-from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.hosting.task_host import TaskHost
+from backend.server.observers.observer import SILENCE, Observer, Observers
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
@@ -45,7 +37,7 @@ from backend.wire import messages
 from backend.wire.client_id import client_id
 
 
-class RoundsHost:
+class RoundsHost(TaskHost):
     """Owns one task's machine, clients, uploads and the aggregate of the open round.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer` is
@@ -65,25 +57,14 @@ class RoundsHost:
         account: PrivacyBudget | None = None,
         draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        self.task = task
-        self.history = history
-        self._addresses = TaskBlobs(task, history)
-        self._mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
-        plan = task.plan()
-        if account is not None and account.most is not None:
-            budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)
-            plan = replace(plan, stop=budget)
-        progress = history.progress(plan.stop)
-        if account is not None:
-            opened, made = history.round + history.lost, history.current.version
-            progress.taken = account.taken(history.accepted, opened, made)
-        machine = Round(plan, history.round, history.current.version, progress, history.accepted)
-        self._state = RoundState(task, history, machine, observer, limits, account, draw)
-        self._event_handler = RoundEventHandler(self._state)
-        self._jobs = AggregationJobs(self._state, blobs, self._mailbox.put, clock, evaluate)
-        self._effect_runner = RoundEffectRunner(self._state, self._jobs)
-        self._companions: list[Companion] = []
-        self.admission = AdmissionControl()
+        observers = Observers([observer])
+        machine = _machine(task, history, account)
+        self._state = state = RoundState(task, history, machine, observers, limits, account, draw)
+        mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
+        super().__init__(task, history, mailbox, state.connected, state.background, observers)
+        self._event_handler = RoundEventHandler(state)
+        self._jobs = AggregationJobs(state, blobs, mailbox.put, clock, evaluate)
+        self._effect_runner = RoundEffectRunner(state, self._jobs)
 
     # For the shell that owns the sockets.
 
@@ -112,32 +93,7 @@ class RoundsHost:
         """
         return self._event_handler.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
-    async def leave(self, client: str, link: ClientLink) -> None:
-        """A client's connection ended."""
-        await self._mailbox.put(ConnectionLost(client, link))
-
     # For the owner.
-
-    def add(self, companion: Companion) -> None:
-        """See Host."""
-        self._state.observer = Observers([self._state.observer, companion])
-        self._companions.append(companion)
-
-    async def pause(self, cut: str | None = None) -> None:
-        """See Host."""
-        await self._mailbox.put(PauseRequested(cut))
-
-    async def resume(self) -> None:
-        """See Host."""
-        await self._mailbox.put(ResumeRequested())
-
-    async def finish(self, reason: str, cut: bool = False) -> None:
-        """See Host."""
-        await self._mailbox.put(FinishRequested(reason, cut))
-
-    async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
-        """See Host."""
-        await self._mailbox.put(ClientsDismissed(clients, error))
 
     async def restore(self, number: int, reason: str) -> VersionRecord:
         """Goes back to an earlier version: it is recorded as the next one, which is returned.
@@ -154,96 +110,47 @@ class RoundsHost:
 
     @property
     def phase(self) -> messages.Phase:
-        """What happens now, in the wire's word."""
+        """See TaskHost."""
         return wire_phase(self._state.machine.phase)
 
     @property
     def needed(self) -> int:
-        """See Host."""
+        """See TaskHost."""
         return self._state.machine.needed()
 
     @property
     def reason_to_finish(self) -> str | None:
-        """See Host."""
+        """See TaskHost."""
         return self._state.machine.reason_to_finish()
 
     @property
     def round(self) -> int:
-        """Number of the last round that was opened."""
+        """See TaskHost."""
         return self._state.machine.round
 
     @property
-    def participants(self) -> int:
-        """Number of connected clients."""
-        return len(self._state.connected.clients)
-
-    @property
     def privacy(self) -> dict[str, Any] | None:
-        """What is told of its clients' privacy (docs/reference/http.md); None without [privacy]."""
+        """See TaskHost."""
         return self._state.privacy
 
     @property
-    def name(self) -> str:
-        """The task's name."""
-        return self.task.file.name
-
-    @property
-    def clients(self) -> list[tuple[str, str]]:
-        """Kind and backend of each connected client."""
-        return [(client.kind, client.backend) for client in self._state.connected.clients.values()]
-
-    @property
     def presences(self) -> list[Presence]:
-        """See Host."""
-        return [present(client, self._state.machine) for client in self._state.connected.clients.values()]
-
-    @property
-    def waiting(self) -> int:
-        """Number of events that wait in the inbox."""
-        return self._mailbox.waiting
+        """See TaskHost."""
+        return [present(client, self._state.machine) for client in self._connected.clients.values()]
 
     @property
     def received(self) -> int:
-        """Bytes of updates received since the start."""
+        """See TaskHost."""
         return self._state.uploads.received
-
-    @property
-    def sent(self) -> int:
-        """Bytes sent since the start: frames, and blobs by HTTP."""
-        return self._state.connected.sent + self._addresses.bytes
-
-    @property
-    def carried(self) -> int:
-        """See Host: clients of rounds have nothing to say to one another."""
-        return 0
-
-    @property
-    def ways(self) -> list[str]:
-        """See Host."""
-        return []
-
-    def has(self, address: str) -> bool:
-        """See Host."""
-        return self._addresses.has(address)
-
-    def fetched(self, address: str, count: int) -> bool:
-        """Somebody fetches so many bytes of a blob; whether it belongs to this task."""
-        return self._addresses.fetched(address, count)
-
-    @property
-    def trouble(self) -> str | None:
-        """Why the task waits for its stores; None while all is well."""
-        return self._state.background.trouble
 
     # The loop.
 
-    async def run(self) -> None:
-        """Hosts the task until cancelled."""
-        self._jobs.start(*(one.run() for one in self._companions))
-        try:
-            await self._mailbox.run()
-        finally:
-            await self._jobs.stop()
+    def _start(self) -> None:
+        self._jobs.start()
+
+    async def _stop(self) -> None:
+        await super()._stop()
+        self._jobs.stop()
 
     def _turn(self, event: RoundHostEvent | None, now: float) -> None:
         if event is not None:
@@ -278,3 +185,16 @@ class RoundsHost:
             self._effect_runner.perform(self._state.machine.update_failed(client, number, error, now), now)
         self._state.connected.tell_credits(self._state.uploads.fill(now))
         self._state.connected.tell_state(self._state.machine, self.history.accepted, now)
+
+
+def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None) -> Round:
+    """The machine of the task's rounds, as its records leave it."""
+    plan = task.plan()
+    if account is not None and account.most is not None:
+        budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)
+        plan = replace(plan, stop=budget)
+    progress = history.progress(plan.stop)
+    if account is not None:
+        opened, made = history.round + history.lost, history.current.version
+        progress.taken = account.taken(history.accepted, opened, made)
+    return Round(plan, history.round, history.current.version, progress, history.accepted)

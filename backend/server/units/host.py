@@ -8,16 +8,15 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from backend.errors import MingaError
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Effect
-from backend.server.hosting.admission import AdmissionControl, check_room
+from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
-from backend.server.hosting.task_blobs import TaskBlobs
-from backend.server.observers.observer import SILENCE, Companion, Observer, Observers
+from backend.server.hosting.task_host import TaskHost
+from backend.server.observers.observer import SILENCE, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.units.board.announcements import phase_of, presence_of
 from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
@@ -30,7 +29,7 @@ from backend.wire import messages, unit_messages
 from backend.wire.client_id import client_id
 
 
-class UnitsHost:
+class UnitsHost(TaskHost):
     """Owns one task's scheduler, its clients, the parameter servers, and what is known of results.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds). `scratch` is a folder for what
@@ -51,15 +50,12 @@ class UnitsHost:
         chance: Callable[[], float] = random.random,
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
-        self.task, self.history = task, history
-        self._companions: list[Companion] = []
-        self.admission = AdmissionControl()
-        self._state = hosted_of(
-            task, history, left, scratch / secrets.token_hex(8), observer, limits, parameters
+        observers = Observers([observer])
+        self._state = state = hosted_of(
+            task, history, left, scratch / secrets.token_hex(8), observers, limits, parameters
         )
-        self._addresses = TaskBlobs(task, history, lambda address: self.snapshot(address) is not None)
-        self._workings = Workings(self._state, blobs, evaluate, left, clock, chance)
-        self._mailbox = self._workings.mailbox
+        self._workings = Workings(state, blobs, evaluate, left, clock, chance)
+        super().__init__(task, history, self._workings.mailbox, state.connected, state.background, observers)
         self._event_handler, self._course = self._workings.event_handler, self._workings.course
 
     # For the shell that owns the sockets.
@@ -96,52 +92,42 @@ class UnitsHost:
 
     # For the owner.
 
-    def add(self, companion: Companion) -> None:
-        """See Host."""
-        self._state.observer = Observers([self._state.observer, companion])
-        self._companions.append(companion)
-
     async def pause(self, cut: str | None = None) -> None:
-        """See Host: units that clients have are done to their end, or dropped at once."""
+        """See TaskHost: units that clients have are done to their end, or dropped at once."""
         await self._mailbox.put(lambda _now: self._course.pause(cut))
 
     async def resume(self) -> None:
-        """See Host."""
+        """See TaskHost."""
         await self._mailbox.put(lambda _now: self._course.resume())
 
     async def finish(self, reason: str, cut: bool = False) -> None:
-        """See Host."""
+        """See TaskHost."""
         await self._mailbox.put(lambda _now: self._course.finish(reason, cut))
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
-        """See Host."""
+        """See TaskHost."""
         await self._mailbox.put(lambda _now: self._event_handler.sent_away(clients, error))
 
     # For those who ask.
 
     @property
-    def name(self) -> str:
-        """See Host."""
-        return self.task.file.name
-
-    @property
     def phase(self) -> messages.Phase:
-        """See Host."""
+        """See TaskHost."""
         return phase_of(self._state)
 
     @property
     def needed(self) -> int:
-        """See Host: one client is enough."""
+        """See TaskHost: one client is enough."""
         return int(not any(one.slots for one in self._state.members.values()))
 
     @property
     def reason_to_finish(self) -> str | None:
-        """See Host."""
+        """See TaskHost."""
         return self._state.finished or self._course.reason()
 
     @property
     def round(self) -> int:
-        """See Host: the epoch."""
+        """See TaskHost: the epoch."""
         return self._state.epoch.number
 
     @property
@@ -175,72 +161,27 @@ class UnitsHost:
         return found if last is None else found[max(0, len(found) - last) :]
 
     @property
-    def participants(self) -> int:
-        """See Host."""
-        return len(self._state.members)
-
-    @property
-    def clients(self) -> list[tuple[str, str]]:
-        """See Host."""
-        return [(one.client.kind, one.client.backend) for one in self._state.members.values()]
-
-    @property
-    def privacy(self) -> dict[str, Any] | None:
-        """See Host."""
-        return None
-
-    @property
     def presences(self) -> list[Presence]:
-        """See Host."""
+        """See TaskHost."""
         has_some = self._workings.dealer.has_some
         return [presence_of(one, has_some(one.client.id)) for one in self._state.members.values()]
 
     @property
-    def waiting(self) -> int:
-        """See Host."""
-        return self._mailbox.waiting
-
-    @property
     def received(self) -> int:
-        """See Host."""
+        """See TaskHost."""
         return self._state.uploads.received
-
-    @property
-    def sent(self) -> int:
-        """See Host."""
-        return self._state.connected.sent + self._addresses.bytes
-
-    @property
-    def carried(self) -> int:
-        """See Host: clients of units have nothing to say to one another."""
-        return 0
-
-    @property
-    def ways(self) -> list[str]:
-        """See Host."""
-        return []
-
-    @property
-    def trouble(self) -> str | None:
-        """See Host."""
-        return self._state.background.trouble
-
-    def has(self, address: str) -> bool:
-        """See Host."""
-        return self._addresses.has(address)
 
     def snapshot(self, address: str) -> Path | None:
         """A file with weights that leases begin at and no record names; None where there is none."""
         return self._state.snapshots.path(address)
 
-    def fetched(self, address: str, count: int) -> bool:
-        """See Host."""
-        return self._addresses.fetched(address, count)
-
     # The loop.
 
     async def run(self) -> None:
-        """See Host."""
+        """See TaskHost."""
         for companion in self._companions:
-            self._state.background.spawn(companion.run())
+            self._background.spawn(companion.run())
         await self._workings.run()
+
+    def _start(self) -> None:
+        pass  # `run` has it done.
