@@ -1,4 +1,4 @@
-"""What the convener of a mesh asks its host to do."""
+"""What the coordinator of a mesh asks its host to do."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ DEPOSIT_SECONDS, MOST_DEPOSIT_SECONDS = 15.0, 300.0
 class Depositing:
     """What is to be recorded, who may be asked for it next, and until when somebody is waited for.
 
-    It is `alone` once none of its holders is here. Owned by the convener.
+    It is `alone` once none of its holders is here. Owned by the coordinator.
     """
 
     outcome: MeshOutcome

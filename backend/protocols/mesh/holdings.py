@@ -16,8 +16,8 @@ MOST_AHEAD = 1 << 20
 
 @dataclass
 class WeightHoldings:
-    """Owned by the convener. `newest` are the weights of the newest result, of `round`; `recorded` are those
-    that the server can hand out itself, and their round.
+    """Owned by the coordinator. `newest` are the weights of the newest result, of `round`; `recorded` are
+    those that the server can hand out itself, and their round.
 
     `known` is what peers hold by their signed reports to this server. What they show or tell of results that
     were made without it is `shown`: it counts while the server is `away` for the mesh, from its start, or

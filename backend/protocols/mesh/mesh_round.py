@@ -63,7 +63,7 @@ class GroupResult:
 
 @dataclass
 class MeshRound:
-    """The members of round `number`. Owned by the convener.
+    """The members of round `number`. Owned by the coordinator.
 
     They train until `until`; then those who trained average, and report until `reports_until`. One that lost
     its connection may come back within `grace` seconds.

@@ -39,7 +39,7 @@ _TOLD = ("id", "created", "changed", "onward", "task", "readme", "files", "uploa
 
 
 class DraftService:
-    """Owns drafts, uploads and the workshop of a server, from `start` to `stop`.
+    """Owns drafts, uploads and the job queue of a server, from `start` to `stop`.
 
     Drafts lie in `data_dir`/drafts, launched tasks in `data_dir`/tasks. `clock` gives Unix seconds.
     """

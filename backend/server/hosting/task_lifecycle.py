@@ -14,7 +14,7 @@ from backend.server.hosting.task_host import TaskHost
 from backend.server.observers import task_events
 from backend.stores.task_lives import Ban, Lives
 
-log = structlog.stdlib.get_logger("minga.keeper")
+log = structlog.stdlib.get_logger("minga.lifecycle")
 
 ARCHIVED = "This task is archived: its training is over, and its versions can be had from its page."
 # What is told where the owner gives no reason.

@@ -37,7 +37,7 @@ from backend.wire.mesh_fields import MOST_IN_MESH
 
 
 class MeshHost(TaskHost):
-    """Owns one task's convener, its peers and what is known of them.
+    """Owns one task's coordinator, its peers and what is known of them.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds). `opening` is how often the task
     was opened, this time included.

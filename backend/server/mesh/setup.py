@@ -18,7 +18,7 @@ from backend.wire.mesh_fields import Outer
 
 
 def convener_of(task: Task, history: VersionHistory, opening: int) -> MeshCoordinator:
-    """The machine of a task's rounds, as its ledger leaves them."""
+    """The machine of a task's rounds, as its history leaves them."""
     plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
     if averages is None:
         raise TaskFileError("Peers of this task do not average among themselves: its server adds up.")

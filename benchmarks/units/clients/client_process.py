@@ -17,20 +17,19 @@ from pathlib import Path
 import httpx
 
 from benchmarks.units.clients.light_client import Character, Volunteer
-from benchmarks.units.clients.shared_trainer import Workshop
+from benchmarks.units.clients.shared_trainer import SharedTrainer
 
 
 async def main() -> None:
     """Runs the clients until their task is finished."""
     address, task, cache = sys.argv[1:]
     given = json.loads(await asyncio.to_thread(sys.stdin.readline))
-    workshop = Workshop(address, Path(cache))
+    trainer = SharedTrainer(address, Path(cache))
     async with httpx.AsyncClient(timeout=600) as client:
         summary = (await client.get(f"http://{address}/api/tasks/{task}")).json()
-    await workshop.open(summary["bundle"])
+    await trainer.open(summary["bundle"])
     volunteers = [
-        Volunteer(address, task, workshop, Character(**one["character"]), one["token"], _tell)
-        for one in given
+        Volunteer(address, task, trainer, Character(**one["character"]), one["token"], _tell) for one in given
     ]
     running = [asyncio.create_task(one.run()) for one in volunteers]
     print("joined", len(running), flush=True)
@@ -38,7 +37,7 @@ async def main() -> None:
     for one in running:
         one.cancel()
     await asyncio.gather(*running, return_exceptions=True)
-    await workshop.close()
+    await trainer.close()
     print(json.dumps([asdict(one.diary) for one in volunteers]), flush=True)
 
 

@@ -33,7 +33,7 @@ from backend.wire.unit_messages import (
 )
 from backend.wire.units_codec import decode_to_units
 from benchmarks.units.clients.false_results import LIES
-from benchmarks.units.clients.shared_trainer import Done, Workshop
+from benchmarks.units.clients.shared_trainer import Done, SharedTrainer
 
 # What a comparison says of a result that does not hold.
 FALSE = ("invalid", "unlike")
@@ -83,13 +83,13 @@ class Volunteer:
         self,
         address: str,
         task: str,
-        workshop: Workshop,
+        trainer: SharedTrainer,
         character: Character,
         token: str,
         tell: Callable[[str, str], None],
     ) -> None:
         self._url = f"ws://{address}/api/tasks/{task}/socket"
-        self._workshop, self._character, self._token = workshop, character, token
+        self._trainer, self._character, self._token = trainer, character, token
         self._held = 0
         self._socket: ClientConnection
         self._units: asyncio.Queue[Unit] = asyncio.Queue()
@@ -118,7 +118,7 @@ class Volunteer:
         await self._say(
             Enlist(token=self._token, kind="peer", backend="tensorflow-cpu", agent="chaos", shards=[])
         )
-        await self._say(Ready(backend="tensorflow-cpu", step_ms=self._workshop.step_ms, examples=0))
+        await self._say(Ready(backend="tensorflow-cpu", step_ms=self._trainer.step_ms, examples=0))
         await self._say(Want(1))
 
     def _hear(self, message: Any) -> None:
@@ -176,8 +176,8 @@ class Volunteer:
         character = self._character
         if character.lie and self._held >= character.from_held:
             self.diary.lies.append(unit.lease)
-            return await LIES[character.lie](self._workshop, unit)
-        done = await self._workshop.train(unit)
+            return await LIES[character.lie](self._trainer, unit)
+        done = await self._trainer.train(unit)
         if character.late:
             self.diary.late += 1
             await asyncio.sleep(unit.seconds + 1.0)

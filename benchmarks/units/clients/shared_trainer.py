@@ -40,7 +40,7 @@ class Done:
     sums: list[tuple[float, float]]
 
 
-class Workshop:
+class SharedTrainer:
     """Loads a task's bundle from its server, and trains its units by the real graphs, as often as asked.
 
     What is finished there can be copied by cheats.

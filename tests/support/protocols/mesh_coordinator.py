@@ -1,4 +1,4 @@
-"""Conversations with the convener of a mesh, and what they are made of."""
+"""Conversations with the coordinator of a mesh, and what they are made of."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def only(kind: type[Kind], effects: list[coordinator_effects.Effect]) -> list[Ki
 
 
 def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> MeshCoordinator:
-    """A convener of so many peers that are ready; `plan` changes that of rounds, `changes` the averages."""
+    """A coordinator of so many peers that are ready; `plan` changes that of rounds, `changes` the
+    averages."""
     chosen = replace(PLAN, min_available_clients=count, **(plan or {}))
     machine = MeshCoordinator(chosen, replace(AVERAGES, **changes), ZERO)
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Seeded schedules of peers that come, go, train, lie and report, against the convener of their mesh."""
+"""Seeded schedules of peers that come, go, train, lie and report, against the coordinator of their mesh."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Play:
             self.look(self.machine.not_recorded("Full.", self.now))
 
     def look(self, effects: list[coordinator_effects.Effect]) -> None:
-        """What must hold of everything that the convener asks for."""
+        """What must hold of everything that the coordinator asks for."""
         for effect in effects:
             match effect:
                 case coordinator_effects.MeshRoundOpened():
