@@ -131,8 +131,8 @@ class LinkPeer:
         async for data in self._socket:
             match decode_to_peer(data if isinstance(data, bytes) else data.encode()):
                 case Members(members=members):
-                    self.links.know(members)
-                    self.links.want([one.client for one in members])
+                    self.links.set_neighbours(members)
+                    self.links.set_targets([one.client for one in members])
                 case Signal(client=client, data=note):
                     self.links.signalled(client, note)
                 case Relay(client=client, data=parcel):
@@ -183,7 +183,7 @@ async def take_part(options: argparse.Namespace) -> None:
                 agent="link",
                 identity=identity_key(key),
                 ways=options.ways,
-                address=peer.links.own.address,
+                address=peer.links.local.address,
                 round=0,
                 holds=None,
                 certificate=None,

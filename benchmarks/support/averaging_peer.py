@@ -88,9 +88,9 @@ class Peer:
         used = process_time()
         self.number = order.round
         self.exchange = exchange = Exchange(
-            order, self.links.own.client, vector, weight, self.links, TASK, BUNDLE
+            order, self.links.local.client, vector, weight, self.links, TASK, BUNDLE
         )
-        self.links.in_group(order.patience)
+        self.links.set_group_patience(order.patience)
         exchange.start()
         for client in self.links.linked():
             exchange.up(client)
@@ -119,13 +119,13 @@ async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
     )
     await peer.links.open(host)
     own = Neighbour(
-        client, identity_key(key), "peer", "numpy", ["websocket"], peer.links.own.address, 0, None
+        client, identity_key(key), "peer", "numpy", ["websocket"], peer.links.local.address, 0, None
     )
     say(json.loads(msgspec.json.encode(own)))
     everybody = [_neighbour(one) for one in await _hear()]
     others = {one.client for one in everybody} - {client}
-    peer.links.know(everybody)
-    peer.links.want(others)
+    peer.links.set_neighbours(everybody)
+    peer.links.set_targets(others)
     while set(peer.links.linked()) != others:
         peer.linked.clear()
         await peer.linked.wait()

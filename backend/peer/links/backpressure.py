@@ -1,4 +1,4 @@
-"""Who waits until less waits for a link."""
+"""Makes senders wait until few enough bytes are queued for a link."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 
-class Draining:
-    """`buffered` says how many bytes wait for a client; `tell` is called when that may be fewer."""
+class Backpressure:
+    """`buffered` says how many bytes wait for a client; `notify` is called when that may be fewer."""
 
     def __init__(self, buffered: Callable[[str], int]) -> None:
         self._buffered = buffered
@@ -21,8 +21,8 @@ class Draining:
             self._waiting.setdefault(client, []).append((below, future))
             await future
 
-    def tell(self, client: str) -> None:
-        """Lets those go on who waited for this."""
+    def notify(self, client: str) -> None:
+        """Releases those that waited for this."""
         waiting = self._waiting.get(client)
         if not waiting:
             return

@@ -1,4 +1,4 @@
-"""How much a connection's system keeps of what is to be sent."""
+"""Limits how much of a connection's data waits in the system's send buffer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FASTEST = 250e6
 _LEAST_TIME = struct.Struct("=148xI")
 
 
-def keep_short(socket: sockets.socket) -> None:
+def limit_send_buffer(socket: sockets.socket) -> None:
     """Lets little wait in the system's buffers, where a control frame cannot overtake it.
 
     To a peer nearby no more is sent ahead than a fast line needs. A slow one would lose what its queue does
@@ -29,7 +29,7 @@ def keep_short(socket: sockets.socket) -> None:
     try:
         on_one_machine = socket.getsockname()[0] == socket.getpeername()[0]
     except OSError:
-        return  # It ended meanwhile, as whoever uses it will hear.
+        return  # It ended meanwhile, and its user will see that.
     if on_one_machine:
         return  # There is no line.
     ahead = bytes_ahead(_least_seconds(socket))

@@ -1,4 +1,4 @@
-"""What links are made of, and what they need of others."""
+"""The base of links and of what makes them, and the interfaces that they need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROOM: dict[Way, int] = {way: min(CHUNK_BYTES, largest - _ENVELOPE) for way, larg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPeer:
-    """Who this peer is: its public id, its private Ed25519 key, and the ways it takes, best first.
+    """This peer: its public id, its private Ed25519 key, and the ways it takes, best first.
 
     `address` is where it takes WebSockets, as others may reach it.
     """
@@ -51,10 +51,10 @@ class SignallingServer(Protocol):
 
 
 class Listener(Protocol):
-    """Who hears of links: the peer's session. Nothing here may wait."""
+    """Receives news of links: the peer's session. Nothing here may wait."""
 
     def up(self, client: str, way: Way) -> None:
-        """There is a link to `client`, or it goes another way now, or is heard of again after silence."""
+        """There is a link to `client`, or it goes another way now, or is no longer silent."""
 
     def down(self, client: str, reason: str) -> None:
         """The last link to `client` is gone, with all that was not sent; `reason` ends a sentence."""
@@ -63,7 +63,7 @@ class Listener(Protocol):
         """A frame came; its bytes are the listener's to keep."""
 
     def silent(self, client: str) -> None:
-        """For the patience of the group nothing came from `client`. Said once each time."""
+        """For the patience of the group nothing came from `client`. Reported once each time."""
 
     def refused(self, client: str, reason: str) -> None:
         """There will be no link to `client`; `reason` is a sentence."""
@@ -77,35 +77,35 @@ class TrustedIdentities(Protocol):
 
 
 class LinkEvents(Protocol):
-    """What ways say and ask: Links is one."""
+    """What ways report and ask: LinkManager is one."""
 
-    own: LocalPeer
+    local: LocalPeer
 
     def neighbour(self, client: str) -> Neighbour | None:
         """The peer `client`, if it is known and trusted."""
 
-    def note(self, client: str, session: bytes, body: SignalBody) -> bytes:
+    def sign_signal(self, client: str, session: bytes, body: SignalBody) -> bytes:
         """A signed signal for `client`."""
 
-    def read(self, client: str, note: bytes) -> SignedSignal:
+    def check_signal(self, client: str, note: bytes) -> SignedSignal:
         """The signal in a note of `client`. Raises LinkError or FrameError if it did not sign it."""
 
     def signal(self, client: str, session: bytes, body: SignalBody) -> None:
         """Sends a signed signal to `client`."""
 
-    def answering(self, client: str, way: Way) -> None:
+    def attempt_received(self, client: str, way: Way) -> None:
         """`client` began an attempt of this way."""
 
-    def opened(self, link: PeerLink) -> None:
+    def link_opened(self, link: PeerLink) -> None:
         """A link came about."""
 
-    def heard(self, link: PeerLink, frame: bytes) -> None:
+    def frame_received(self, link: PeerLink, frame: bytes) -> None:
         """A frame came."""
 
-    def sent(self, link: PeerLink, size: int) -> None:
+    def bytes_sent(self, link: PeerLink, size: int) -> None:
         """The way took `size` bytes of what waited."""
 
-    def ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
+    def link_ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
         """A link is gone, or, without one, an attempt failed."""
 
 
@@ -114,16 +114,16 @@ class PeerLink(ABC):
 
     way: ClassVar[Way]
 
-    def __init__(self, client: str, began: bool) -> None:
+    def __init__(self, client: str, is_initiator: bool) -> None:
         self.client = client
-        # Whether this peer began it, and not the other.
-        self.began = began
-        self.made_at = time.monotonic()
-        self.pulse = Keepalive(self.made_at)
+        # Whether this peer began it; else the other did.
+        self.is_initiator = is_initiator
+        self.opened_at = time.monotonic()
+        self.keepalive = Keepalive(self.opened_at)
 
     def beat(self) -> None:
         """Sends a sign of life."""
-        self.send(encode_mesh(self.pulse.beat(time.monotonic())), False)
+        self.send(encode_mesh(self.keepalive.beat(time.monotonic())), False)
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""All links of one peer: makes and keeps them, beats, measures, and says what goes over them."""
+"""Makes, watches and measures all links of one peer, and passes frames on between them and the session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backend.errors import LinkError, MingaError
-from backend.peer.links.backpressure import Draining
+from backend.peer.links.backpressure import Backpressure
 from backend.peer.links.interfaces import (
     Listener,
     LocalPeer,
@@ -20,9 +20,9 @@ from backend.peer.links.interfaces import (
     TrustedIdentities,
 )
 from backend.peer.links.peer_links import NeighbourLinks
-from backend.peer.links.rejected_peers import Strangers
+from backend.peer.links.rejected_peers import RejectedPeers
 from backend.peer.links.relay import Relays
-from backend.peer.links.signalling import Introducing
+from backend.peer.links.signalling import SignalRouter
 from backend.peer.links.signed_signals import checked_signal, signed_note
 from backend.peer.links.websocket import WebSockets
 from backend.protocols.mesh.link_selection import TryWay
@@ -43,31 +43,31 @@ FAREWELL_SECONDS = 2.0
 
 
 class LinkManager:
-    """Owns the links of the peer `own`. Used on one event loop, between `open` and `close`."""
+    """Owns the links of the peer `local`. Used on one event loop, between `open` and `close`."""
 
     def __init__(
         self,
-        own: LocalPeer,
+        local: LocalPeer,
         server: SignallingServer,
         listener: Listener,
-        known: TrustedIdentities,
+        trusted: TrustedIdentities,
         relay_only: bool = False,
     ) -> None:
         """`relay_only` lets WebRTC use TURN servers only."""
-        self.own = own
+        self.local = local
         self._listener = listener
         self._pairs: dict[str, NeighbourLinks] = {}
-        self._wanted: frozenset[str] = frozenset()
+        self._targets: frozenset[str] = frozenset()
         self._patience: float | None = None
-        self._strangers = Strangers(known, listener)
-        self._draining = Draining(self.buffered)
+        self._rejected = RejectedPeers(trusted, listener)
+        self._backpressure = Backpressure(self.buffered)
         self._ticking: asyncio.Task[None] | None = None
-        self._is_over = False
-        self._introducing = Introducing(own.client, server, self._say_if_linked, self.linked)
+        self._is_closing = False
+        self._signals = SignalRouter(local.client, server, self._send_if_linked, self.linked)
         self._websockets = WebSockets(self)
         self._relays = Relays(self, server)
         self._webrtc: WebRtc | None = None
-        if "webrtc" in own.ways:
+        if "webrtc" in local.ways:
             # Loads aiortc, which takes a second, and which only peers have.
             from backend.peer.links.webrtc import WebRtc
 
@@ -76,7 +76,7 @@ class LinkManager:
         self._makers = {maker.way: maker for maker in makers if maker is not None}
 
     async def open(self, host: str | None = None, port: int = 0, address: str | None = None) -> None:
-        """Begins, and takes WebSockets at `host` if given; `own.address` then says how others reach it.
+        """Begins, and takes WebSockets at `host` if given; `local.address` then says how others reach it.
 
         That is `address`, where this machine has another one for others. Raises LinkError if the port is
         taken.
@@ -84,8 +84,8 @@ class LinkManager:
         if host is not None:
             port = await self._websockets.listen(host, port)
             shown = f"[{host}]" if ":" in host else host
-            self.own = replace(self.own, address=address or f"ws://{shown}:{port}")
-        self._ticking = asyncio.create_task(self._tick_on())
+            self.local = replace(self.local, address=address or f"ws://{shown}:{port}")
+        self._ticking = asyncio.create_task(self._tick_forever())
 
     async def close(self) -> None:
         """Ends all links, as soon as what waits is sent."""
@@ -98,47 +98,47 @@ class LinkManager:
                 break
             await asyncio.sleep(FAREWELL_SECONDS / 100)
         # Others try again as soon as they lose a link; nothing would end what that began here.
-        self._is_over = True
+        self._is_closing = True
         for pair in self._pairs.values():
             for link in list(pair.links.values()):
                 self._drop(pair, link, "this peer leaves")
         for maker in self._makers.values():
             await maker.close()
 
-    # What the session says.
+    # Calls of the session.
 
-    def know(self, neighbours: Iterable[Neighbour]) -> None:
-        """Who is in the mesh, as `members` says. Links to others stay for as long as they last."""
+    def set_neighbours(self, neighbours: Iterable[Neighbour]) -> None:
+        """Takes over who is in the mesh, as `members` says. Links to others stay for as long as they last."""
         now = time.monotonic()
         for neighbour in neighbours:
-            if neighbour.client == self.own.client or self._strangers.is_one(neighbour):
+            if neighbour.client == self.local.client or self._rejected.is_rejected(neighbour):
                 continue
             if pair := self._pairs.get(neighbour.client):
                 pair.replace(neighbour, now)
             else:
-                self._pairs[neighbour.client] = NeighbourLinks(self.own, neighbour, now)
-        self._websockets.introduced()
+                self._pairs[neighbour.client] = NeighbourLinks(self.local, neighbour, now)
+        self._websockets.neighbours_changed()
 
     def use_ice(self, servers: Sequence[IceServer]) -> None:
-        """STUN and TURN servers, as `entered` says."""
+        """Takes over STUN and TURN servers, as `entered` says."""
         if self._webrtc is not None:
             self._webrtc.use_ice(servers)
 
-    def want(self, clients: Collection[str]) -> None:
-        """To whom links are made, and made again when they break. Others are not cut."""
-        self._wanted = frozenset(clients)
+    def set_targets(self, clients: Collection[str]) -> None:
+        """Chooses to whom links are made, and made again when they break. Others are not cut."""
+        self._targets = frozenset(clients)
 
-    def in_group(self, patience: float | None) -> None:
-        """Whether a group averages now, and after how many seconds of silence members are lost to it.
+    def set_group_patience(self, patience: float | None) -> None:
+        """Sets after how many seconds of silence a group loses members; None where no group averages now.
 
-        Who is silent already is said to be so again: a new group does not know it.
+        A peer that is silent already is reported again: a new group does not know it.
         """
         self._patience = patience
         for pair in self._pairs.values():
-            pair.told_silent = False
+            pair.is_reported_silent = False
 
     def send(self, client: str, frame: PeerFrame | bytes, bulk: bool = False) -> None:
-        """Queues a frame, or an encoded one, for `client`; without a link it is lost, and `down` was said.
+        """Queues a frame, or an encoded one, for `client`; without a link it is lost.
 
         Raises LinkError for a frame longer than the way takes: `room` says how large chunks may be.
         """
@@ -148,7 +148,7 @@ class LinkManager:
         data = frame if isinstance(frame, bytes) else encode_mesh(frame)
         if len(data) > pair.frame_bytes:
             raise LinkError(f"A frame of {len(data)} bytes does not fit; at most {pair.frame_bytes} do.")
-        pair.said(time.monotonic())
+        pair.frame_sent(time.monotonic())
         pair.sending.send(data, bulk)
 
     def room(self, client: str) -> int:
@@ -163,7 +163,7 @@ class LinkManager:
 
     async def drained(self, client: str, below: int) -> None:
         """Waits until fewer than `below` bytes wait for `client`, or there is no link."""
-        await self._draining.wait(client, below)
+        await self._backpressure.wait(client, below)
 
     def drop(self, client: str, reason: str) -> None:
         """Ends the links to `client`; they are made again if it is wanted. `reason` ends a sentence."""
@@ -184,19 +184,19 @@ class LinkManager:
         """All links, as this end sees them."""
         links = [(client, self._pairs[client].sending) for client in self.linked()]
         return [
-            Measure(client, link.way, link.pulse.seconds, link.pulse.rate)
+            Measure(client, link.way, link.keepalive.seconds, link.keepalive.rate)
             for client, link in links
             if link is not None
         ]
 
-    # What the server says.
+    # News from the server.
 
     def signalled(self, client: str, data: bytes) -> None:
         """A signal of `client` came. What is not signed by it is passed over, and after the end all is."""
-        if self._is_over:
+        if self._is_closing:
             return
         with suppress(MingaError):
-            signal = self.read(client, data)
+            signal = self.check_signal(client, data)
             body = decode_body(signal)
             for maker in self._makers.values():
                 maker.signalled(client, signal.session, body)
@@ -208,39 +208,39 @@ class LinkManager:
     def unreachable(self, client: str) -> None:
         """What the server was given for `client` is lost."""
         self._relays.unreachable(client)
-        self._introducing.unreachable(client)
+        self._signals.unreachable(client)
 
     def server_away(self) -> None:
         """The connection to the server is lost: relayed links are, too."""
         self._relays.server_away()
 
-    # What the ways say and ask: `Ends`.
+    # `LinkEvents`, for the ways.
 
     def neighbour(self, client: str) -> Neighbour | None:
         """The peer `client`, if it is known and trusted."""
         pair = self._pairs.get(client)
         return pair.neighbour if pair else None
 
-    def note(self, client: str, session: bytes, body: SignalBody) -> bytes:
+    def sign_signal(self, client: str, session: bytes, body: SignalBody) -> bytes:
         """A signed signal for `client`."""
-        return signed_note(self.own, client, session, body)
+        return signed_note(self.local, client, session, body)
 
-    def read(self, client: str, note: bytes) -> SignedSignal:
+    def check_signal(self, client: str, note: bytes) -> SignedSignal:
         """The signal in a note of `client`. Raises LinkError or FrameError if it did not sign it."""
         neighbour = self.neighbour(client)
         if neighbour is None:
             raise LinkError(f"Peer {client} is not in this mesh.")
-        return checked_signal(self.own, neighbour, note)
+        return checked_signal(self.local, neighbour, note)
 
     def signal(self, client: str, session: bytes, body: SignalBody) -> None:
         """Sends a signed signal to `client`."""
-        self._introducing.send(client, self.note(client, session, body))
+        self._signals.send(client, self.sign_signal(client, session, body))
 
-    def answering(self, client: str, way: Way) -> None:
+    def attempt_received(self, client: str, way: Way) -> None:
         """`client` began an attempt of this way."""
         self._pairs[client].linking.answering(way, time.monotonic())
 
-    def opened(self, link: PeerLink) -> None:
+    def link_opened(self, link: PeerLink) -> None:
         """A link came about."""
         pair, now = self._pairs[link.client], time.monotonic()
         if not pair.accepts(link, now):
@@ -248,35 +248,35 @@ class LinkManager:
             return
         if old := pair.links.get(link.way):
             self._drop(pair, old, "the other began a new link")
-        self._strangers.met(pair.neighbour)
+        self._rejected.met(pair.neighbour)
         pair.links[link.way] = link
         pair.linking.opened(link.way)
-        self._choose(pair, now)
+        self._choose_link(pair, now)
 
-    def heard(self, link: PeerLink, frame: bytes) -> None:
+    def frame_received(self, link: PeerLink, frame: bytes) -> None:
         """A frame came. Raises FrameError for what is none."""
         now = time.monotonic()
-        link.pulse.heard(now)
+        link.keepalive.heard(now)
         pair = self._pairs[link.client]
-        if pair.told_silent and pair.sending is not None:
-            pair.told_silent = False
+        if pair.is_reported_silent and pair.sending is not None:
+            pair.is_reported_silent = False
             self._listener.up(link.client, pair.sending.way)
         match decode_peer(frame):
             case Beat() as beat:
-                link.pulse.beat_heard(beat, now)
+                link.keepalive.beat_heard(beat, now)
             case Passing(client=client, data=data):
-                self._introducing.passing(link.client, client, data, now)
+                self._signals.forward(link.client, client, data, now)
             case Passed(client=client, data=data):
                 self.signalled(client, data)
             case other:
                 self._listener.received(link.client, other)
 
-    def sent(self, link: PeerLink, size: int) -> None:
+    def bytes_sent(self, link: PeerLink, size: int) -> None:
         """The way took `size` bytes of what waited."""
-        link.pulse.sent(size, link.buffered, time.monotonic())
-        self._draining.tell(link.client)
+        link.keepalive.sent(size, link.buffered, time.monotonic())
+        self._backpressure.notify(link.client)
 
-    def ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
+    def link_ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
         """A link is gone, or, without one, an attempt failed."""
         pair = self._pairs[client]
         if link is None:
@@ -287,7 +287,7 @@ class LinkManager:
 
     # Inside.
 
-    def _say_if_linked(self, client: str, frame: PeerFrame) -> bool:
+    def _send_if_linked(self, client: str, frame: PeerFrame) -> bool:
         """Sends `frame` if there is a link that takes it."""
         data, pair = encode_mesh(frame), self._pairs.get(client)
         if pair is None or pair.sending is None or len(data) > pair.frame_bytes:
@@ -295,14 +295,14 @@ class LinkManager:
         pair.sending.send(data, False)
         return True
 
-    def _choose(self, pair: NeighbourLinks, now: float) -> None:
+    def _choose_link(self, pair: NeighbourLinks, now: float) -> None:
         """Sends on the best way, once nothing can be overtaken."""
         best = pair.best()
         if best is pair.sending:
             return
         if best is not None and pair.sending is not None:
-            in_group = self._patience is not None
-            if in_group or not pair.is_quiet(now):
+            is_in_group = self._patience is not None
+            if is_in_group or not pair.is_quiet(now):
                 return
         pair.sending = best
         if best is not None:
@@ -318,12 +318,12 @@ class LinkManager:
         del pair.links[link.way]
         pair.linking.ended(link.way, now)
         if pair.sending is link:
-            pair.sending, pair.told_silent = None, False
-            self._draining.tell(link.client)
+            pair.sending, pair.is_reported_silent = None, False
+            self._backpressure.notify(link.client)
             self._listener.down(link.client, reason)
-            self._choose(pair, now)
+            self._choose_link(pair, now)
 
-    async def _tick_on(self) -> None:
+    async def _tick_forever(self) -> None:
         while True:
             self._tick(time.monotonic())
             await asyncio.sleep(min(TICK_SECONDS, (self._patience or PATIENCE) / 8))
@@ -332,26 +332,26 @@ class LinkManager:
         patience = self._patience or PATIENCE
         every = min(BEAT_SECONDS, self._patience / 4) if self._patience else BEAT_SECONDS
         for client, pair in list(self._pairs.items()):
-            self._draining.tell(client)
-            for link in pair.dead(now):
-                self._drop(pair, link, f"nothing came for {link.pulse.silence(now):.0f} seconds")
+            self._backpressure.notify(client)
+            for link in pair.expired(now):
+                self._drop(pair, link, f"nothing came for {link.keepalive.silence(now):.0f} seconds")
             if pair.sending is not None:
-                self._watch(pair, now, patience, every)
-            if client in self._wanted:
-                self._seek(pair, now)
+                self._check_silence(pair, now, patience, every)
+            if client in self._targets:
+                self._try_ways(pair, now)
                 if pair.sending is not None and pair.is_stalled(now):
                     self._makers[pair.sending.way].begin(pair.neighbour)
 
-    def _watch(self, pair: NeighbourLinks, now: float, patience: float, every: float) -> None:
-        """Beats, and says when nothing is heard."""
-        self._choose(pair, now)
-        if pair.sending is not None and pair.sending.pulse.is_due(now, every):
+    def _check_silence(self, pair: NeighbourLinks, now: float, patience: float, every: float) -> None:
+        """Sends heartbeats, and reports a peer from which nothing comes."""
+        self._choose_link(pair, now)
+        if pair.sending is not None and pair.sending.keepalive.is_due(now, every):
             pair.sending.beat()
-        if not pair.told_silent and now - pair.heard_at() > patience:
-            pair.told_silent = True
+        if not pair.is_reported_silent and now - pair.last_received_at() > patience:
+            pair.is_reported_silent = True
             self._listener.silent(pair.neighbour.client)
 
-    def _seek(self, pair: NeighbourLinks, now: float) -> None:
+    def _try_ways(self, pair: NeighbourLinks, now: float) -> None:
         for step in pair.linking.tick(now):
             maker = self._makers.get(step.way)
             if maker is None:

@@ -1,4 +1,4 @@
-"""All links between this peer and one other, and which of them is sent on."""
+"""All links between this peer and one other, and the one that frames are sent on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEAD_SECONDS = 20.0
 # Beside a direct link over which so long nothing came another one is begun: what was lost while a line was
 # cut is sent again ever more seldom, long after the line is there again.
 STALLED_SECONDS = 5.0
-# A better way is taken by whoever has said nothing but beats for so long: nothing overtakes anything.
+# A better way is taken once nothing but heartbeats was sent for so long: nothing overtakes anything.
 QUIET_SECONDS = 1.0
 # A way beside a better one goes when so long nothing came by it.
 UNUSED_SECONDS = 30.0
@@ -23,19 +23,19 @@ GLARE_SECONDS = 10.0
 class NeighbourLinks:
     """This peer and `neighbour`."""
 
-    def __init__(self, own: LocalPeer, neighbour: Neighbour, now: float) -> None:
-        self.own = own
+    def __init__(self, local: LocalPeer, neighbour: Neighbour, now: float) -> None:
+        self.local = local
         self.neighbour = neighbour
         self.links: dict[Way, PeerLink] = {}
         self.sending: PeerLink | None = None
         self.is_wanted = False
-        self.told_silent = False
-        self._said_at = now
-        self._revived_at = now
+        self.is_reported_silent = False
+        self._sent_at = now
+        self._reattempted_at = now
         self.linking = self._plan(now)
 
     def replace(self, neighbour: Neighbour, now: float) -> None:
-        """The other says something new of itself."""
+        """Takes over what the other says of itself now."""
         before, self.neighbour = self.neighbour, neighbour
         if (before.ways, before.address) != (neighbour.ways, neighbour.address):
             self.linking = self._plan(now)
@@ -46,43 +46,43 @@ class NeighbourLinks:
         When both began at once, that of the smaller id stays. Otherwise the other has lost the old one.
         """
         old = self.links.get(link.way)
-        if old is None or old.began == link.began or now - old.made_at > GLARE_SECONDS:
+        if old is None or old.is_initiator == link.is_initiator or now - old.opened_at > GLARE_SECONDS:
             return True
-        return link.began == self._is_smaller
+        return link.is_initiator == self._is_smaller
 
     def best(self) -> PeerLink | None:
         """The link of the best way."""
-        return min(self.links.values(), key=lambda link: self.own.ways.index(link.way), default=None)
+        return min(self.links.values(), key=lambda link: self.local.ways.index(link.way), default=None)
 
-    def said(self, now: float) -> None:
-        """Something else than a beat was sent."""
-        self._said_at = now
+    def frame_sent(self, now: float) -> None:
+        """Something else than a heartbeat was sent."""
+        self._sent_at = now
 
     def is_quiet(self, now: float) -> bool:
         """Whether nothing that was sent can be overtaken by the next frame."""
         sending = self.sending
-        return sending is None or (not sending.buffered and now - self._said_at >= QUIET_SECONDS)
+        return sending is None or (not sending.buffered and now - self._sent_at >= QUIET_SECONDS)
 
     def is_stalled(self, now: float) -> bool:
         """Whether to begin another link beside the one that is sent on; then not again for a while."""
         sending = self.sending
-        if sending is None or sending.way == "relay" or now - self.heard_at() < STALLED_SECONDS:
+        if sending is None or sending.way == "relay" or now - self.last_received_at() < STALLED_SECONDS:
             return False
-        if now - self._revived_at < STALLED_SECONDS or not self.linking.may_begin(sending.way):
+        if now - self._reattempted_at < STALLED_SECONDS or not self.linking.may_begin(sending.way):
             return False
-        self._revived_at = now
+        self._reattempted_at = now
         return True
 
-    def heard_at(self) -> float:
+    def last_received_at(self) -> float:
         """When something came last, by any way."""
-        return max(link.pulse.heard_at for link in self.links.values())
+        return max(link.keepalive.heard_at for link in self.links.values())
 
-    def dead(self, now: float) -> list[PeerLink]:
+    def expired(self, now: float) -> list[PeerLink]:
         """Links of no use any more."""
         return [
             link
             for link in self.links.values()
-            if link.pulse.silence(now) > (DEAD_SECONDS if link is self.best() else UNUSED_SECONDS)
+            if link.keepalive.silence(now) > (DEAD_SECONDS if link is self.best() else UNUSED_SECONDS)
         ]
 
     @property
@@ -97,15 +97,15 @@ class NeighbourLinks:
 
     @property
     def _is_smaller(self) -> bool:
-        return self.own.client < self.neighbour.client
+        return self.local.client < self.neighbour.client
 
     def _plan(self, now: float) -> Linking:
-        ways = [way for way in self.own.ways if way in self.neighbour.ways]
+        ways = [way for way in self.local.ways if way in self.neighbour.ways]
         linking = Linking(
             ways,
             is_smaller=self._is_smaller,
             dials="websocket" in ways and self.neighbour.address is not None,
-            is_dialled="websocket" in ways and self.own.address is not None,
+            is_dialled="websocket" in ways and self.local.address is not None,
             now=now,
         )
         for way in self.links:

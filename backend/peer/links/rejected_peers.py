@@ -1,4 +1,4 @@
-"""Peers that are not who they were, or not on the list: they get no link."""
+"""Rejects peers whose identity changed or is not on the list: they get no link."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from backend.peer.links.interfaces import Listener, TrustedIdentities
 from backend.wire.mesh_messages import Neighbour
 
 
-class Strangers:
-    """Says of each such peer once that it is refused."""
+class RejectedPeers:
+    """Reports each such peer once."""
 
-    def __init__(self, known: TrustedIdentities, listener: Listener) -> None:
-        self._known = known
+    def __init__(self, trusted: TrustedIdentities, listener: Listener) -> None:
+        self._trusted = trusted
         self._listener = listener
         self._refused: set[tuple[str, bytes]] = set()
 
-    def is_one(self, neighbour: Neighbour) -> bool:
+    def is_rejected(self, neighbour: Neighbour) -> bool:
         """Whether it has another identity than before, or one that is not on the list."""
         client, identity = neighbour.client, neighbour.identity
-        if not self._known.is_strange(client, identity.hex()):
+        if not self._trusted.is_strange(client, identity.hex()):
             return False
         if (client, identity) not in self._refused:
             self._refused.add((client, identity))
@@ -30,4 +30,4 @@ class Strangers:
 
     def met(self, neighbour: Neighbour) -> None:
         """There is a link: its identity is known from now on."""
-        self._known.met({neighbour.client: neighbour.identity.hex()})
+        self._trusted.met({neighbour.client: neighbour.identity.hex()})

@@ -9,12 +9,12 @@ from typing import ClassVar
 from backend.errors import MingaError
 from backend.peer.links.interfaces import LinkEvents, Maker, PeerLink, SignallingServer
 from backend.peer.links.sealed_ends import Handshake
-from backend.peer.links.send_queue import Outgoing
+from backend.peer.links.send_queue import SendQueue
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Neighbour
 from backend.wire.signals import Bye, SealKey, SignalBody
 
-MOST_OVER = 1024
+MOST_ENDED = 1024
 
 
 class RelayLink(PeerLink):
@@ -23,26 +23,32 @@ class RelayLink(PeerLink):
     way: ClassVar[Way] = "relay"
 
     def __init__(
-        self, ends: LinkEvents, relays: Relays, client: str, handshake: Handshake, heard: SealKey, began: bool
+        self,
+        events: LinkEvents,
+        relays: Relays,
+        client: str,
+        handshake: Handshake,
+        peer_key: SealKey,
+        is_initiator: bool,
     ) -> None:
-        super().__init__(client, began)
+        super().__init__(client, is_initiator)
         self.session = handshake.session
         self.is_up = False
         self._relays = relays
-        self._sealer, self._opener = handshake.seals(ends.own.client, client, heard)
-        self._outgoing = Outgoing(self._transmit, lambda size: ends.sent(self, size))
-        self._sending = asyncio.create_task(self._outgoing.run())
+        self._sealer, self._opener = handshake.seals(events.local.client, client, peer_key)
+        self._queue = SendQueue(self._transmit, lambda size: events.bytes_sent(self, size))
+        self._sending = asyncio.create_task(self._queue.run())
 
     @property
     def buffered(self) -> int:
         """Bytes that wait to be sent."""
-        return self._outgoing.waiting
+        return self._queue.waiting
 
     def send(self, frame: bytes, bulk: bool) -> None:
         """Queues a frame."""
-        self._outgoing.put(frame, bulk)
+        self._queue.put(frame, bulk)
 
-    def opened(self, data: bytes) -> bytes:
+    def open(self, data: bytes) -> bytes:
         """The frame in what the server carried. Raises LinkError."""
         return self._opener.open(data)
 
@@ -67,18 +73,18 @@ class Relays(Maker):
 
     way: ClassVar[Way] = "relay"
 
-    def __init__(self, ends: LinkEvents, server: SignallingServer) -> None:
+    def __init__(self, events: LinkEvents, server: SignallingServer) -> None:
         self.server = server
-        self._ends = ends
+        self._events = events
         self._begun: dict[str, Handshake] = {}
         self._links: dict[str, RelayLink] = {}
         # They never count again: who carried a signal may carry it twice.
-        self._over_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_OVER)
+        self._ended_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_ENDED)
 
     def begin(self, other: Neighbour) -> None:
         """Sends a key."""
         handshake = self._begun[other.client] = Handshake()
-        self._ends.signal(other.client, handshake.session, handshake.said)
+        self._events.signal(other.client, handshake.session, handshake.signal)
 
     def give_up(self, client: str) -> None:
         """Forgets it."""
@@ -89,7 +95,7 @@ class Relays(Maker):
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
         """The other's key, or its end."""
         if isinstance(body, SealKey):
-            self._key_heard(client, session, body)
+            self._key_received(client, session, body)
         elif isinstance(body, Bye) and (link := self._links.get(client)) and link.session == session:
             self.lost(link, "the other ended it")
 
@@ -99,13 +105,13 @@ class Relays(Maker):
         if link is None or client in self._begun:
             return
         try:
-            frame = link.opened(data)
+            frame = link.open(data)
             if not link.is_up:
                 link.is_up = True
-                self._ends.opened(link)
-            self._ends.heard(link, frame)
+                self._events.link_opened(link)
+            self._events.frame_received(link, frame)
         except MingaError as error:
-            self._ends.signal(client, link.session, Bye())
+            self._events.signal(client, link.session, Bye())
             self.lost(link, str(error))
 
     def unreachable(self, client: str) -> None:
@@ -128,48 +134,48 @@ class Relays(Maker):
     def end(self, link: RelayLink) -> None:
         """Ends a link from this side."""
         if self._forget(link):
-            self._ends.signal(link.client, link.session, Bye())
+            self._events.signal(link.client, link.session, Bye())
 
     def lost(self, link: RelayLink, reason: str) -> None:
         """A link is gone."""
         if self._forget(link):
-            self._ends.ended(link.client, self.way, link if link.is_up else None, reason)
+            self._events.link_ended(link.client, self.way, link if link.is_up else None, reason)
 
     def _forget(self, link: RelayLink) -> bool:
         link.stop()
         if self._links.get(link.client) is not link:
             return False
         del self._links[link.client]
-        self._over_sessions.append((link.client, link.session))
+        self._ended_sessions.append((link.client, link.session))
         return True
 
-    def _key_heard(self, client: str, session: bytes, heard: SealKey) -> None:
+    def _key_received(self, client: str, session: bytes, peer_key: SealKey) -> None:
         mine = self._begun.get(client)
         if mine is not None and mine.session == session:
             del self._begun[client]
-            self._link(client, mine, heard, began=True)
+            self._link(client, mine, peer_key, is_initiator=True)
             return
         if (link := self._links.get(client)) and link.session == session:
             return
-        if (client, session) in self._over_sessions:
+        if (client, session) in self._ended_sessions:
             return
-        if mine is not None and self._ends.own.client < client:
+        if mine is not None and self._events.local.client < client:
             # The other may have come back since it was sent.
-            self._ends.signal(client, mine.session, mine.said)
+            self._events.signal(client, mine.session, mine.signal)
             return
         self._begun.pop(client, None)
-        self._ends.answering(client, self.way)
+        self._events.attempt_received(client, self.way)
         answer = Handshake(session)
-        self._ends.signal(client, session, answer.said)
-        self._link(client, answer, heard, began=False)
+        self._events.signal(client, session, answer.signal)
+        self._link(client, answer, peer_key, is_initiator=False)
 
-    def _link(self, client: str, handshake: Handshake, heard: SealKey, began: bool) -> None:
+    def _link(self, client: str, handshake: Handshake, peer_key: SealKey, is_initiator: bool) -> None:
         if old := self._links.get(client):
             self.lost(old, "the other began a new link")
         try:
-            link = RelayLink(self._ends, self, client, handshake, heard, began)
+            link = RelayLink(self._events, self, client, handshake, peer_key, is_initiator)
         except MingaError as error:
-            self._ends.ended(client, self.way, None, str(error))
+            self._events.link_ended(client, self.way, None, str(error))
             return
         self._links[client] = link
         link.beat()

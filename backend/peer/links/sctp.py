@@ -37,8 +37,8 @@ _TSN_MODULO = 2**32
 _MOST_PACKET = 1500
 
 
-class QuickSctp(RTCSctpTransport):
-    """An RTCSctpTransport that became one by `quicken`."""
+class PatchedSctp(RTCSctpTransport):
+    """An RTCSctpTransport that became one by `patch_sctp`."""
 
     _most_window: int
     _least_round_trip: float
@@ -161,8 +161,8 @@ class QuickSctp(RTCSctpTransport):
                 self._t3_start()
 
 
-class QuickDtls(RTCDtlsTransport):
-    """An RTCDtlsTransport that became one by `quicken`. It carries no media."""
+class PatchedDtls(RTCDtlsTransport):
+    """An RTCDtlsTransport that became one by `patch_sctp`. It carries no media."""
 
     async def _recv_next(self) -> None:
         """Takes the next packet. Raises ConnectionError at the end."""
@@ -185,12 +185,12 @@ class QuickDtls(RTCDtlsTransport):
             await self._data_receiver._handle_data(data)
 
 
-def quicken(sctp: RTCSctpTransport | None) -> None:
+def patch_sctp(sctp: RTCSctpTransport | None) -> None:
     """Makes a new association, before it begins, a quick one, and what it goes over."""
     if sctp is None:
         return
-    sctp.__class__ = QuickSctp
-    sctp.transport.__class__ = QuickDtls
+    sctp.__class__ = PatchedSctp
+    sctp.transport.__class__ = PatchedDtls
     fresh = {
         "_most_window": LEAST_MOST_WINDOW,
         "_least_round_trip": MOST_TIMEOUT,

@@ -18,11 +18,11 @@ class Handshake:
     _private: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES), repr=False)
 
     @property
-    def said(self) -> SealKey:
+    def signal(self) -> SealKey:
         """What the other must hear, signed."""
         return SealKey(key=agreement_key(self._private))
 
-    def seals(self, own: str, other: str, heard: SealKey) -> tuple[Sealer, FrameOpener]:
-        """For what peer `own` sends to `other`, and for what it hears. Raises BadKeyError."""
-        keys = link_keys(own, other, self._private, heard.key)
+    def seals(self, local: str, other: str, peer_key: SealKey) -> tuple[Sealer, FrameOpener]:
+        """For what peer `local` sends to `other`, and for what it hears. Raises BadKeyError."""
+        keys = link_keys(local, other, self._private, peer_key.key)
         return Sealer(keys.outward), FrameOpener(keys.inward)

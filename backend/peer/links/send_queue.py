@@ -1,4 +1,4 @@
-"""Frames that wait for one way out."""
+"""Queues the frames of one link, control frames before bulk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 
-class Outgoing:
+class SendQueue:
     """Sends frames one after the other, what is not bulk first. Its link owns it.
 
     `transmit` waits for as long as the way is full; `sent` hears the size of each frame that is gone.

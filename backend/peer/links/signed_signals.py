@@ -17,16 +17,18 @@ from backend.wire.signals import (
 )
 
 
-def signed_note(own: LocalPeer, client: str, session: bytes, said: SignalBody) -> bytes:
+def signed_note(local: LocalPeer, client: str, session: bytes, content: SignalBody) -> bytes:
     """A signed signal of this peer for `client`."""
-    kind, body = KINDS[type(said)], encode_body(said)
+    kind, body = KINDS[type(content)], encode_body(content)
     statement = signal_statement(
-        Signalled(task=own.task, sender=own.client, receiver=client, session=session, kind=kind, body=body)
+        Signalled(
+            task=local.task, sender=local.client, receiver=client, session=session, kind=kind, body=body
+        )
     )
-    return encode_signal(SignedSignal(session, kind, body, sign(own.key, statement)))
+    return encode_signal(SignedSignal(session, kind, body, sign(local.key, statement)))
 
 
-def checked_signal(own: LocalPeer, sender: Neighbour, note: bytes) -> SignedSignal:
+def checked_signal(local: LocalPeer, sender: Neighbour, note: bytes) -> SignedSignal:
     """The signal in a note that `sender` signed for this peer.
 
     Raises FrameError for what is no signal, LinkError for one that somebody else signed.
@@ -34,9 +36,9 @@ def checked_signal(own: LocalPeer, sender: Neighbour, note: bytes) -> SignedSign
     signal = decode_signal(note)
     statement = signal_statement(
         Signalled(
-            task=own.task,
+            task=local.task,
             sender=sender.client,
-            receiver=own.client,
+            receiver=local.client,
             session=signal.session,
             kind=signal.kind,
             body=signal.body,

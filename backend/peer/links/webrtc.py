@@ -23,8 +23,8 @@ from aiortc.sdp import candidate_from_sdp
 from backend.crypto.sealed_link import SESSION_BYTES
 from backend.errors import FrameError, MingaError
 from backend.peer.links.interfaces import LinkEvents, Maker, PeerLink
-from backend.peer.links.sctp import quicken, unacknowledged
-from backend.peer.links.send_queue import Outgoing
+from backend.peer.links.sctp import patch_sctp, unacknowledged
+from backend.peer.links.send_queue import SendQueue
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import IceServer, Neighbour
 from backend.wire.signals import Bye, Candidate, Description, SignalBody
@@ -34,7 +34,7 @@ CONTROL, BULK = 0, 1
 MOST_BUFFERED = 256 * 1024
 DRAINED = 128 * 1024
 # Of signals that wait, and of sessions that are over.
-MOST_SIGNALS, MOST_OVER = 64, 1024
+MOST_SIGNALS, MOST_ENDED = 64, 1024
 # What aiortc raises on a description or a candidate that it cannot use.
 _UNUSABLE = (
     ArithmeticError,
@@ -49,27 +49,27 @@ _UNUSABLE = (
     ValueError,
 )
 
-Over = Callable[["WebRtcAttempt", str], None]
-
 
 class WebRtcAttempt:
     """One RTCPeerConnection and its two channels; the link, once both are open."""
 
-    def __init__(self, client: str, session: bytes, began: bool, configuration: RTCConfiguration) -> None:
+    def __init__(
+        self, client: str, session: bytes, is_initiator: bool, configuration: RTCConfiguration
+    ) -> None:
         self.client = client
         self.session = session
-        self.began = began
+        self.is_initiator = is_initiator
         self.connection = RTCPeerConnection(configuration)
         self.channels = [
             self.connection.createDataChannel(name, negotiated=True, id=number)
             for number, name in ((CONTROL, "control"), (BULK, "bulk"))
         ]
-        quicken(self.connection.sctp)
+        patch_sctp(self.connection.sctp)
         self.inbox: asyncio.Queue[SignalBody] = asyncio.Queue(MOST_SIGNALS)
         self.offer: Description | None = None
         self.link: RtcLink | None = None
         self.running: asyncio.Task[None] | None = None
-        self.is_over = False
+        self.has_ended = False
 
 
 class RtcLink(PeerLink):
@@ -77,18 +77,18 @@ class RtcLink(PeerLink):
 
     way: ClassVar[Way] = "webrtc"
 
-    def __init__(self, ends: LinkEvents, attempt: WebRtcAttempt, over: Callable[[], None]) -> None:
-        super().__init__(attempt.client, attempt.began)
+    def __init__(self, events: LinkEvents, attempt: WebRtcAttempt, on_end: Callable[[], None]) -> None:
+        super().__init__(attempt.client, attempt.is_initiator)
         self._channels = attempt.channels
-        self._over = over
-        self._ends = ends
-        self._outgoing = [Outgoing(self._transmit_to(channel), self._sent) for channel in self._channels]
-        self._tasks = [asyncio.create_task(outgoing.run()) for outgoing in self._outgoing]
+        self._on_end = on_end
+        self._events = events
+        self._queues = [SendQueue(self._transmit_to(channel), self._sent) for channel in self._channels]
+        self._tasks = [asyncio.create_task(queue.run()) for queue in self._queues]
 
     @property
     def buffered(self) -> int:
         """Bytes that wait to be sent."""
-        waiting = sum(outgoing.waiting for outgoing in self._outgoing)
+        waiting = sum(queue.waiting for queue in self._queues)
         return waiting + sum(channel.bufferedAmount for channel in self._channels)
 
     @property
@@ -98,7 +98,7 @@ class RtcLink(PeerLink):
 
     def send(self, frame: bytes, bulk: bool) -> None:
         """Queues a frame."""
-        self._outgoing[BULK if bulk else CONTROL].put(frame, bulk)
+        self._queues[BULK if bulk else CONTROL].put(frame, bulk)
 
     def stop(self) -> None:
         """Sends no more."""
@@ -107,10 +107,10 @@ class RtcLink(PeerLink):
 
     def close(self) -> None:
         """Ends it from this side."""
-        self._over()
+        self._on_end()
 
     def _sent(self, size: int) -> None:
-        self._ends.sent(self, size)
+        self._events.bytes_sent(self, size)
 
     def _transmit_to(self, channel: RTCDataChannel) -> Callable[[bytes], asyncio.Future[None]]:
         """Sends a message at once, and is done when there is room for the next one."""
@@ -120,7 +120,7 @@ class RtcLink(PeerLink):
         def drained() -> None:
             if not room.done():
                 room.set_result(None)
-            self._ends.sent(self, 0)
+            self._events.bytes_sent(self, 0)
 
         def transmit(frame: bytes) -> asyncio.Future[None]:
             nonlocal room
@@ -140,13 +140,13 @@ class WebRtc(Maker):
 
     way: ClassVar[Way] = "webrtc"
 
-    def __init__(self, ends: LinkEvents, relay_only: bool = False) -> None:
-        self._ends = ends
+    def __init__(self, events: LinkEvents, relay_only: bool = False) -> None:
+        self._events = events
         self._policy = RTCIceTransportPolicy.RELAY if relay_only else RTCIceTransportPolicy.ALL
         self._servers: list[RTCIceServer] = []
         self._attempts: dict[str, WebRtcAttempt] = {}
         self._sessions: dict[tuple[str, bytes], WebRtcAttempt] = {}
-        self._over_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_OVER)
+        self._ended_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_ENDED)
         self._closing: set[asyncio.Task[None]] = set()
 
     def use_ice(self, servers: Sequence[IceServer]) -> None:
@@ -158,7 +158,7 @@ class WebRtc(Maker):
     def begin(self, other: Neighbour) -> None:
         """Makes an offer."""
         self.give_up(other.client)
-        self._start(other.client, secrets.token_bytes(SESSION_BYTES), began=True)
+        self._start(other.client, secrets.token_bytes(SESSION_BYTES), is_initiator=True)
 
     def give_up(self, client: str) -> None:
         """Drops the attempt."""
@@ -182,24 +182,24 @@ class WebRtc(Maker):
 
     def _offered(self, client: str, session: bytes) -> WebRtcAttempt | None:
         """An attempt that answers, unless this peer's own offer stays."""
-        if (client, session) in self._over_sessions:
+        if (client, session) in self._ended_sessions:
             return None
         mine = self._attempts.get(client)
-        if mine is not None and mine.began and self._ends.own.client < client:
+        if mine is not None and mine.is_initiator and self._events.local.client < client:
             if mine.offer is not None:
                 # The other may have come back since it was sent.
-                self._ends.signal(client, mine.session, mine.offer)
+                self._events.signal(client, mine.session, mine.offer)
             return None
         self.give_up(client)
-        self._ends.answering(client, self.way)
-        return self._start(client, session, began=False)
+        self._events.attempt_received(client, self.way)
+        return self._start(client, session, is_initiator=False)
 
-    def _start(self, client: str, session: bytes, began: bool) -> WebRtcAttempt | None:
+    def _start(self, client: str, session: bytes, is_initiator: bool) -> WebRtcAttempt | None:
         configuration = RTCConfiguration(iceServers=self._servers, iceTransportPolicy=self._policy)
         try:
-            attempt = WebRtcAttempt(client, session, began, configuration)
+            attempt = WebRtcAttempt(client, session, is_initiator, configuration)
         except ValueError as error:
-            self._ends.ended(client, self.way, None, f"an ICE server cannot be used: {error}")
+            self._events.link_ended(client, self.way, None, f"an ICE server cannot be used: {error}")
             return None
         self._attempts[client] = self._sessions[client, session] = attempt
         connection = attempt.connection
@@ -207,7 +207,7 @@ class WebRtc(Maker):
         for channel in attempt.channels:
             channel.on("open", lambda: self._opened(attempt))
             channel.on("close", lambda: self._lost(attempt, "the other ended it"))
-            channel.on("message", lambda data: self._heard(attempt, data))
+            channel.on("message", lambda data: self._received(attempt, data))
         attempt.running = asyncio.create_task(self._negotiate(attempt))
         return attempt
 
@@ -215,7 +215,7 @@ class WebRtc(Maker):
         """Does what signals say, one after the other."""
         connection, early, is_described = attempt.connection, list[Candidate](), False
         try:
-            if attempt.began:
+            if attempt.is_initiator:
                 attempt.offer = await self._describe(attempt)
             while True:
                 body = await attempt.inbox.get()
@@ -230,7 +230,7 @@ class WebRtc(Maker):
                 elif isinstance(body, Description) and not is_described:
                     await connection.setRemoteDescription(RTCSessionDescription(body.sdp, body.type))
                     is_described = True
-                    if not attempt.began:
+                    if not attempt.is_initiator:
                         await self._describe(attempt)
                     for candidate in early:
                         await _add(connection, candidate)
@@ -241,47 +241,47 @@ class WebRtc(Maker):
         """Sends this peer's offer or answer, which has its candidates: aiortc gathers them first."""
         await attempt.connection.setLocalDescription()
         local = attempt.connection.localDescription
-        description = Description(type="offer" if attempt.began else "answer", sdp=local.sdp)
-        self._ends.signal(attempt.client, attempt.session, description)
+        description = Description(type="offer" if attempt.is_initiator else "answer", sdp=local.sdp)
+        self._events.signal(attempt.client, attempt.session, description)
         return description
 
     def _opened(self, attempt: WebRtcAttempt) -> None:
         if attempt.link is None and all(channel.readyState == "open" for channel in attempt.channels):
             if self._attempts.get(attempt.client) is attempt:
                 del self._attempts[attempt.client]
-            attempt.link = RtcLink(self._ends, attempt, lambda: self._end(attempt))
-            self._ends.opened(attempt.link)
-            if not attempt.is_over:
+            attempt.link = RtcLink(self._events, attempt, lambda: self._end(attempt))
+            self._events.link_opened(attempt.link)
+            if not attempt.has_ended:
                 attempt.link.beat()
 
     def _changed(self, attempt: WebRtcAttempt) -> None:
         if attempt.connection.connectionState in ("failed", "closed"):
             self._lost(attempt, "the connection failed")
 
-    def _heard(self, attempt: WebRtcAttempt, data: bytes | str) -> None:
-        if attempt.link is None or attempt.is_over:
+    def _received(self, attempt: WebRtcAttempt, data: bytes | str) -> None:
+        if attempt.link is None or attempt.has_ended:
             return
         try:
             if isinstance(data, str):
                 raise FrameError("Frames are binary, and this one is text.")
-            self._ends.heard(attempt.link, data)
+            self._events.frame_received(attempt.link, data)
         except MingaError as error:
             self._lost(attempt, str(error))
 
     def _lost(self, attempt: WebRtcAttempt, reason: str) -> None:
-        if not attempt.is_over:
+        if not attempt.has_ended:
             self._end(attempt)
-            self._ends.ended(attempt.client, self.way, attempt.link, reason)
+            self._events.link_ended(attempt.client, self.way, attempt.link, reason)
 
     def _end(self, attempt: WebRtcAttempt) -> None:
         """Ends it without telling."""
-        if attempt.is_over:
+        if attempt.has_ended:
             return
-        attempt.is_over = True
+        attempt.has_ended = True
         if self._attempts.get(attempt.client) is attempt:
             del self._attempts[attempt.client]
         del self._sessions[attempt.client, attempt.session]
-        self._over_sessions.append((attempt.client, attempt.session))
+        self._ended_sessions.append((attempt.client, attempt.session))
         if attempt.running is not None and attempt.running is not asyncio.current_task():
             attempt.running.cancel()
         if attempt.link is not None:
@@ -291,10 +291,10 @@ class WebRtc(Maker):
         task.add_done_callback(self._closing.discard)
 
 
-async def _add(connection: RTCPeerConnection, said: Candidate) -> None:
-    if not said.candidate:
+async def _add(connection: RTCPeerConnection, signal: Candidate) -> None:
+    if not signal.candidate:
         await connection.addIceCandidate(None)
         return
-    candidate = candidate_from_sdp(said.candidate.removeprefix("candidate:"))
-    candidate.sdpMid, candidate.sdpMLineIndex = said.sdp_mid, said.sdp_m_line_index
+    candidate = candidate_from_sdp(signal.candidate.removeprefix("candidate:"))
+    candidate.sdpMid, candidate.sdpMLineIndex = signal.sdp_mid, signal.sdp_m_line_index
     await connection.addIceCandidate(candidate)

@@ -14,10 +14,10 @@ from websockets.typing import Subprotocol
 
 from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer
 from backend.errors import FrameError, LinkError, MingaError
-from backend.peer.links.buffers import keep_short
+from backend.peer.links.buffers import limit_send_buffer
 from backend.peer.links.interfaces import FRAME_BYTES, LinkEvents, Maker, PeerLink
 from backend.peer.links.sealed_ends import Handshake
-from backend.peer.links.send_queue import Outgoing
+from backend.peer.links.send_queue import SendQueue
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Neighbour
@@ -26,7 +26,7 @@ from backend.wire.signals import SealKey, SignalBody, decode_body
 
 PROTOCOL = Subprotocol("minga-link.1")
 HANDSHAKE_SECONDS = 4.0
-# For a peer that heard of this one before this one heard of it.
+# For a peer that learnt of this one first.
 INTRODUCTION_SECONDS = 3.0
 MOST_HANDSHAKES = 64
 CLOSE_SECONDS = 1.0
@@ -62,28 +62,28 @@ class WebSocketLink(PeerLink):
 
     def __init__(
         self,
-        ends: LinkEvents,
+        events: LinkEvents,
         client: str,
         connection: Connection,
         seals: tuple[Sealer, FrameOpener],
-        began: bool,
+        is_initiator: bool,
     ) -> None:
-        super().__init__(client, began)
-        self._ends = ends
+        super().__init__(client, is_initiator)
+        self._events = events
         self._connection = connection
         self._sealer, self._opener = seals
-        self._outgoing = Outgoing(self._transmit, lambda size: ends.sent(self, size))
+        self._queue = SendQueue(self._transmit, lambda size: events.bytes_sent(self, size))
         self._sending = asyncio.create_task(self._send_all())
         self._is_closed = False
 
     @property
     def buffered(self) -> int:
         """Bytes that wait to be sent."""
-        return self._outgoing.waiting
+        return self._queue.waiting
 
     def send(self, frame: bytes, bulk: bool) -> None:
         """Queues a frame."""
-        self._outgoing.put(frame, bulk)
+        self._queue.put(frame, bulk)
 
     def close(self) -> None:
         """Ends it from this side."""
@@ -107,8 +107,8 @@ class WebSocketLink(PeerLink):
                 if not is_up:
                     # Only now the other is known to be there: its signed key may be an old one.
                     is_up = True
-                    self._ends.opened(self)
-                self._ends.heard(self, frame)
+                    self._events.link_opened(self)
+                self._events.frame_received(self, frame)
         except ConnectionClosed:
             pass
         except MingaError as error:
@@ -118,12 +118,12 @@ class WebSocketLink(PeerLink):
             if not self._is_closed:
                 self._connection.transport.abort()
             if not self._is_closed:
-                self._ends.ended(self.client, self.way, self if is_up else None, reason)
+                self._events.link_ended(self.client, self.way, self if is_up else None, reason)
 
     async def _send_all(self) -> None:
         with suppress(ConnectionClosed):
             # `run` sees the same end and reports it.
-            await self._outgoing.run()
+            await self._queue.run()
 
     async def _transmit(self, frame: bytes) -> None:
         await self._connection.send(self._sealer.seal(frame))
@@ -134,18 +134,18 @@ class WebSockets(Maker):
 
     way: ClassVar[Way] = "websocket"
 
-    def __init__(self, ends: LinkEvents) -> None:
-        self._ends = ends
+    def __init__(self, events: LinkEvents) -> None:
+        self._events = events
         self._server: Server | None = None
         self._dialling: dict[str, asyncio.Task[None]] = {}
         self._links: set[asyncio.Task[None]] = set()
         self._introductions = asyncio.Semaphore(MOST_HANDSHAKES)
-        self._met = asyncio.Event()
+        self._neighbours_changed = asyncio.Event()
 
     async def listen(self, host: str, port: int) -> int:
         """Takes connections from now on; returns the port. Raises LinkError if the place is taken."""
         try:
-            self._server = await serve(self._taken, host, port, **_OPTIONS)
+            self._server = await serve(self._accept, host, port, **_OPTIONS)
         except OSError as error:
             raise LinkError(
                 f"Nothing can listen at {host}:{port}: {error.strerror or error}. Choose another port."
@@ -164,10 +164,10 @@ class WebSockets(Maker):
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
         """Needs none: what is to be signed goes over the connection."""
 
-    def introduced(self) -> None:
+    def neighbours_changed(self) -> None:
         """Others are known now."""
-        self._met.set()
-        self._met = asyncio.Event()
+        self._neighbours_changed.set()
+        self._neighbours_changed = asyncio.Event()
 
     async def close(self) -> None:
         """Ends all connections."""
@@ -183,37 +183,37 @@ class WebSockets(Maker):
         link = None
         try:
             connection = await connect(other.address or "", proxy=None, **_OPTIONS)
-            link = await self._greet(connection, other.client)
+            link = await self._shake_hands(connection, other.client)
         except (OSError, WebSocketException, MingaError, TimeoutError) as error:
             reason = str(error) or "it does not answer"
-            self._ends.ended(other.client, self.way, None, reason)
+            self._events.link_ended(other.client, self.way, None, reason)
         finally:
             self._dialling.pop(other.client, None)
         if link is not None:
-            self._keep(link)
+            self._run_in_background(link)
 
-    async def _greet(self, connection: Connection, client: str) -> WebSocketLink:
+    async def _shake_hands(self, connection: Connection, client: str) -> WebSocketLink:
         """Speaks first."""
         handshake = Handshake()
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
-                await self._say(connection, client, handshake)
-                session, heard, _ = await self._hear(connection, client)
+                await self._send_key(connection, client, handshake)
+                session, peer_key, _ = await self._receive_key(connection, client)
             if session != handshake.session:
                 raise LinkError("It answered another connection than this one.")
-            return self._link(connection, client, handshake, heard, True)
+            return self._link(connection, client, handshake, peer_key, True)
         except BaseException:
             connection.transport.abort()
             raise
 
-    async def _taken(self, connection: ServerConnection) -> None:
+    async def _accept(self, connection: ServerConnection) -> None:
         """Another peer connected."""
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS + INTRODUCTION_SECONDS), self._introductions:
-                session, heard, client = await self._hear(connection, None)
+                session, peer_key, client = await self._receive_key(connection, None)
                 handshake = Handshake(session)
-                await self._say(connection, client, handshake)
-                link = self._link(connection, client, handshake, heard, False)
+                await self._send_key(connection, client, handshake)
+                link = self._link(connection, client, handshake, peer_key, False)
         except MingaError as error:
             await connection.close(4000, str(error)[:120])
             return
@@ -223,38 +223,38 @@ class WebSockets(Maker):
         await self._run(link)
 
     def _link(
-        self, connection: Connection, client: str, handshake: Handshake, heard: SealKey, began: bool
+        self, connection: Connection, client: str, handshake: Handshake, peer_key: SealKey, is_initiator: bool
     ) -> WebSocketLink:
-        keep_short(connection.transport.get_extra_info("socket"))
-        seals = handshake.seals(self._ends.own.client, client, heard)
-        return WebSocketLink(self._ends, client, connection, seals, began)
+        limit_send_buffer(connection.transport.get_extra_info("socket"))
+        seals = handshake.seals(self._events.local.client, client, peer_key)
+        return WebSocketLink(self._events, client, connection, seals, is_initiator)
 
-    async def _say(self, connection: Connection, client: str, handshake: Handshake) -> None:
-        note = self._ends.note(client, handshake.session, handshake.said)
-        await connection.send(encode_mesh(Passed(client=self._ends.own.client, data=note)))
+    async def _send_key(self, connection: Connection, client: str, handshake: Handshake) -> None:
+        note = self._events.sign_signal(client, handshake.session, handshake.signal)
+        await connection.send(encode_mesh(Passed(client=self._events.local.client, data=note)))
 
-    async def _hear(self, connection: Connection, expected: str | None) -> tuple[bytes, SealKey, str]:
+    async def _receive_key(self, connection: Connection, expected: str | None) -> tuple[bytes, SealKey, str]:
         """Session and key of the other, which is `expected` or anyone that is known, and its id."""
         data = await connection.recv(decode=False)
-        said = decode_peer(data)
-        if not isinstance(said, Passed):
+        answer = decode_peer(data)
+        if not isinstance(answer, Passed):
             raise LinkError("It did not say who it is.")
-        if expected not in (None, said.client):
+        if expected not in (None, answer.client):
             raise LinkError("Another peer than the expected one answers at this address.")
-        await self._introduction(said.client)
-        signal = self._ends.read(said.client, said.data)
+        await self._wait_for_neighbour(answer.client)
+        signal = self._events.check_signal(answer.client, answer.data)
         body = decode_body(signal)
         if not isinstance(body, SealKey):
             raise LinkError("It did not send a key.")
-        return signal.session, body, said.client
+        return signal.session, body, answer.client
 
-    async def _introduction(self, client: str) -> None:
+    async def _wait_for_neighbour(self, client: str) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(INTRODUCTION_SECONDS):
-                while self._ends.neighbour(client) is None:
-                    await self._met.wait()
+                while self._events.neighbour(client) is None:
+                    await self._neighbours_changed.wait()
 
-    def _keep(self, link: WebSocketLink) -> None:
+    def _run_in_background(self, link: WebSocketLink) -> None:
         task = asyncio.create_task(self._run(link))
         self._links.add(task)
         task.add_done_callback(self._links.discard)

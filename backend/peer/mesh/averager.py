@@ -138,7 +138,7 @@ class Averager:
 
     async def _average(self, order: Group, work: TrainedWork) -> None:
         self._forget_over()
-        own = self._links.own.client
+        own = self._links.local.client
         way, memory = await asyncio.to_thread(_way, work, self._memory)
         base = np.frombuffer(work.base, "<f4")
         vector = way if order.subject == "changes" else await asyncio.to_thread(np.add, base, way)
@@ -149,7 +149,7 @@ class Averager:
         key = (order.round, order.group)
         try:
             exchange = self._exchanges[key] = Exchange(
-                order, own, vector, weight, self._links, self._links.own.task, work.bundle
+                order, own, vector, weight, self._links, self._links.local.task, work.bundle
             )
             self._begin(key, exchange)
             outcome = await exchange.result()
@@ -166,12 +166,14 @@ class Averager:
             self._averaged(order, work, outcome, weights)
         finally:
             # Others may still wait for signs of life in this group's pace.
-            self._calm = asyncio.get_running_loop().call_later(2 * order.patience, self._links.in_group, None)
+            self._calm = asyncio.get_running_loop().call_later(
+                2 * order.patience, self._links.set_group_patience, None
+            )
 
     def _hurry(self, patience: float) -> None:
         if self._calm:
             self._calm.cancel()
-        self._links.in_group(patience)
+        self._links.set_group_patience(patience)
 
     def _begin(self, key: Place, exchange: Exchange) -> None:
         """Starts it, and catches up with what was there before the order."""
@@ -201,7 +203,7 @@ class Averager:
             for client in survivors
             if (neighbour := self._links.neighbour(client)) is not None
         }
-        own = self._links.own
+        own = self._links.local
         self._attesting = Attesting(
             own.task, work.bundle, order.round, order.group, survivors, weights, identities
         )

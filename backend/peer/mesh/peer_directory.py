@@ -36,7 +36,7 @@ class PeerDirectory:
                 self._links.use_ice(ice)
             case Members(members=members):
                 self._members = {one.client: one for one in members}
-                self._links.know(members)
+                self._links.set_neighbours(members)
                 self._want()
             case Group(members=group):
                 self._group = group
@@ -57,8 +57,8 @@ class PeerDirectory:
         ]
 
     def _want(self) -> None:
-        own = self._links.own.client
-        self._links.want({*around(own, self._members), *self._group} - {own})
+        own = self._links.local.client
+        self._links.set_targets({*around(own, self._members), *self._group} - {own})
 
 
 def around(own: str, clients: Collection[str]) -> list[str]:

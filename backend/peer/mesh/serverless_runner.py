@@ -95,7 +95,7 @@ class ServerlessRunner:
                 for client in clients:
                     self._links.send(client, frame)
                 if isinstance(frame, Evaluation):
-                    own = self._links.own.client
+                    own = self._links.local.client
                     tell_peers_evaluation(self._reporter, own, frame, self._metrics())
             case serverless_events.Agree(frame):
                 if isinstance(frame, Train):

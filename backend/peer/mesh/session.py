@@ -146,7 +146,7 @@ class MeshSession:
             await self._links.open(listening.host, listening.port, listening.address)
         else:
             await self._links.open()
-        enter = replace(self._member.enter, address=self._links.own.address)
+        enter = replace(self._member.enter, address=self._links.local.address)
         visit = await asyncio.to_thread(self._visit.read)
         if visit:
             held = visit.certificate

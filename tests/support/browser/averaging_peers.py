@@ -32,13 +32,13 @@ class AveragingPeer(PythonPeer):
         """What came of it: `sha256`, `seconds`, `survivors`, `fraction`."""
         self.close_group()
         vector = drawn(draw, order.bounds[-1])
-        self.links.in_group(order.patience)
+        self.links.set_group_patience(order.patience)
         self.exchange = exchange = Exchange(order, self.client, vector, weight, self.links, TASK, BUNDLE)
         exchange.start()
         for client in self.links.linked():
             exchange.up(client)
         end = await exchange.result()
-        self.links.in_group(None)
+        self.links.set_group_patience(None)
         digest = hashlib.sha256(end.mean.astype("<f4").tobytes()).hexdigest()
         ended = {"survivors": end.survivors, "fraction": end.fraction, "seconds": end.seconds}
         return {"sha256": digest, **ended}

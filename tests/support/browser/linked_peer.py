@@ -54,8 +54,8 @@ class PythonPeer:
             Neighbour(**{**member, "identity": bytes.fromhex(member["identity"])})
             for member in self._switch.members
         ]
-        self.links.know(members)
-        self.links.want([member.client for member in members])
+        self.links.set_neighbours(members)
+        self.links.set_targets([member.client for member in members])
 
     async def linked(self, other: str, way: Way, seconds: float = PATIENCE) -> None:
         """Wait until the link to `other` goes this way."""

@@ -95,7 +95,7 @@ class Member:
 
     @property
     def own(self) -> LocalPeer:
-        return self.links.own
+        return self.links.local
 
     def up(self, client: str, way: Way) -> None:
         self.log.append(("up", client, way))
@@ -168,8 +168,8 @@ async def make_member(
 
 def introduce(member: Member, members: Sequence[Member]) -> None:
     """Tells `member` of all."""
-    member.links.know([other.neighbour for other in members])
-    member.links.want([other.own.client for other in members])
+    member.links.set_neighbours([other.neighbour for other in members])
+    member.links.set_targets([other.own.client for other in members])
 
 
 async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from backend.peer.links.buffers import LEAST_BYTES, bytes_ahead, keep_short
+from backend.peer.links.buffers import LEAST_BYTES, bytes_ahead, limit_send_buffer
 
 
 @contextmanager
@@ -36,8 +36,8 @@ def test_a_line_of_a_gigabit_is_kept_full_up_to_what_the_system_does_better() ->
 def test_little_is_sent_ahead_to_another_machine_nearby_and_within_one_the_system_decides() -> None:
     with connected("127.0.0.2") as (far, _), connected("127.0.0.1") as (near, _):
         usual = near.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
-        keep_short(near)
-        keep_short(far)
+        limit_send_buffer(near)
+        limit_send_buffer(far)
         assert near.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF) == usual
         # Linux doubles what it is told, for its own bookkeeping.
         limited = far.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
@@ -54,5 +54,5 @@ def test_a_connection_that_was_broken_off_meanwhile_is_left_as_it_is() -> None:
         with pytest.raises(OSError, match="not connected"):
             one.getpeername()
         usual = one.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF)
-        keep_short(one)
+        limit_send_buffer(one)
         assert one.getsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF) == usual

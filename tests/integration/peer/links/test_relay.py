@@ -110,14 +110,14 @@ async def test_a_better_way_takes_over_without_a_break(
     carrier.blocked = b"candidate:"
     for member in (one, other):
         introduce(member, [one, other])
-        member.links.in_group(5.0)
+        member.links.set_group_patience(5.0)
     await until(lambda: one.links.way(other.own.client) == "relay" == other.links.way(one.own.client))
     carrier.blocked = None
     await until(lambda: one.links._pairs[other.own.client].links.keys() == {"webrtc", "relay"})
     await asyncio.sleep(1.5)
     assert one.links.way(other.own.client) == "relay"
     for member in (one, other):
-        member.links.in_group(None)
+        member.links.set_group_patience(None)
     await until(lambda: one.links.way(other.own.client) == "webrtc" == other.links.way(one.own.client))
     assert [entry[0] for entry in one.log] == ["up", "up"]
     one.links.send(other.own.client, Fetch(weights=HASH, offset=0))

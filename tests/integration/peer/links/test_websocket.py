@@ -81,7 +81,7 @@ async def test_both_learn_how_long_a_frame_takes_and_how_fast_they_send(tmp_path
     async with company(tmp_path, [("websocket",)] * 2, [True, False]) as (one, other):
         await until(lambda: are_linked(one, other))
         for member in (one, other):
-            member.links.in_group(2.0)
+            member.links.set_group_patience(2.0)
         there = other.own.client
 
         def measured() -> bool:
@@ -126,19 +126,19 @@ async def test_silence_is_told_once_and_ends_when_something_comes(tmp_path: Path
     async with company(tmp_path, [("websocket",)] * 2, [True, False]) as (one, other):
         await until(lambda: are_linked(one, other))
         # `one` expects a beat every quarter of 0.4 s; `other` beats every two seconds.
-        one.links.in_group(0.4)
+        one.links.set_group_patience(0.4)
         await until(lambda: ("silent", other.own.client) in one.log)
         # The next group hears of it, too.
         one.log.clear()
-        one.links.in_group(1.0)
+        one.links.set_group_patience(1.0)
         await until(lambda: ("silent", other.own.client) in one.log)
-        other.links.in_group(0.4)
+        other.links.set_group_patience(0.4)
         # Heard again, it is up again, which tells a group that it may count on it.
         await until(lambda: one.log[-1] == ("up", other.own.client, "websocket"))
         assert are_linked(one, other)
         assert not any(entry[0] == "down" for entry in one.log)
         # What comes after that is nothing new, while nobody is impatient.
-        one.links.in_group(PATIENCE)
+        one.links.set_group_patience(PATIENCE)
         heard = len(one.log)
         await asyncio.sleep(1.0)
         assert len(one.log) == heard
@@ -152,7 +152,7 @@ async def test_what_goes_over_the_wire_is_sealed(tmp_path: Path) -> None:
         async with _listen_in(one, heard) as between:
             seen = msgspec.structs.replace(one.neighbour, address=between.url.replace("http:", "ws:"))
             other.links.drop(one.own.client, "another way")
-            other.links.know([seen])
+            other.links.set_neighbours([seen])
             await until(lambda: are_linked(one, other) and heard)
             words = b"a sentence that nobody else should read" * 30
             frame = Weights(weights=HASH, size=len(words), offset=0, data=memoryview(words))
@@ -176,10 +176,10 @@ async def test_a_link_that_a_cut_line_stalled_is_replaced(
         async with _listen_in(one, heard, stalled) as between:
             seen = msgspec.structs.replace(one.neighbour, address=between.url.replace("http:", "ws:"))
             other.links.drop(one.own.client, "another way")
-            other.links.know([seen])
+            other.links.set_neighbours([seen])
             await until(lambda: are_linked(one, other) and heard)
             for member in (one, other):
-                member.links.in_group(1.0)
+                member.links.set_group_patience(1.0)
             monkeypatch.setattr(peer_links, "GLARE_SECONDS", 0.0)
             stalled.set()
             ups = len(one.log)
@@ -213,13 +213,13 @@ async def test_who_signs_with_another_identity_gets_no_link(tmp_path: Path) -> N
         await other.links.close()
         await until(lambda: not one.links.linked())
         eve = await make_member(tmp_path / "eve", 1, ("websocket",), False, carrier)
-        eve.links.own = replace(eve.own, key=made("another key"))
+        eve.links.local = replace(eve.own, key=made("another key"))
         introduce(eve, [one, eve])
         await asyncio.sleep(1.0)
         assert not one.links.linked()
         assert not eve.links.linked()
         # The server, too, cannot give her another's place.
-        one.links.know([eve.neighbour])
+        one.links.set_neighbours([eve.neighbour])
         assert ("refused", eve.own.client) == one.log[-1][:2]
         await eve.links.close()
 
@@ -228,7 +228,7 @@ async def test_a_recorded_greeting_makes_no_link(tmp_path: Path) -> None:
     async with company(tmp_path, [("websocket",)] * 2, [True, True]) as (one, other):
         await until(lambda: are_linked(one, other))
         links: LinkManager = other.links
-        note = links.note(one.own.client, bytes(16), _seal_key())
+        note = links.sign_signal(one.own.client, bytes(16), _seal_key())
         ups = len(one.log)
         async with connect(one.own.address or "", proxy=None, subprotocols=[PROTOCOL]) as socket:
             await socket.send(encode_mesh(Passed(client=other.own.client, data=note)))
@@ -271,4 +271,4 @@ async def _read_for_ever(socket: ClientConnection) -> None:
 
 
 def _seal_key() -> SealKey:
-    return Handshake().said
+    return Handshake().signal

@@ -70,7 +70,7 @@ class Averager(Member):
         """Begins with the links that stand."""
         exchange = Exchange(order, self.own.client, vector, weight, self.links, TASK, BUNDLE)
         self.exchange = exchange
-        self.links.in_group(order.patience)
+        self.links.set_group_patience(order.patience)
         exchange.start()
         for client in self.links.linked():
             exchange.up(client)
