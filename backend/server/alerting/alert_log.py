@@ -11,10 +11,10 @@ from typing import Any
 import structlog
 
 from backend.errors import NotFoundError, StoreError
-from backend.formats.task_file import TaskFile
 from backend.protocols.tasks.alerts import Trouble
 from backend.protocols.tasks.task_life import UNDER_WAY, LifeState
 from backend.server.hosting.task_host import TaskHost
+from backend.server.schemes import scheme_of
 from backend.stores.alerts import Alert, AlertStore
 
 log = structlog.stdlib.get_logger("minga.alerts")
@@ -82,21 +82,11 @@ class AlertBook:
         await self.clear(Trouble.STORE, now)
         if host.history.lost == 0 or state not in UNDER_WAY:
             return
-        file, done = host.task.file, host.history.round
-        passes = f"{'epoch' if file.coordination.volunteer else 'round'}{'' if done == 1 else 's'}"
+        scheme, done = scheme_of(host.task.file), host.history.round
+        passes = f"{scheme.passes}{'' if done == 1 else 's'}"
         version = host.history.current.version
         went = f"Nothing that was recorded is lost: {done} {passes} and version {version}."
-        after = _after(file)
-        await self.add(RESTARTED, f"The server was started anew. {went} {after}", now, now)
-
-
-def _after(file: TaskFile) -> str:
-    """What becomes of work that was under way when a server ended."""
-    if file.coordination.decentralized:
-        return "Peers went on among themselves and bring what they made."
-    if file.coordination.volunteer:
-        return "Work units whose results were not recorded are done again."
-    return "A round that was open then does not count: its part of the work begins again."
+        await self.add(RESTARTED, f"The server was started anew. {went} {scheme.after_restart}", now, now)
 
 
 async def open_book(task: str, store: AlertStore) -> AlertBook:

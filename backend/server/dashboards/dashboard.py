@@ -21,9 +21,8 @@ from backend.server.hosting.client_link import Presence
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.observers import task_events
+from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import likely_device
-from backend.server.units.board.board import UnitsBoard
-from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import Lineage, lineage_of
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
@@ -50,7 +49,8 @@ class Dashboard:
         manifest, file = host.task.bundle.manifest, host.task.file
         self._alarms, self._alert_log = Alarms(60.0 * file.alerts.minutes, book.lasting()), book
         self._totals, self._people = Totals(manifest), People()
-        self._units = UnitsBoard(host) if isinstance(host, UnitsHost) else None
+        board = scheme_of(file).board
+        self._board = board(host) if board else None
         self._watchers: set[asyncio.Event] = set()
         self._more = asyncio.Event()
         self._happened: list[task_events.TaskEvent] = []
@@ -204,9 +204,9 @@ class Dashboard:
 
     async def units(self) -> dict[str, Any]:
         """Its work units (docs/reference/http.md). Raises NotFoundError where it has none, and StoreError."""
-        if self._units is None:
+        if self._board is None:
             raise NotFoundError("This task has no work units: its clients train all at once.")
-        return await self._units.told()
+        return await self._board.told()
 
     def history(self) -> dict[str, Any]:
         """The newest rounds, and the curves of versions (docs/reference/http.md)."""

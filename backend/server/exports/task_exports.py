@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.errors import BundleError, GoneError, NotFoundError, OrderError, SettingsError
+from backend.errors import BundleError, GoneError, NotFoundError, SettingsError
 from backend.server.exports.export_formats import FORMATS, Format, format_of
 from backend.server.exports.exporter import Exporter, ExportSource
 from backend.server.exports.file_cache import CachedFile
@@ -22,9 +22,7 @@ from backend.server.exports.training_figures import (
 )
 from backend.server.exports.version_comparison import distances
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import TASK_FILE
-from backend.server.units.host import UnitsHost
 from backend.server.versions.lineage import lineage_of
 from backend.server.versions.timeline import version_summary
 from backend.server.versions.version_history import VersionHistory
@@ -80,7 +78,7 @@ class TaskExports:
             known = ", ".join(FIGURE_FILES)
             raise NotFoundError(f"The figures of a task are {known}; '{file[:40]}' is none.")
         if file == ASSIMILATIONS:
-            results = await self._registry.units(task).assimilations()
+            results = await self._registry.assimilations(task)
             content = await asyncio.to_thread(assimilations_csv, results)
             return FigureFile(f"{task}-assimilations.csv", "text/csv", content)
         # Copies: the host's loop goes on with its own while a thread writes.
@@ -153,18 +151,7 @@ class TaskExports:
 
         Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
         """
-        host = self._registry.host(task)
-        if isinstance(host, UnitsHost):
-            raise OrderError(
-                "Each result of a work unit is in the model at once: this server cannot take them back. Take "
-                "the version as a file, and begin a new task with it."
-            )
-        if not isinstance(host, RoundsHost):
-            raise OrderError(
-                "The peers of a decentralized task hold the model themselves: this server cannot take them "
-                "back."
-            )
-        made = await host.restore(number, f"The owner went back to version {number}.")
+        made = await self._registry.restore(task, number, f"The owner went back to version {number}.")
         return _described(self._history(task), made)
 
     async def forget(self, task: str) -> None:

@@ -21,6 +21,15 @@ class ClientLink(Protocol):
         ...
 
 
+class MeasuredLink(ClientLink, Protocol):
+    """A connection of which one knows how much waits on it."""
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that it has not taken yet."""
+        ...
+
+
 @dataclass
 class ConnectedClient:
     """A connected client, whose updates are added up by `aggregation`. Owned by the task host.

@@ -15,22 +15,14 @@ from backend.formats.task_file import read_task_file
 from backend.server.alerting.alert_log import open_book
 from backend.server.alerting.messenger import Messenger, Outside
 from backend.server.dashboards.dashboard import Dashboard
-from backend.server.hosting.limits import TaskLimits
+from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle, open_lifecycle
-from backend.server.mesh.host import MeshHost
-from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.hooks import RoundEndHook
-from backend.server.observers.observer import Observer
 from backend.server.observers.task_events import RoundEnded
-from backend.server.privacy.privacy_budget import open_account
-from backend.server.rounds.host import RoundsHost
-from backend.server.tasks.task import Task, load_task, overrides_of
-from backend.server.units.host import UnitsHost
-from backend.server.units.parameters.deployment import ParameterDeployment
-from backend.server.units.setup import left_by
+from backend.server.schemes import scheme_of
+from backend.server.tasks.task import load_task, overrides_of
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
 
@@ -56,71 +48,33 @@ class HostFactory:
     """Makes hosts of task files.
 
     `overrides` are values that were changed on the command line, `hooks` says whether tasks may run commands,
-    `ice` which servers help peers to reach one another, `outside` where alerts may go,
-    `parameters` where those of work units stand.
+    `outside` where alerts may go.
     """
 
-    stores: Stores
+    services: HostServices
     allowed: frozenset[str]
-    evaluate: bool
     overrides: Sequence[str]
-    observer: Observer
-    limits: TaskLimits
     hooks: bool
-    ice: IceServers
     outside: Outside
-    parameters: ParameterDeployment
 
     async def open(self, path: Path) -> Hosting:
         """What hosts the task in the file at `path`. Raises MingaError when it is not sound."""
-        blobs, records = self.stores.blobs, self.stores.records
+        stores = self.services.stores
+        blobs, records = stores.blobs, stores.records
         name = (await asyncio.to_thread(read_task_file, path)).name
         task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs)
         run = await records.open_run(name, task.bundle.address)
         history = VersionHistory(task, records, blobs, run)
         await history.open(time.time())
-        host = await self._host(task, history)
+        host = await scheme_of(task.file).open_host(task, history, self.services)
         if task.file.hooks.on_round_end:
             await self._add_hook(host, path.parent)
-        lifecycle = await open_lifecycle(host, self.stores.lives)
+        lifecycle = await open_lifecycle(host, stores.lives)
         host.add(lifecycle)
-        book = await open_book(name, self.stores.alerts)
+        book = await open_book(name, stores.alerts)
         board = Dashboard(host, lifecycle, Messenger(task.file, self.outside), book)
         host.add(board)
         return Hosting(host, lifecycle, board, path.parent)
-
-    async def _host(self, task: Task, history: VersionHistory) -> TaskHost:
-        blobs, observer, limits = self.stores.blobs, self.observer, self.limits
-        if task.file.coordination.decentralized:
-            return MeshHost(
-                task,
-                history,
-                blobs,
-                self.evaluate,
-                history.lost + 1,
-                observer=observer,
-                limits=limits,
-                ice=self.ice,
-            )
-        if task.file.coordination.volunteer:
-            return UnitsHost(
-                task,
-                history,
-                blobs,
-                self.evaluate,
-                self.stores.scratch / task.file.name,
-                await left_by(task, history),
-                observer=observer,
-                limits=limits,
-                parameters=self.parameters,
-            )
-        manifest = task.bundle.manifest
-        account = await open_account(
-            task.file, history.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
-        )
-        return RoundsHost(
-            task, history, blobs, self.evaluate, observer=observer, limits=limits, account=account
-        )
 
     async def _add_hook(self, host: TaskHost, folder: Path) -> None:
         """Has the task's command run after each round, the last one included: a crash may have lost it."""

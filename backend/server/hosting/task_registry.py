@@ -23,23 +23,22 @@ from backend.server.dashboards.dashboard import Dashboard
 from backend.server.disclosure.rounds import Disclosure, Guarantee, disclose
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.scheme import HostServices, Scheme, WeightsDeposits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.hosting.task_loader import HostFactory, Hosting, TaskLoader
 from backend.server.mesh.averaging_plan import averages_of
-from backend.server.mesh.host import MeshHost
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
-from backend.server.mesh.overview import picture
 from backend.server.observers.observer import SILENCE, Observer
+from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.playground import Playground
 from backend.server.tasks.task import find_launched, find_tasks
 from backend.server.tasks.task_data import elsewhere
-from backend.server.units.host import UnitsHost
 from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import round_summaries, version_summaries
-from backend.stores.contracts import EvaluationRecord
+from backend.stores.contracts import AssimilationRecord, EvaluationRecord, VersionRecord
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
@@ -98,18 +97,10 @@ class TaskRegistry:
             log.warning(
                 "versions are not evaluated: TensorFlow is missing", remedy="pip install 'minga[peer]'"
             )
-        opener = HostFactory(
-            stores=self._stores,
-            allowed=allowed,
-            evaluate=evaluate,
-            overrides=overrides,
-            observer=self._observer,
-            limits=self._limits,
-            hooks=self._may_hook,
-            ice=self._ice,
-            outside=self._outside,
-            parameters=self._parameters,
+        services = HostServices(
+            self._stores, evaluate, self._observer, self._limits, self._ice, self._parameters
         )
+        opener = HostFactory(services, allowed, overrides, self._may_hook, self._outside)
         paths = [*find_tasks(folders), *find_launched(launched)]
         self._doorway = TaskLoader(opener, paths, self._admit)
         await self._doorway.open_all()
@@ -186,9 +177,9 @@ class TaskRegistry:
         any(host.fetched(address, count) for host in self._hosts.values())
 
     def snapshot(self, address: str) -> Path | None:
-        """A file with weights of work units that no record names; None where there is none."""
-        hosts = (one for one in self._hosts.values() if isinstance(one, UnitsHost))
-        return next((path for one in hosts if (path := one.snapshot(address)) is not None), None)
+        """A file with weights that some task's clients train from and no record names; None without one."""
+        paths = (host.snapshot(address) for host in self._hosts.values())
+        return next((path for path in paths if path is not None), None)
 
     def host(self, name: str) -> TaskHost:
         """The host of the task. Raises NotFoundError."""
@@ -281,17 +272,36 @@ class TaskRegistry:
 
     def mesh(self, name: str) -> dict[str, Any]:
         """Peers, links and groups of a decentralized task (docs/reference/http.md). Raises NotFoundError."""
-        host = self.host(name)
-        if not isinstance(host, MeshHost):
+        host, picture = self.host(name), self._scheme(name).picture
+        if picture is None:
             raise NotFoundError("This task has no mesh: its server adds up what clients send it.")
-        return picture(host.peers, host.machine, host.carried)
+        return picture(host)
 
-    def units(self, name: str) -> UnitsHost:
-        """The host of a task of work units. Raises NotFoundError for any other."""
-        host = self.host(name)
-        if not isinstance(host, UnitsHost):
+    async def assimilations(
+        self, name: str, after: int = 0, last: int | None = None
+    ) -> list[AssimilationRecord]:
+        """The newest `last` results of work units (all for None) after number `after` that are in the model.
+
+        Raises NotFoundError where a task has no work units, and StoreError.
+        """
+        host, assimilations = self.host(name), self._scheme(name).assimilations
+        if assimilations is None:
             raise NotFoundError("This task has no work units: its clients train all at once.")
-        return host
+        return await assimilations(host, after, last)
+
+    def deposits(self, name: str) -> WeightsDeposits:
+        """Where clients of the task bring whole weights. Raises NotFoundError where they do not."""
+        host, deposits = self.host(name), self._scheme(name).deposits
+        if deposits is None:
+            raise NotFoundError("Peers bring weights to decentralized tasks only; this one makes its own.")
+        return deposits(host)
+
+    async def restore(self, name: str, number: int, reason: str) -> VersionRecord:
+        """Makes an earlier version of the task the newest again, for `reason`; its record.
+
+        Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
+        """
+        return await self._scheme(name).restore(self.host(name), number, reason)
 
     def inspection(self, name: str, dist: Path) -> Inspection:
         """What the task's model asks of a device; `dist` holds the built web app. Raises NotFoundError."""
@@ -318,6 +328,9 @@ class TaskRegistry:
     async def contributions(self, name: str) -> list[dict[str, Any]]:
         """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
         return [asdict(one) for one in await self.host(name).history.contributions()]
+
+    def _scheme(self, name: str) -> Scheme[Any]:
+        return scheme_of(self.host(name).task.file)
 
     def _admit(self, hosting: Hosting) -> None:
         """Takes a host in; from the end of the start on, it runs at once. Raises TaskFileError."""

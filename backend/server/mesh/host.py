@@ -11,7 +11,7 @@ from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.client_link import ConnectedClient, Presence
+from backend.server.hosting.client_link import ConnectedClient, MeasuredLink, Presence
 from backend.server.hosting.connected_clients import ConnectedClients, present, wire_phase
 from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
@@ -21,7 +21,7 @@ from backend.server.mesh.effect_runner import MeshEffectRunner
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.mesh.mesh_host_events import MeshHostEvent, PeerEntered, WeightsDeposited
-from backend.server.mesh.peer_list import Peer, Peers, RoomyLink
+from backend.server.mesh.peer_list import Peer, Peers
 from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import Post
 from backend.server.mesh.setup import convener_of
@@ -90,7 +90,7 @@ class MeshHost(TaskHost):
 
     # For the shell that owns the sockets.
 
-    async def enter(self, enter: mesh_messages.Enter, link: RoomyLink) -> str:
+    async def join(self, enter: mesh_messages.Enter, link: MeasuredLink) -> str:
         """Takes a peer in; its id. An older connection of the same peer gives way.
 
         Raises BusyError, and what the gate raises.
@@ -105,7 +105,7 @@ class MeshHost(TaskHost):
         await self._mailbox.put(PeerEntered(peer, shown))
         return name
 
-    async def hear(self, client: str, link: RoomyLink, message: mesh_messages.PeerToServer) -> None:
+    async def hear(self, client: str, link: MeasuredLink, message: mesh_messages.PeerToServer) -> None:
         """A peer said something after it entered. Waits while the inbox is full, or while what is to be
         carried to another peer finds no room there."""
         if isinstance(message, mesh_messages.SignalTo | mesh_messages.RelayTo):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from backend.protocols.token_bucket import NEVER
-from backend.server.hosting.client_link import ClientLink, ConnectedClient
+from backend.server.hosting.client_link import ConnectedClient, MeasuredLink
 from backend.wire.codec import encode
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Measure, Members, Neighbour
@@ -16,21 +15,12 @@ MEMBERS_SECONDS = 0.25
 MEMBERS_BYTES_PER_SECOND = 4 << 20
 
 
-class RoomyLink(ClientLink, Protocol):
-    """A connection of which one knows how much waits on it."""
-
-    @property
-    def backlog(self) -> int:
-        """Bytes that it has not taken yet."""
-        ...
-
-
 @dataclass
 class Peer:
     """A connected peer: how others may reach it, what it `holds` and of which round, and its links."""
 
     client: ConnectedClient
-    link: RoomyLink
+    link: MeasuredLink
     identity: bytes
     ways: list[Way]
     address: str | None

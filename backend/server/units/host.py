@@ -60,7 +60,7 @@ class UnitsHost(TaskHost):
 
     # For the shell that owns the sockets.
 
-    async def enlist(self, enlist: unit_messages.Enlist, link: ClientLink) -> str:
+    async def join(self, enlist: unit_messages.Enlist, link: ClientLink) -> str:
         """Takes a client in; its id. An older connection of the same client gives way.
 
         Raises BusyError, and what the gate raises.

@@ -8,8 +8,8 @@ import hashlib
 from starlette.requests import Request
 from starlette.responses import Response
 
-from backend.errors import BadRequestError, NotFoundError, NotWantedError
-from backend.server.mesh.host import MeshHost
+from backend.errors import BadRequestError, NotWantedError
+from backend.server.hosting.scheme import WeightsDeposits
 from backend.web.auth.identity import require
 from backend.web.requests.body import gather
 
@@ -17,16 +17,14 @@ from backend.web.requests.body import gather
 async def deposit(request: Request) -> Response:
     """`PUT /api/tasks/{name}/weights/{sha256}`: little-endian float32, if the task asks for these now."""
     await require(request, "join", request.path_params["name"])
-    host = request.app.state.tasks.host(request.path_params["name"])
+    deposits: WeightsDeposits = request.app.state.tasks.deposits(request.path_params["name"])
     address = request.path_params["sha256"]
-    if not isinstance(host, MeshHost):
-        raise NotFoundError("Peers bring weights to decentralized tasks only; this one makes its own.")
-    if not host.wants(address):
+    if not deposits.wants(address):
         raise NotWantedError("These weights are not wanted now: they are recorded, or no group made them.")
-    data = await _body(request, host.weights_bytes)
+    data = await _body(request, deposits.weights_bytes)
     if (await asyncio.to_thread(hashlib.sha256, data)).hexdigest() != address:
         raise BadRequestError("The bytes are not those of this address; send the weights again.")
-    await host.deposit(address, data)
+    await deposits.deposit(address, data)
     return Response(status_code=204)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import collections
 import hmac
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 from ipaddress import ip_address
-from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,36 +15,17 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from backend.errors import ForbiddenError
+from backend.server.hosting.task_host import TaskHost
 from backend.server.observers import task_events
-from backend.web.api.unit_metrics import UnitFigures, UnitsStanding
+from backend.web.api.unit_metrics import UnitFigures
 from backend.web.pages.template_words import BACKENDS, KINDS
+from backend.web.schemes import WEB_SCHEMES
 
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 AGGREGATE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Set by proxies: the connection comes from this machine, but not from somebody at it.
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
-
-
-class MeasuredHost(Protocol):
-    """What is read off a task's host."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def clients(self) -> Sequence[tuple[str, str]]: ...
-    @property
-    def waiting(self) -> int: ...
-    @property
-    def trouble(self) -> str | None: ...
-    @property
-    def received(self) -> int: ...
-    @property
-    def sent(self) -> int: ...
-    @property
-    def carried(self) -> int: ...
-    @property
-    def ways(self) -> Sequence[str]: ...
 
 
 class Metrics:
@@ -123,14 +104,16 @@ class Metrics:
             case task_events.StoreFailed():
                 self._store_failures.labels(task).inc()
 
-    def watch(self, hosts: Callable[[], Iterable[MeasuredHost]]) -> None:
+    def watch(self, hosts: Callable[[], Iterable[TaskHost]]) -> None:
         """Reads the hosts that there are, too, whenever somebody asks."""
         self.registry.register(_HostFigures(hosts))
-        self.registry.register(UnitsStanding(hosts))
+        for name, scheme in WEB_SCHEMES.items():
+            if scheme.gauges is not None:
+                self.registry.register(scheme.gauges(partial(_of_scheme, name, hosts)))
 
 
 class _HostFigures(Collector):
-    def __init__(self, hosts: Callable[[], Iterable[MeasuredHost]]) -> None:
+    def __init__(self, hosts: Callable[[], Iterable[TaskHost]]) -> None:
         self._hosts = hosts
 
     def collect(self) -> Iterable[Metric]:
@@ -154,6 +137,10 @@ class _HostFigures(Collector):
             waiting.add_metric([host.name], host.waiting)
             trouble.add_metric([host.name], float(host.trouble is not None))
         return [clients, waiting, trouble, received, sent, carried, links]
+
+
+def _of_scheme(name: str, hosts: Callable[[], Iterable[TaskHost]]) -> list[TaskHost]:
+    return [host for host in hosts() if host.task.file.coordination.scheme == name]
 
 
 def _known(client: tuple[str, str]) -> tuple[str, str]:

@@ -109,8 +109,8 @@ async def mesh(request: Request) -> Response:
 async def results(request: Request) -> Response:
     """The results of work units that are in the model of a volunteer task."""
     after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
-    host = _registry(request).units(request.path_params["name"])
-    found = await host.assimilations(after, min(last, MOST_ROUNDS))
+    name = request.path_params["name"]
+    found = await _registry(request).assimilations(name, after, min(last, MOST_ROUNDS))
     return _fresh({"results": [result_told(one) for one in found]})
 
 

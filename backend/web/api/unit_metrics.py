@@ -55,10 +55,10 @@ class UnitFigures:
                 self._seconds.labels(task).observe(event.seconds)
 
 
-class UnitsStanding(Collector):
-    """How the work units of `hosts` stand, read off those that have any whenever somebody asks."""
+class UnitGauges(Collector):
+    """How far the work units of `hosts` are, read off the hosts whenever somebody asks."""
 
-    def __init__(self, hosts: Callable[[], Iterable[object]]) -> None:
+    def __init__(self, hosts: Callable[[], Iterable[UnitsHost]]) -> None:
         self._hosts = hosts
 
     def collect(self) -> Iterable[Metric]:
@@ -69,8 +69,6 @@ class UnitsStanding(Collector):
         backlog = GaugeMetricFamily("minga_backlog", "Results that wait for one", labels=["task"])
         lost = CounterMetricFamily("minga_lost_updates", "Updates that others overwrote", labels=["task"])
         for host in self._hosts():
-            if not isinstance(host, UnitsHost):
-                continue
             tally = host.machine.progress.tally()
             for state in STATES:
                 units.add_metric([host.name, state], getattr(tally, state))

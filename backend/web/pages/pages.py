@@ -29,13 +29,12 @@ from backend.web.auth.identity import signed_in, summaries_for
 from backend.web.pages.languages import FALLBACK, catalogue, language_of
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
+from backend.web.schemes import WEB_SCHEMES
 from backend.web.transport.security_headers import POLICY, policy
 
 SOURCES = "webapp/static/src/entries"
 WORDS = "webapp/static/src/i18n"
 FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
-# Where one takes part in tasks of another scheme than the usual.
-TRAINING = {"decentralized": "train/mesh.html", "volunteer": "train/units.html"}
 
 
 def routes() -> list[BaseRoute]:
@@ -119,7 +118,7 @@ async def train(request: Request) -> Response:
     registry, name = _registry(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
-    page = render(request, TRAINING.get(context["plan"].coordination.scheme, "train/train.html"), context)
+    page = render(request, WEB_SCHEMES[context["plan"].coordination.scheme].training, context)
     if (url := context["plan"].data.url) is not None:
         page.headers[POLICY] = policy(url.origins)
     return page

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -12,23 +13,18 @@ from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
 
 from backend.errors import FrameError, IdleError, MingaError, NotFoundError
-from backend.server.mesh.host import MeshHost
-from backend.server.rounds.host import RoundsHost
-from backend.server.units.host import UnitsHost
+from backend.server.hosting.scheme import SchemeSocket
+from backend.server.hosting.task_host import TaskHost
+from backend.server.schemes import SCHEMES, scheme_of
 from backend.web.auth.identity import require
 from backend.web.transport.authorized_sockets import connections_of
 from backend.web.transport.socket_writer import EXTENSION, SocketLink
-from backend.wire.codec import decode_client
-from backend.wire.mesh_codec import decode_to_server
-from backend.wire.mesh_fields import MESH_PROTOCOL
-from backend.wire.mesh_messages import Enter
-from backend.wire.messages import PROTOCOL, Chunk, Hello
-from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist
-from backend.wire.units_codec import decode_units
+from backend.wire.messages import Chunk
 
 log = structlog.stdlib.get_logger("minga.socket")
 
-Message = TypeVar("Message")
+Decode = Callable[[bytes | memoryview], Any]
+TakeChunk = Callable[[Any, str, SocketLink, Chunk], bool]
 
 
 async def task_socket(websocket: WebSocket) -> None:
@@ -57,95 +53,51 @@ async def _converse(websocket: WebSocket, link: SocketLink) -> None:
     await require(websocket, "join", name)
     host = websocket.app.state.tasks.host(name)
     with connections_of(websocket).standing(websocket, "join", name, link.close):
-        if isinstance(host, MeshHost):
-            await _converse_of_mesh(websocket, host, link)
-        elif isinstance(host, UnitsHost):
-            await _converse_of_units(websocket, host, link)
-        else:
-            await _converse_of_rounds(websocket, host, link)
+        await _converse_with(websocket, host, scheme_of(host.task.file).socket, link)
 
 
-async def _converse_of_rounds(websocket: WebSocket, host: RoundsHost, link: SocketLink) -> None:
-    hello = await _first(websocket, "hello", decode_client)
-    if hello is None:
+async def _converse_with(
+    websocket: WebSocket, host: TaskHost, socket: SchemeSocket[Any], link: SocketLink
+) -> None:
+    opening = await _first(websocket, socket)
+    if opening is None:
         return
-    if not isinstance(hello, Hello):
-        raise FrameError("The first frame must be hello.")
-    client = await host.join(hello, link)
-    link.take_by(lambda frame: _taken(host, client, link, frame))
+    if not isinstance(opening, socket.opening):
+        raise FrameError(f"The first frame must be {socket.word}.")
+    client = await socket.join(host, opening, link)
+    if socket.take is not None:
+        link.take_by(partial(_taken, host, socket.decode, socket.take, client, link))
     try:
-        while not link.closing and (message := await _receive(websocket, decode_client)) is not None:
-            if isinstance(message, Hello):
-                raise FrameError("Hello was said before.")
-            await host.hear(client, link, message)
+        while not link.closing and (message := await _receive(websocket, socket.decode)) is not None:
+            if isinstance(message, socket.opening):
+                raise FrameError(f"{socket.word.capitalize()} was said before.")
+            await socket.hear(host, client, link, message)
     finally:
         await host.leave(client, link)
 
 
-async def _converse_of_mesh(websocket: WebSocket, host: MeshHost, link: SocketLink) -> None:
-    enter = await _first(websocket, "enter", decode_to_server)
-    if enter is None:
-        return
-    if not isinstance(enter, Enter):
-        raise FrameError("The first frame must be enter.")
-    client = await host.enter(enter, link)
-    try:
-        while not link.closing and (message := await _receive(websocket, decode_to_server)) is not None:
-            if isinstance(message, Enter):
-                raise FrameError("Enter was said before.")
-            await host.hear(client, link, message)
-    finally:
-        await host.leave(client, link)
-
-
-async def _converse_of_units(websocket: WebSocket, host: UnitsHost, link: SocketLink) -> None:
-    enlist = await _first(websocket, "enlist", decode_units)
-    if enlist is None:
-        return
-    if not isinstance(enlist, Enlist):
-        raise FrameError("The first frame must be enlist.")
-    client = await host.enlist(enlist, link)
-    link.take_by(lambda frame: _taken_of_units(host, client, link, frame))
-    try:
-        while not link.closing and (message := await _receive(websocket, decode_units)) is not None:
-            if isinstance(message, Enlist):
-                raise FrameError("Enlist was said before.")
-            await host.hear(client, link, message)
-    finally:
-        await host.leave(client, link)
-
-
-def _taken_of_units(host: UnitsHost, client: str, link: SocketLink, frame: memoryview) -> bool:
-    """As `_taken`, of a result of a work unit."""
-    try:
-        message = decode_units(frame)
-    except FrameError:
-        return False
-    return isinstance(message, Chunk) and host.take(client, link, message)
-
-
-def _taken(host: RoundsHost, client: str, link: SocketLink, frame: memoryview) -> bool:
+def _taken(
+    host: TaskHost, decode: Decode, take: TakeChunk, client: str, link: SocketLink, frame: memoryview
+) -> bool:
     """Whether a large frame was an update's next chunk, stored at once; others take their turn."""
     try:
-        message = decode_client(frame)
+        message = decode(frame)
     except FrameError:
         return False
-    return isinstance(message, Chunk) and host.take(client, link, message)
+    return isinstance(message, Chunk) and take(host, client, link, message)
 
 
-async def _first(
-    websocket: WebSocket, word: str, decode: Callable[[bytes | memoryview], Message]
-) -> Message | None:
-    """The first message, which is to be the one called `word`; None at the end of the connection."""
+async def _first(websocket: WebSocket, socket: SchemeSocket[Any]) -> Any:
+    """The first message, which is to be the scheme's opening; None at the end of the connection."""
     seconds = websocket.app.state.settings.limits.hello_seconds
     try:
         async with asyncio.timeout(seconds):
-            return await _receive(websocket, decode)
+            return await _receive(websocket, socket.decode)
     except TimeoutError as error:
-        raise IdleError(f"No {word} came within {seconds} seconds.") from error
+        raise IdleError(f"No {socket.word} came within {seconds} seconds.") from error
 
 
-async def _receive(websocket: WebSocket, decode: Callable[[bytes | memoryview], Message]) -> Message | None:
+async def _receive(websocket: WebSocket, decode: Decode) -> Any:
     """The next message; None at the end of the connection. Raises FrameError."""
     event = await websocket.receive()
     if event["type"] == "websocket.disconnect":
@@ -162,10 +114,9 @@ def _chosen(websocket: WebSocket) -> str:
         host = websocket.app.state.tasks.host(websocket.path_params["name"])
     except NotFoundError:
         asked = websocket.scope["subprotocols"]
-        return next((one for one in (MESH_PROTOCOL, UNITS_PROTOCOL) if one in asked), PROTOCOL)
-    if isinstance(host, UnitsHost):
-        return UNITS_PROTOCOL
-    return MESH_PROTOCOL if isinstance(host, MeshHost) else PROTOCOL
+        usual, *others = (one.socket.protocol for one in SCHEMES.values())
+        return next((one for one in others if one in asked), usual)
+    return scheme_of(host.task.file).socket.protocol
 
 
 def foreign(websocket: WebSocket) -> str | None:

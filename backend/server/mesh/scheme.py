@@ -1,0 +1,66 @@
+"""Decentralized rounds as a scheme: peers average among themselves, and the server keeps the record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend.errors import OrderError
+from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket, WeightsDeposits
+from backend.server.mesh.host import MeshHost
+from backend.server.mesh.overview import picture
+from backend.server.tasks.task import Task
+from backend.server.versions.version_history import VersionHistory
+from backend.stores.contracts import VersionRecord
+from backend.wire.mesh_codec import decode_to_server
+from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.mesh_messages import Enter
+
+
+async def open_host(task: Task, history: VersionHistory, services: HostServices) -> MeshHost:
+    """The host of a decentralized task."""
+    return MeshHost(
+        task,
+        history,
+        services.stores.blobs,
+        services.evaluate,
+        history.lost + 1,
+        observer=services.observer,
+        limits=services.limits,
+        ice=services.ice,
+    )
+
+
+async def restore(_host: MeshHost, _number: int, _reason: str) -> VersionRecord:
+    """Raises OrderError."""
+    raise OrderError(
+        "The peers of a decentralized task hold the model themselves: this server cannot take them back."
+    )
+
+
+def picture_of(host: MeshHost) -> dict[str, Any]:
+    """Peers, links and groups, as they are now."""
+    return picture(host.peers, host.machine, host.carried)
+
+
+def deposits_of(host: MeshHost) -> WeightsDeposits:
+    """Peers bring the weights that their group averaged."""
+    return host
+
+
+MESH = Scheme(
+    name="decentralized",
+    socket=SchemeSocket(
+        protocol=MESH_PROTOCOL,
+        word="enter",
+        opening=Enter,
+        decode=decode_to_server,
+        join=MeshHost.join,
+        hear=MeshHost.hear,
+    ),
+    open_host=open_host,
+    restore=restore,
+    passes="round",
+    after_restart="Peers went on among themselves and bring what they made.",
+    picture=picture_of,
+    deposits=deposits_of,
+)

@@ -1,0 +1,46 @@
+"""Federated rounds as a scheme: the server adds up what clients send it."""
+
+from __future__ import annotations
+
+from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
+from backend.server.privacy.privacy_budget import open_account
+from backend.server.rounds.host import RoundsHost
+from backend.server.tasks.task import Task
+from backend.server.versions.version_history import VersionHistory
+from backend.wire.codec import decode_client
+from backend.wire.messages import PROTOCOL, Hello
+
+
+async def open_host(task: Task, history: VersionHistory, services: HostServices) -> RoundsHost:
+    """The host of a task in rounds, with the account of its clients' privacy."""
+    manifest = task.bundle.manifest
+    account = await open_account(
+        task.file, history.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
+    )
+    return RoundsHost(
+        task,
+        history,
+        services.stores.blobs,
+        services.evaluate,
+        observer=services.observer,
+        limits=services.limits,
+        account=account,
+    )
+
+
+ROUNDS = Scheme(
+    name="federated",
+    socket=SchemeSocket(
+        protocol=PROTOCOL,
+        word="hello",
+        opening=Hello,
+        decode=decode_client,
+        join=RoundsHost.join,
+        hear=RoundsHost.hear,
+        take=RoundsHost.take,
+    ),
+    open_host=open_host,
+    restore=RoundsHost.restore,
+    passes="round",
+    after_restart="A round that was open then does not count: its part of the work begins again.",
+)

@@ -1,0 +1,57 @@
+"""Work units as a scheme: each client trains pieces of the data at its own pace."""
+
+from __future__ import annotations
+
+from backend.errors import OrderError
+from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
+from backend.server.tasks.task import Task
+from backend.server.units.board.board import UnitsBoard
+from backend.server.units.host import UnitsHost
+from backend.server.units.setup import left_by
+from backend.server.versions.version_history import VersionHistory
+from backend.stores.contracts import VersionRecord
+from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist
+from backend.wire.units_codec import decode_units
+
+
+async def open_host(task: Task, history: VersionHistory, services: HostServices) -> UnitsHost:
+    """The host of a task of work units, as the records leave it."""
+    return UnitsHost(
+        task,
+        history,
+        services.stores.blobs,
+        services.evaluate,
+        services.stores.scratch / task.file.name,
+        await left_by(task, history),
+        observer=services.observer,
+        limits=services.limits,
+        parameters=services.parameters,
+    )
+
+
+async def restore(_host: UnitsHost, _number: int, _reason: str) -> VersionRecord:
+    """Raises OrderError."""
+    raise OrderError(
+        "Each result of a work unit is in the model at once: this server cannot take them back. Take "
+        "the version as a file, and begin a new task with it."
+    )
+
+
+UNITS = Scheme(
+    name="volunteer",
+    socket=SchemeSocket(
+        protocol=UNITS_PROTOCOL,
+        word="enlist",
+        opening=Enlist,
+        decode=decode_units,
+        join=UnitsHost.join,
+        hear=UnitsHost.hear,
+        take=UnitsHost.take,
+    ),
+    open_host=open_host,
+    restore=restore,
+    passes="epoch",
+    after_restart="Work units whose results were not recorded are done again.",
+    board=UnitsBoard,
+    assimilations=UnitsHost.assimilations,
+)
