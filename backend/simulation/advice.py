@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.coordination import Coordination
-from backend.protocols.secagg.degrees import degree
+from backend.protocols.secagg.terms import degree
 from backend.simulation.outcome import DeviceOutcome, RunFigures
 from backend.wire.masked_messages import Server
 

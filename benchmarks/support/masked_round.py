@@ -16,10 +16,9 @@ from backend.numerics.masking.bit_packing import masked_bytes
 from backend.peer.rounds.masking_secrets import RoundSecrets, UnmaskedUpdate
 from backend.peer.session.trust_store import TrustStore
 from backend.protocols.secagg import member_events, server_effects
-from backend.protocols.secagg.degrees import Degree
 from backend.protocols.secagg.member import MaskedMember
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.terms import terms_of
+from backend.protocols.secagg.terms import Degree, terms_of
 from backend.server.rounds.masked_sum import empty_sum
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.masked_messages import Keys, Masking, Reveal, Server, Shares, Vouch

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from backend.formats.task_file.types import Positive, TaskTable
-from backend.protocols.secagg.degrees import MOST_ACTIVE
+from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import Aggregation, Server
 
 # The roster of a round with more would be longer than a server's frame may be.

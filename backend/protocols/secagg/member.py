@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from backend.protocols.secagg import refusals
-from backend.protocols.secagg.degrees import degree, neighbours_of
 from backend.protocols.secagg.member_events import (
     CheckRoster,
     CheckVouchers,
@@ -43,6 +42,7 @@ from backend.protocols.secagg.member_events import (
     Welcomed,
 )
 from backend.protocols.secagg.member_state import MemberPart
+from backend.protocols.secagg.terms import degree, neighbours_of
 from backend.wire.masked_messages import (
     Dealt,
     Decline,

@@ -1,6 +1,6 @@
 """Who is whose neighbour in a masked round, and who shares masks with whom, as its server knows it.
 
-docs/decisions/0017-masked-rounds.md says why a member has some neighbours only; degrees.py how many.
+docs/decisions/0017-masked-rounds.md says why a member has some neighbours only; terms.py how many.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from backend.crypto.round_context import context_hash, ring, roster_hash
 from backend.protocols.rounds.round_effects import ClientId
 from backend.protocols.secagg.client_slots import ClientSlot
-from backend.protocols.secagg.degrees import Degree, degree, neighbours
 from backend.protocols.secagg.server_effects import Place
+from backend.protocols.secagg.terms import Degree, degree, neighbours
 from backend.wire.masked_messages import Dealt, Member, Roster, Server
 
 NOTHING = Degree(0, 0)

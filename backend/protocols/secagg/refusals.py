@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend.protocols.secagg.degrees import MOST_ACTIVE
+from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import Dealt, Keys, Member, Unmask
 
 

@@ -23,7 +23,6 @@ from backend.protocols.rounds.cohort_member import stranger
 from backend.protocols.rounds.phases import RETURN_SECONDS, IllegalEventError
 from backend.protocols.rounds.round_effects import ClientId
 from backend.protocols.secagg.client_slots import ClientSlot, bad_keys, content, exclude, own
-from backend.protocols.secagg.degrees import MOST_ACTIVE
 from backend.protocols.secagg.neighbours import Graph
 from backend.protocols.secagg.reveals import Reveals
 from backend.protocols.secagg.server_effects import (
@@ -36,6 +35,7 @@ from backend.protocols.secagg.server_effects import (
     TellAll,
 )
 from backend.protocols.secagg.stages import ServerStage, StageWait
+from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import (
     MOST_MEMBERS,
     Dealt,

@@ -1,6 +1,14 @@
-"""What server and clients make of the terms of a masked round alike."""
+"""What a masked round's server and members both derive from its terms: graph, encoding, signs, choice.
+
+In TypeScript the graph is in webapp/static/src/protocol/secagg/terms.ts, the encoding in
+webapp/static/src/workers/masking/update.ts; tests/contract/vectors/masked.json holds both languages to the
+same graph.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from backend.crypto.derive import choice_key, rotation_key
 from backend.crypto.keystream import keystream
@@ -9,8 +17,78 @@ from backend.numerics.masking.bit_packing import Words
 from backend.numerics.masking.encoding import Encoding
 from backend.numerics.masking.rotation import sign_words
 from backend.numerics.masking.sparse import Chosen, block_count, choose, chosen_values
-from backend.protocols.secagg.degrees import degree
-from backend.wire.masked_messages import Masking
+from backend.wire.masked_messages import MOST_MEMBERS, Masking, Server
+
+# Up to so many members the graph is complete.
+COMPLETE = 64
+# Where the server may lie the graph is always complete; more members would cost each of them too much.
+MOST_ACTIVE = 256
+
+
+class Degree(NamedTuple):
+    """Each member has `neighbours` neighbours; `threshold` of them and itself recover a secret of it."""
+
+    neighbours: int
+    threshold: int
+
+
+# For up to so many members: the fewest neighbours, and a threshold, for which what Bell et al. 2020 ("Secure
+# single-server aggregation with (poly)logarithmic overhead") ask of the graph holds with 10 % of colluding
+# members and 30 % that drop out. With a probability under 2**-40 an honest member has as many colluding
+# neighbours as the threshold, or the honest ones that stay fall apart; with one under 2**-20 some secret has
+# too few holders left. tests/unit/protocols/secagg/test_terms.py computes both for each size.
+_SPARSE = (
+    (80, Degree(28, 9)),
+    (100, Degree(32, 11)),
+    (128, Degree(40, 15)),
+    (160, Degree(46, 17)),
+    (200, Degree(54, 21)),
+    (256, Degree(62, 25)),
+    (320, Degree(66, 27)),
+    (400, Degree(72, 29)),
+    (512, Degree(76, 31)),
+    (640, Degree(80, 33)),
+    (800, Degree(86, 36)),
+    (1024, Degree(88, 36)),
+    (1536, Degree(90, 37)),
+    (MOST_MEMBERS, Degree(96, 40)),
+)
+
+
+def degree(members: int, server: Server) -> Degree:
+    """The graph's degree for a roster of `members`.
+
+    Raises ValueError for more members than the graph is made for: MOST_ACTIVE where the server may lie,
+    else MOST_MEMBERS.
+    """
+    if members > (MOST_ACTIVE if server == "active" else MOST_MEMBERS):
+        raise ValueError(f"{members} members are too many for a masked round whose server is {server}.")
+    if server == "active" or members <= COMPLETE:
+        return Degree(members - 1, 2 * members // 3 + 1)
+    return next(sparse for most, sparse in _SPARSE if members <= most)
+
+
+def neighbours(ring: Sequence[int], count: int) -> list[list[int]]:
+    """The places of each member's `count` neighbours, ascending, by its own place.
+
+    `ring` are all places in the order of `backend.crypto.round_context.ring`; half of the neighbours stand on
+    either side, unless every member is a neighbour.
+    """
+    by_place = {place: _neighbours_at(ring, position, count) for position, place in enumerate(ring)}
+    return [by_place[place] for place in range(len(ring))]
+
+
+def neighbours_of(place: int, ring: Sequence[int], count: int) -> list[int]:
+    """The entry of `neighbours` for `place`: all that a member needs to know."""
+    return _neighbours_at(ring, ring.index(place), count)
+
+
+def _neighbours_at(ring: Sequence[int], position: int, count: int) -> list[int]:
+    members = len(ring)
+    if count >= members - 1:
+        return sorted([*ring[:position], *ring[position + 1 :]])
+    steps = [*range(-(count // 2), 0), *range(1, count // 2 + 1)]
+    return sorted([ring[(position + step) % members] for step in steps])
 
 
 def terms_of(

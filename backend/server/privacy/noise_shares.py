@@ -8,7 +8,7 @@ from backend.errors import TaskFileError
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.security import MaskingTable
 from backend.numerics.masking.encoding import Encoding
-from backend.protocols.secagg.degrees import MOST_ACTIVE, degree
+from backend.protocols.secagg.terms import MOST_ACTIVE, degree
 from backend.server.privacy.mechanism import WholeNumbers
 from backend.wire.masked_messages import MOST_MEMBERS
 

@@ -17,7 +17,7 @@ import pytest
 
 from backend.formats.task_file import TaskFile
 from backend.numerics.masking.encoding import Encoding, error
-from backend.protocols.secagg.degrees import degree
+from backend.protocols.secagg.terms import degree
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock

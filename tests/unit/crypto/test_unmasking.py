@@ -18,7 +18,7 @@ from backend.crypto.masking import mask_keys
 from backend.crypto.round_context import ring
 from backend.crypto.unmasking import Job, masks_left, parts, unmask
 from backend.errors import ShareMismatchError
-from backend.protocols.secagg.degrees import Degree, neighbours
+from backend.protocols.secagg.terms import Degree, neighbours
 from backend.wire.masked_messages import Member
 from tests.contract.vectors.secagg.make_masked import made
 

@@ -10,7 +10,7 @@ from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import meshed
 from backend.formats.task_file.rules.volunteer import volunteered
 from backend.formats.task_file.task_file import TaskFile
-from backend.protocols.secagg.degrees import MOST_ACTIVE
+from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import Aggregation
 
 # What of a single client there is to be seen: its update, or what it measured on examples of its own.

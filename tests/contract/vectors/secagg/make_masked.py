@@ -19,7 +19,7 @@ from backend.crypto import client_keys, derive, round_context, sealing, shamir
 from backend.crypto.keystream import add_keystreams, keystream
 from backend.crypto.masking import mask_keys
 from backend.crypto.round_context import Terms
-from backend.protocols.secagg.degrees import Degree, degree, neighbours
+from backend.protocols.secagg.terms import Degree, degree, neighbours
 from backend.wire.masked_messages import Member
 from tests.contract.vectors import write
 

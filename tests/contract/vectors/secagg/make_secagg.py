@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from backend.protocols.secagg.degrees import Degree, degree, neighbours
 from backend.protocols.secagg.member import MaskedMember, MemberStage
 from backend.protocols.secagg.member_events import (
     Effect,
@@ -23,6 +22,7 @@ from backend.protocols.secagg.member_events import (
     VouchersChecked,
     Welcomed,
 )
+from backend.protocols.secagg.terms import Degree, degree, neighbours
 from backend.wire.masked_messages import Server
 from backend.wire.messages import (
     Accepted,

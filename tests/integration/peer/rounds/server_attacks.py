@@ -14,7 +14,7 @@ from backend.crypto.keystream import add_keystream
 from backend.crypto.round_context import Terms, base_hash, context_hash, roster_hash
 from backend.crypto.shamir import recover
 from backend.numerics.masking.bit_packing import unpack_update
-from backend.protocols.secagg.degrees import degree
+from backend.protocols.secagg.terms import degree
 from backend.wire.client_id import client_id
 from backend.wire.masked_messages import Keys, Member, Reveal
 from backend.wire.messages import Hello

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.protocols.secagg.degrees import degree
+from backend.protocols.secagg.terms import degree
 from backend.server.privacy.epsilon import gaussian_epsilon
 from tests.integration.peer.rounds.known_update_peers import known_update
 from tests.integration.peer.rounds.masked_task import (

@@ -9,10 +9,10 @@ import pytest
 from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.protocols.secagg import member_events, server_effects
-from backend.protocols.secagg.degrees import Degree
 from backend.protocols.secagg.neighbours import Graph
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
+from backend.protocols.secagg.terms import Degree
 from backend.wire.masked_messages import Decline, Reveal, Roster, Server
 from tests.support.protocols.secagg.member_host import terms_of
 from tests.support.protocols.secagg.stages import (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from backend.crypto.keystream import Words, keystream
 from backend.numerics.masking.encoding import Encoding, encode, private_contribution
 from backend.numerics.privacy.skellam import Skellam
-from backend.protocols.secagg.degrees import degree
+from backend.protocols.secagg.terms import degree
 from tests.support.protocols.secagg.dropouts import LEAST, PHASES, Losses, play, predicted
 from tests.support.protocols.secagg.world import World, masking
 

@@ -4,7 +4,7 @@ import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { BLOCK_BYTES } from "../../../../../webapp/static/src/core/crypto/keystream";
 import type { Keys, Member } from "../../../../../webapp/static/src/core/messages/masking";
-import { degree, neighboursOf } from "../../../../../webapp/static/src/protocol/secagg/degrees";
+import { degree, neighboursOf } from "../../../../../webapp/static/src/protocol/secagg/terms";
 import { RoundSecrets } from "../../../../../webapp/static/src/workers/masking/secrets";
 import { expand, maskUpdate } from "../../../../../webapp/static/src/workers/masking/update";
 

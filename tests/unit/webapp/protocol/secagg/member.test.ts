@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { degree, neighboursOf, type Server } from "../../../../../webapp/static/src/protocol/secagg/degrees";
 import {
   handle,
   INITIAL,
@@ -8,6 +7,7 @@ import {
   type State,
 } from "../../../../../webapp/static/src/protocol/secagg/member";
 import type { Effect, Event } from "../../../../../webapp/static/src/protocol/secagg/member-events";
+import { degree, neighboursOf, type Server } from "../../../../../webapp/static/src/protocol/secagg/terms";
 
 interface Step {
   readonly event: Event;

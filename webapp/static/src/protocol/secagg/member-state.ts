@@ -5,9 +5,9 @@
 
 import { same } from "../../core/data/equality";
 import type { FrameOf } from "../wire/messages";
-import type { Degree } from "./degrees";
 import type { Effect, Event, Keys, Member, Places, Train } from "./member-events";
 import { ofSurvivors } from "./refusals";
+import type { Degree } from "./terms";
 
 export type Planned = Extract<Event, { type: "planned" }>;
 export type Masking = NonNullable<Train["masking"]>;

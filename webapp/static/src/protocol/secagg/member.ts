@@ -10,7 +10,6 @@
 import { same } from "../../core/data/equality";
 import { reducer, type Step as StepOf } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
-import { degree, neighboursOf } from "./degrees";
 import type { Effect, Event, Places } from "./member-events";
 import {
   begun,
@@ -27,6 +26,7 @@ import {
   senders,
 } from "./member-state";
 import { ofDealt, ofRoster, ofVouchers } from "./refusals";
+import { degree, neighboursOf } from "./terms";
 
 /** What the member does, or waits for, in the word that its page explains. */
 export type Stage =

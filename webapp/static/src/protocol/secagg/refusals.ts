@@ -5,8 +5,8 @@
 
 import { same } from "../../core/data/equality";
 import type { FrameOf } from "../wire/messages";
-import { MOST_ACTIVE } from "./degrees";
 import type { Keys, Member, Places } from "./member-events";
+import { MOST_ACTIVE } from "./terms";
 
 /** Whether these are places of a roster of so many `members`, each once and in order. */
 export function ascend(places: Places, members: number): boolean {

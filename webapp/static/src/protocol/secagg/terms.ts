@@ -1,14 +1,14 @@
 /**
- * Who holds whose shares in a masked round: each member's neighbours, and how many shares recover a secret. The mirror of
- * backend/protocols/secagg/degrees.py, which says where the table comes from; tests/contract/vectors/secagg.json
- * holds both to the same.
+ * What the number of a masked round's members fixes: each member's neighbours, and how many shares recover a secret.
+ * The mirror of backend/protocols/secagg/terms.py, which says where the table comes from;
+ * tests/contract/vectors/secagg.json holds both to the same.
  */
 
 export type Server = "honest" | "active";
 
-/** Up to so many members everybody is everybody's neighbour. */
+/** Up to so many members the graph is complete. */
 const COMPLETE = 64;
-/** Where the server may lie the graph is complete, and more would cost each member too much. */
+/** Where the server may lie the graph is always complete; more members would cost each of them too much. */
 export const MOST_ACTIVE = 256;
 
 /** Each member has so many `neighbours`; `threshold` of them and itself recover a secret of it. */
@@ -47,10 +47,10 @@ export function degree(members: number, server: Server): Degree {
 /** The places of the `count` neighbours of `place`, ascending; `ring` has all places in their order. */
 export function neighboursOf(place: number, ring: readonly number[], count: number): readonly number[] {
   const members = ring.length;
-  const at = ring.indexOf(place);
+  const position = ring.indexOf(place);
   const others = ring.filter((_, index) => {
-    const way = Math.abs(index - at);
-    return way > 0 && (count >= members - 1 || Math.min(way, members - way) <= count / 2);
+    const distance = Math.abs(index - position);
+    return distance > 0 && (count >= members - 1 || Math.min(distance, members - distance) <= count / 2);
   });
   return others.sort((one, other) => one - other);
 }

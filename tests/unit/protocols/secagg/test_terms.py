@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.secagg.degrees import COMPLETE, MOST_ACTIVE, degree, neighbours, neighbours_of
+from backend.protocols.secagg.terms import COMPLETE, MOST_ACTIVE, degree, neighbours, neighbours_of
 from backend.wire.masked_messages import MOST_MEMBERS
 
 PRIVACY, CORRECTNESS = Fraction(1, 2**40), Fraction(1, 2**20)
