@@ -190,7 +190,7 @@ class Host:
                 case Shares() as shares:
                     return self._perform(self._round.shares_arrived(name, shares, 0.0))
                 case Vouch() as vouch:
-                    return self._perform(self._round.vouch_arrived(name, vouch, 0.0))
+                    return self._perform(self._round.consistency_signature_arrived(name, vouch, 0.0))
                 case Reveal() as reveal:
                     return self._perform(self._round.reveal_arrived(name, reveal, 0.0))
                 case Offer() as offer:

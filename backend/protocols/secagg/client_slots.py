@@ -1,28 +1,39 @@
-"""The clients of a masked round as its server sees them, and which of them can be members."""
+"""The clients of a masked round at its server: what each sent, who holds whose shares, what was revealed.
+
+docs/decisions/0017-masked-rounds.md says why a member has some neighbours only; terms.py how many.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from backend.crypto import client_keys
-from backend.crypto.round_context import keys_statement
+from backend.crypto.round_context import context_hash, keys_statement, ring, roster_hash
+from backend.crypto.shamir import valid
 from backend.errors import NotMaskedError
-from backend.protocols.secagg.server_effects import Exclude
-from backend.wire.masked_messages import Keys, Member, Reveal, Shares
+from backend.protocols.rounds.round_effects import ClientId
+from backend.protocols.secagg.server_effects import Exclude, Place, Recover
+from backend.protocols.secagg.terms import Degree, degree, neighbours
+from backend.wire.masked_messages import Dealt, Keys, Member, Reveal, Roster, Server, Shares
+
+NO_DEGREE = Degree(0, 0)
 
 
 @dataclass
 class ClientSlot:
-    """One client of the cohort: what it said, and whether it is to be waited for. Owned by the machine."""
+    """What one client of the cohort sent, and whether the round still uses it. Owned by the machine."""
 
     client: str
-    # Among how many the client wants to be at least.
+    # The client wants to be among at least so many.
     minimum: int
     keys: Keys | None = None
     shares: Shares | None = None
+    # Its masked update counts.
     accepted: bool = False
-    signature: bytes | None = None
+    # Its signature over the survivors.
+    consistency_signature: bytes | None = None
     reveal: Reveal | None = None
     # Nothing more of it is used: it is late, wrong, or left.
     out: bool = False
@@ -30,44 +41,190 @@ class ClientSlot:
 
     def member(self) -> Member | None:
         """Its entry in the roster, once it sent keys."""
-        sent = self.keys
-        if sent is None:
+        if self.keys is None:
             return None
         return Member(
-            self.client, sent.mask_key, sent.share_key, sent.seed_hash, sent.identity, sent.signature
+            self.client,
+            self.keys.mask_key,
+            self.keys.share_key,
+            self.keys.seed_hash,
+            self.keys.identity,
+            self.keys.signature,
         )
 
 
-def own(sent: Keys) -> set[bytes]:
-    """What no two clients of a round have in common."""
-    return {sent.mask_key, sent.share_key, sent.seed_hash, sent.identity}
+def unique_values(keys: Keys) -> set[bytes]:
+    """The values that no two clients of a round may have in common."""
+    return {keys.mask_key, keys.share_key, keys.seed_hash, keys.identity}
 
 
-def bad_keys(sent: Keys, client: str, base: bytes, taken: Collection[bytes]) -> str | None:
-    """Why keys would make all others refuse the roster; None if they are good. Others' are `taken`."""
-    statement = keys_statement(base, client, sent.mask_key, sent.share_key, sent.seed_hash)
-    if not client_keys.verify(sent.identity, sent.signature, statement):
+def keys_refusal(keys: Keys, client: str, base: bytes, taken: Collection[bytes]) -> str | None:
+    """Why `keys` would make all others refuse the roster; None if they are good.
+
+    `base` is what the round's signatures are bound to; `taken` are the `unique_values` of other clients.
+    """
+    statement = keys_statement(base, client, keys.mask_key, keys.share_key, keys.seed_hash)
+    if not client_keys.verify(keys.identity, keys.signature, statement):
         return "The keys' signature is wrong; sign them for this round with the identity that you send."
-    if len(own(sent)) < len((sent.mask_key, sent.share_key, sent.seed_hash, sent.identity)):
+    if len(unique_values(keys)) < len((keys.mask_key, keys.share_key, keys.seed_hash, keys.identity)):
         return "Two of the keys are the same; make one for masks and another one for shares."
-    if not own(sent).isdisjoint(taken):
+    if not unique_values(keys).isdisjoint(taken):
         return "Another client sent one of the keys, or has the same identity; each needs its own."
-    if not client_keys.usable(sent.mask_key) or not client_keys.usable(sent.share_key):
+    if not client_keys.usable(keys.mask_key) or not client_keys.usable(keys.share_key):
         return "One of the keys is no X25519 key that others can agree with; make new ones."
     return None
 
 
-def exclude(seats: Iterable[ClientSlot], reason: str) -> list[Exclude]:
-    """Nothing more of these is used; those of whom that is so already are not told again."""
-    going = [seat for seat in seats if not seat.out]
-    for seat in going:
-        seat.out = True
-    return [Exclude(seat.client, NotMaskedError(f"{reason} Wait for the next round.")) for seat in going]
+def exclude(slots: Iterable[ClientSlot], reason: str) -> list[Exclude]:
+    """Takes these out of the round; those that are out already get no second message."""
+    excluded = [slot for slot in slots if not slot.out]
+    for slot in excluded:
+        slot.out = True
+    return [Exclude(slot.client, NotMaskedError(f"{reason} Wait for the next round.")) for slot in excluded]
 
 
-def content(seats: Iterable[ClientSlot]) -> list[ClientSlot]:
+def largest_group(slots: Iterable[ClientSlot]) -> list[ClientSlot]:
     """The most clients of whom each wants to be among no more than they are, in the order of their ids."""
-    modest = sorted(seats, key=lambda seat: (seat.minimum, seat.client))
-    while modest and modest[-1].minimum > len(modest):
-        modest.pop()
-    return sorted(modest, key=lambda seat: seat.client)
+    by_minimum = sorted(slots, key=lambda slot: (slot.minimum, slot.client))
+    while by_minimum and by_minimum[-1].minimum > len(by_minimum):
+        by_minimum.pop()
+    return sorted(by_minimum, key=lambda slot: slot.client)
+
+
+@dataclass
+class ShareGraph:
+    """The members of a masked round by place, in the order of the roster; none before there is one.
+
+    `context` is what everything derived in the round is bound to, and `neighbours` has each member's.
+    `pairs` are the neighbours whose shares came, by place; no entry for one whose own did not come. Owned by
+    the machine.
+    """
+
+    members: tuple[Member, ...] = ()
+    places: Mapping[ClientId, Place] = field(default_factory=dict)
+    degree: Degree = NO_DEGREE
+    context: bytes = b""
+    neighbours: Sequence[Sequence[Place]] = ()
+    pairs: Mapping[Place, list[Place]] = field(default_factory=dict)
+
+    @classmethod
+    def from_roster(cls, base: bytes, members: Iterable[Member], server: Server) -> ShareGraph:
+        """The graph of this roster in the round of `base`; every member works it out for itself.
+
+        Raises ValueError where they are more than a graph is made for.
+        """
+        roster = tuple(members)
+        graph_degree = degree(len(roster), server)
+        context = context_hash(base, roster_hash(base, roster), len(roster), *graph_degree)
+        order = ring(context, [member.client for member in roster])
+        places = {member.client: place for place, member in enumerate(roster)}
+        return cls(roster, places, graph_degree, context, neighbours(order, graph_degree.neighbours))
+
+    def clients(self, places: Iterable[Place]) -> tuple[ClientId, ...]:
+        """The clients at `places`."""
+        return tuple(self.members[place].client for place in places)
+
+    def shares_masks(self, client: ClientId) -> bool:
+        """Whether an update of this client could be unmasked."""
+        return self.places.get(client) in self.pairs
+
+    def owners(self, holder: Place) -> list[Place]:
+        """Those of whom `holder` has a share: each neighbour that exchanged shares with it, and itself."""
+        return sorted([*self.pairs[holder], holder])
+
+    def roster_frame(self, number: int) -> Roster:
+        """What all members of round `number` hear of each other."""
+        return Roster(round=number, members=list(self.members))
+
+    def dealt_frame(self, number: int, client: ClientId, slots: Mapping[ClientId, ClientSlot]) -> Dealt:
+        """The shares that its neighbours sealed for a client that shares masks."""
+        place = self.places[client]
+        senders = self.pairs[place]
+        sealed = []
+        for sender in senders:
+            shares = slots[self.members[sender].client].shares
+            sealed.append(shares.sealed[bisect_left(self.neighbours[sender], place)] if shares else b"")
+        return Dealt(round=number, senders=senders, sealed=sealed)
+
+    def largest_recoverable(self, minima: Mapping[Place, int]) -> set[Place]:
+        """The most places whose secrets can be recovered if all of these stay.
+
+        `minima` has those whose shares came, and among how many each of them wants to be at least.
+        """
+        remaining = set(minima)
+        while leaving := {
+            place
+            for place in remaining
+            if len(remaining.intersection([*self.neighbours[place], place])) < self.degree.threshold
+            or minima[place] > len(remaining)
+        }:
+            remaining -= leaving
+        return remaining
+
+    def pair_up(self, places: Collection[Place]) -> None:
+        """Has these share masks with their neighbours, and no other member."""
+        self.pairs = {
+            place: [other for other in self.neighbours[place] if other in places] for place in sorted(places)
+        }
+
+    def is_recoverable(self, alive: Collection[Place]) -> bool:
+        """Whether those who are `alive` hold enough shares of every secret."""
+        holders, threshold = set(alive), self.degree.threshold
+        return all(len(holders.intersection(self.owners(place))) >= threshold for place in self.pairs)
+
+
+@dataclass
+class RevealedShares:
+    """Shares of the secrets of all who share masks in `graph`; the sum is of those who are `alive`.
+
+    `holders` counts the members that revealed theirs; `recovering` says whether the host unmasks the sum now.
+    Owned by the machine.
+    """
+
+    graph: ShareGraph
+    alive: tuple[Place, ...]
+    holders: int = 0
+    recovering: bool = False
+    # By owner and by holder; not in a representation, which may end in a log.
+    _shares: dict[Place, dict[Place, bytes]] = field(init=False, repr=False)
+    # From so many holders the last attempt was made.
+    _attempted: int = 0
+
+    def __post_init__(self) -> None:
+        self._shares = {place: {} for place in self.graph.pairs}
+
+    @property
+    def suffice(self) -> bool:
+        """Whether there are as many shares of each secret as recover it, be they right or wrong."""
+        return all(len(shares) >= self.graph.degree.threshold for shares in self._shares.values())
+
+    def add(self, holder: Place, shares: Iterable[bytes]) -> None:
+        """Takes one share of each of the holder's owners, in the order of their places."""
+        self.holders += 1
+        for owner, share in zip(self.graph.owners(holder), shares, strict=True):
+            # A member reveals 32 bytes 0xff, which are no share, for those that it could not open.
+            if valid(share):
+                self._shares[owner][holder] = share
+
+    def may_attempt(self, over: bool) -> bool:
+        """Whether to unmask: as soon as the shares suffice, or with more of them when the stage is `over`."""
+        return self.suffice and (not self._attempted or (over and self.holders > self._attempted))
+
+    def attempt(self, number: int) -> Recover:
+        """Has round `number` unmasked with all that was revealed."""
+        self._attempted, self.recovering = self.holders, True
+        graph = self.graph
+        dead = [place for place in graph.pairs if place not in self.alive]
+        return Recover(
+            round=number,
+            context=graph.context,
+            members=graph.members,
+            threshold=graph.degree.threshold,
+            pairs=tuple(tuple(graph.pairs.get(place, ())) for place in range(len(graph.members))),
+            alive=self.alive,
+            seeds=self._of(self.alive),
+            mask_keys=self._of(dead),
+        )
+
+    def _of(self, owners: Collection[Place]) -> dict[Place, Mapping[Place, bytes]]:
+        return {owner: dict(self._shares.get(owner, {})) for owner in sorted(owners)}

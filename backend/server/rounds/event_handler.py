@@ -151,7 +151,7 @@ class RoundEventHandler:
             case messages.Shares():
                 return masked.shares_arrived(client, message, now)
             case messages.Vouch():
-                return masked.vouch_arrived(client, message, now)
+                return masked.consistency_signature_arrived(client, message, now)
             case messages.Reveal():
                 return masked.reveal_arrived(client, message, now)
             case messages.Decline():

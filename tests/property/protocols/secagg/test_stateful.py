@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from backend.wire.masked_messages import Server
 from tests.support.protocols.secagg.schedules import Player, Schedule
 
@@ -23,7 +23,7 @@ class Round(RuleBasedStateMachine):
     def begin(self, count: int, server: Server, seed: int) -> None:
         self.player = Player(Schedule(seed, count, server, 1, False, 0))
         self.world = self.player.world
-        self.seen = ServerStage.KEYS
+        self.seen = ServerStage.ADVERTISE_KEYS
         self.out: set[str] = set()
 
     def client(self, number: int) -> str:
@@ -73,9 +73,9 @@ class Round(RuleBasedStateMachine):
     def it_waits_only_where_it_may(self) -> None:
         if hasattr(self, "world"):
             waits = self.world.masks.stage in (
-                ServerStage.KEYS,
-                ServerStage.SHARES,
-                ServerStage.SURVIVORS,
+                ServerStage.ADVERTISE_KEYS,
+                ServerStage.SHARE_KEYS,
+                ServerStage.CONSISTENCY_CHECK,
                 ServerStage.UNMASK,
             )
             assert (self.world.masks.timer() is not None) == waits

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from tests.support.protocols.secagg.world import World
 
 LEAST = 3
@@ -54,16 +54,16 @@ def play(world: World, lost: Losses) -> None:
         world.work(client)
         world.arrive(client)
     leave(lost.after_keys)
-    pass_time(world, ServerStage.KEYS)
+    pass_time(world, ServerStage.ADVERTISE_KEYS)
     hear_and_speak(world, leaving)
     leave(lost.after_shares)
-    pass_time(world, ServerStage.SHARES)
+    pass_time(world, ServerStage.SHARE_KEYS)
     hear_and_speak(world, leaving)
     world.end_inputs()
     leave(lost.after_input)
-    if world.masks.stage is ServerStage.SURVIVORS:
+    if world.masks.stage is ServerStage.CONSISTENCY_CHECK:
         hear_and_speak(world, leaving)
-        pass_time(world, ServerStage.SURVIVORS)
+        pass_time(world, ServerStage.CONSISTENCY_CHECK)
     for client in leaving[len(leaving) - lost.unmasking :]:
         while world.lines[client].down:
             world.tell(client)

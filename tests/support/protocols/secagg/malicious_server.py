@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from backend.protocols.secagg.member import MemberStage
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from backend.wire.masked_messages import Dealt, Reveal, Roster, Server, Survivors, Unmask
 from backend.wire.messages import ServerFrame
 from tests.support.protocols.secagg.world import World, masking
@@ -40,7 +40,7 @@ class Lying(World):
         self.settle()
         while self.outcome == "open":
             before = (self.masks.stage, self.now)
-            if self.masks.stage is ServerStage.INPUT and not self.taken:
+            if self.masks.stage is ServerStage.MASKED_INPUT and not self.taken:
                 break
             self.end_inputs()
             self.settle()

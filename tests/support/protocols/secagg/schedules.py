@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Vouch
 from backend.wire.messages import ClientFrame
 from tests.support.protocols.secagg.world import Update, World, masking

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from backend.wire.masked_messages import Server
 from tests.support.protocols.secagg.world import SECONDS, World, masking
 
@@ -26,7 +26,7 @@ def at_shares(server: Server = "honest", least: int = 3) -> World:
     for client in world.holders:
         world.work(client)
         world.arrive(client)
-    assert world.masks.stage is ServerStage.SHARES
+    assert world.masks.stage is ServerStage.SHARE_KEYS
     return world
 
 
@@ -40,21 +40,21 @@ def at_input(server: Server = "honest", uploaded: int = 5, least: int = 3) -> Wo
         world.tell(client)
         world.work(client)
         world.arrive(client)
-    assert world.masks.stage is ServerStage.INPUT
+    assert world.masks.stage is ServerStage.MASKED_INPUT
     return world
 
 
 def at_survivors(uploaded: int = 5) -> World:
     world = at_input("active", uploaded)
     world.end_inputs()
-    assert world.masks.stage is ServerStage.SURVIVORS
+    assert world.masks.stage is ServerStage.CONSISTENCY_CHECK
     return world
 
 
 def at_unmask(server: Server = "honest", uploaded: int = 5) -> World:
     world = at_input(server, uploaded)
     world.end_inputs()
-    while world.masks.stage is ServerStage.SURVIVORS:
+    while world.masks.stage is ServerStage.CONSISTENCY_CHECK:
         client = next(client for client, line in world.lines.items() if line.down)
         world.tell(client)
         world.work(client)
@@ -78,10 +78,14 @@ def failed() -> World:
 
 
 STAGES: dict[ServerStage, Callable[[], World]] = {
-    ServerStage.KEYS: at_keys, ServerStage.SHARES: at_shares, ServerStage.INPUT: at_input,
-    ServerStage.SURVIVORS: at_survivors, ServerStage.UNMASK: at_unmask, ServerStage.DONE: done,
+    ServerStage.ADVERTISE_KEYS: at_keys,
+    ServerStage.SHARE_KEYS: at_shares,
+    ServerStage.MASKED_INPUT: at_input,
+    ServerStage.CONSISTENCY_CHECK: at_survivors,
+    ServerStage.UNMASK: at_unmask,
+    ServerStage.DONE: done,
     ServerStage.FAILED: failed,
-}  # fmt: skip
+}
 
 
 def state(masks: MaskedRound) -> dict[str, Any]:

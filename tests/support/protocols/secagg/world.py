@@ -14,7 +14,7 @@ from backend.crypto.unmasking import Job, unmask
 from backend.errors import ShareMismatchError, UpdateRefusedError
 from backend.protocols.secagg import member_events, server_effects
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from backend.wire.masked_messages import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 from tests.support.protocols.secagg.member_host import Holder, plan, terms_of, updates
@@ -153,7 +153,7 @@ class World:
             case Shares():
                 self.perform(self.masks.shares_arrived(client, frame, self.now))
             case Vouch():
-                self.perform(self.masks.vouch_arrived(client, frame, self.now))
+                self.perform(self.masks.consistency_signature_arrived(client, frame, self.now))
             case Reveal():
                 if frame.round == self.train.round and self.masks.stage is not ServerStage.FAILED:
                     self.revealed.add(client)
@@ -247,7 +247,7 @@ class World:
 
     def end_inputs(self) -> None:
         """The Round says that it has what it waited for."""
-        if self.masks.stage is ServerStage.INPUT:
+        if self.masks.stage is ServerStage.MASKED_INPUT:
             self.perform(self.masks.inputs_over(self.now))
 
     # What must be.

@@ -9,9 +9,9 @@ import pytest
 from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.protocols.secagg import member_events, server_effects
-from backend.protocols.secagg.neighbours import Graph
+from backend.protocols.secagg.client_slots import ShareGraph
 from backend.protocols.secagg.server import MaskedRound
-from backend.protocols.secagg.stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
+from backend.protocols.secagg.server_stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
 from backend.protocols.secagg.terms import Degree
 from backend.wire.masked_messages import Decline, Reveal, Roster, Server
 from tests.support.protocols.secagg.member_host import terms_of
@@ -90,9 +90,11 @@ def test_who_shared_and_left_for_good_shares_no_mask() -> None:
     assert world.outcome == "done"
 
 
-@pytest.mark.parametrize("stage", [ServerStage.KEYS, ServerStage.SHARES, ServerStage.INPUT])
+@pytest.mark.parametrize(
+    "stage", [ServerStage.ADVERTISE_KEYS, ServerStage.SHARE_KEYS, ServerStage.MASKED_INPUT]
+)
 def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
-    world = STAGES[stage]() if stage is not ServerStage.INPUT else at_input(uploaded=0)
+    world = STAGES[stage]() if stage is not ServerStage.MASKED_INPUT else at_input(uploaded=0)
     world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
     world.holders[FIRST].handle(member_events.HostFailed(1, "no memory"))
     for _ in ServerStage:
@@ -107,7 +109,7 @@ def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
     world.check()
 
 
-@pytest.mark.parametrize("stage", [ServerStage.SURVIVORS, ServerStage.UNMASK])
+@pytest.mark.parametrize("stage", [ServerStage.CONSISTENCY_CHECK, ServerStage.UNMASK])
 def test_an_update_that_counts_stays_in_the_sum_when_its_client_declines(stage: ServerStage) -> None:
     world = STAGES[stage]()
     world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
@@ -142,14 +144,16 @@ def test_to_decline_what_is_over_or_was_declined_changes_nothing(stage: ServerSt
 
 @pytest.mark.parametrize("server", ["honest", "active"])
 def test_a_client_that_comes_back_is_told_what_it_missed(server: Server) -> None:
-    for stage in (ServerStage.SHARES, ServerStage.INPUT, ServerStage.SURVIVORS, ServerStage.UNMASK):
-        if stage is ServerStage.SURVIVORS and server == "honest":
+    reach: dict[ServerStage, Callable[[], World]] = {
+        ServerStage.SHARE_KEYS: lambda: at_shares(server),
+        ServerStage.MASKED_INPUT: lambda: at_input(server, 0),
+        ServerStage.CONSISTENCY_CHECK: at_survivors,
+        ServerStage.UNMASK: lambda: at_unmask(server),
+    }
+    for stage, at_stage in reach.items():
+        if stage is ServerStage.CONSISTENCY_CHECK and server == "honest":
             continue
-        reach: dict[ServerStage, Callable[[], World]] = {
-            ServerStage.SHARES: lambda: at_shares(server), ServerStage.INPUT: lambda: at_input(server, 0),
-            ServerStage.SURVIVORS: at_survivors, ServerStage.UNMASK: lambda: at_unmask(server),
-        }  # fmt: skip
-        world = reach[stage]()
+        world = at_stage()
         world.hang_up(FIRST)
         world.come_back(FIRST)
         world.settle()
@@ -185,13 +189,13 @@ def test_a_volunteer_that_wants_more_company_than_there_is_stays_out() -> None:
 
 
 def test_who_stays_out_may_leave_too_little_company_for_others() -> None:
-    around = [[other for other in range(7) if other != place] for place in range(7)]
-    graph = Graph(degree=Degree(neighbours=6, threshold=5), around=around)
+    neighbours = [[other for other in range(7) if other != place] for place in range(7)]
+    graph = ShareGraph(degree=Degree(neighbours=6, threshold=5), neighbours=neighbours)
     # The first wants more than there are, and without it the second does, too.
     minima = {0: 8, 1: 7, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0}
-    assert graph.dealing(minima) == {2, 3, 4, 5, 6}
+    assert graph.largest_recoverable(minima) == {2, 3, 4, 5, 6}
     # Four could not recover a secret.
-    assert graph.dealing({**minima, 2: 6}) == set()
+    assert graph.largest_recoverable({**minima, 2: 6}) == set()
 
 
 def test_too_few_updates_fail_closed() -> None:

@@ -139,7 +139,7 @@ def test_different_models_for_different_clients_add_up_to_nothing(
             return plan(1, masking(server), weights=("a" if client < "0003" else "c") * 64)
 
     # An honest server refuses keys that are signed for another model; this one takes them all.
-    monkeypatch.setattr(secagg_server, "bad_keys", lambda *_: None)
+    monkeypatch.setattr(secagg_server, "keys_refusal", lambda *_: None)
     world = Models(server=server)
     world.play()
     assert world.sum is None

@@ -13,7 +13,7 @@ from backend.crypto.round_context import base_hash, keys_statement
 from backend.errors import NotMaskedError
 from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.server_effects import FailMaskedRound
-from backend.protocols.secagg.stages import ServerStage
+from backend.protocols.secagg.server_stages import ServerStage
 from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Shares, Vouch
 from tests.support.protocols.secagg.member_host import Holder, terms_of
 from tests.support.protocols.secagg.stages import (
@@ -52,10 +52,10 @@ def test_a_sum_of_fewer_than_were_promised_is_not_unmasked_even_where_it_could_b
 
 # Which calls of a host are its mistake in which stage.
 ILLEGAL = {
-    "inputs_over": {*ServerStage} - {ServerStage.INPUT},
+    "inputs_over": {*ServerStage} - {ServerStage.MASKED_INPUT},
     "unmasked": {*ServerStage},
     "mismatched": {*ServerStage},
-    "input_accepted": {*ServerStage} - {ServerStage.INPUT},
+    "input_accepted": {*ServerStage} - {ServerStage.MASKED_INPUT},
 }
 
 
@@ -91,7 +91,9 @@ def test_a_frame_of_another_round_or_of_a_stranger_changes_nothing(stage: Server
     for client, number in ((FIRST, 2), ("nobody", 1)):
         assert masks.keys_arrived(client, keys_of(world.holders[FIRST], number), 0.0) == []
         assert masks.shares_arrived(client, Shares(round=number, sealed=[]), 0.0) == []
-        assert masks.vouch_arrived(client, Vouch(round=number, signature=bytes(64)), 0.0) == []
+        assert (
+            masks.consistency_signature_arrived(client, Vouch(round=number, signature=bytes(64)), 0.0) == []
+        )
         assert masks.reveal_arrived(client, Reveal(round=number, shares=[]), 0.0) == []
         assert masks.declined(client, Decline(round=number), 0.0) == []
     assert masks.client_ready("nobody") == []
@@ -109,7 +111,8 @@ def keys_of(holder: Holder, number: int = 1) -> Keys:
 
 
 @pytest.mark.parametrize(
-    "stage", [ServerStage.SHARES, ServerStage.INPUT, ServerStage.SURVIVORS, ServerStage.UNMASK]
+    "stage",
+    [ServerStage.SHARE_KEYS, ServerStage.MASKED_INPUT, ServerStage.CONSISTENCY_CHECK, ServerStage.UNMASK],
 )
 def test_what_a_client_says_again_is_taken_again_without_effects(stage: ServerStage) -> None:
     world = STAGES[stage]()
@@ -121,13 +124,13 @@ def test_what_a_client_says_again_is_taken_again_without_effects(stage: ServerSt
     if part.shares:
         assert world.masks.shares_arrived(FIRST, part.shares, 0.0) == []
     if part.vouch:
-        assert world.masks.vouch_arrived(FIRST, part.vouch, 0.0) == []
+        assert world.masks.consistency_signature_arrived(FIRST, part.vouch, 0.0) == []
     assert state(world.masks) == before
 
 
-@pytest.mark.parametrize("stage", [ServerStage.SHARES, ServerStage.INPUT])
+@pytest.mark.parametrize("stage", [ServerStage.SHARE_KEYS, ServerStage.MASKED_INPUT])
 def test_other_keys_than_before_put_one_client_out_and_nobody_else(stage: ServerStage) -> None:
-    world = STAGES[stage]() if stage is ServerStage.SHARES else at_input(uploaded=0)
+    world = STAGES[stage]() if stage is ServerStage.SHARE_KEYS else at_input(uploaded=0)
     other = msgspec.structs.replace(keys_of(world.holders[FIRST]), mask_key=bytes([1] * 32))
     world.perform(world.masks.keys_arrived(FIRST, other, 0.0))
     assert list(world.excluded) == [FIRST]
@@ -215,7 +218,7 @@ def test_other_shares_than_before_put_one_client_out() -> None:
 
 def test_a_wrong_voucher_is_not_passed_on() -> None:
     world = at_survivors()
-    world.perform(world.masks.vouch_arrived(FIRST, Vouch(round=1, signature=bytes(64)), 0.0))
+    world.perform(world.masks.consistency_signature_arrived(FIRST, Vouch(round=1, signature=bytes(64)), 0.0))
     assert list(world.distrusted) == [FIRST]
     world.settle()
     assert world.outcome == "done"
