@@ -25,7 +25,7 @@ from itertools import count, product
 from typing import IO, Any, get_args
 
 from backend.numerics.precision import encoded_size
-from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 from backend.protocols.mesh.grouping import choose_exchange, part_bounds
 from backend.wire.mesh_fields import Plain
 from benchmarks.rounds import copying_seconds

@@ -20,25 +20,25 @@ from backend.peer.mesh.receiver import Receiver
 from backend.peer.mesh.sender import Chunk, Data, Lines, Sender, mean_of, piece_of
 from backend.protocols.mesh.allreduce.group_events import (
     AddPiece,
+    CancelTransfers,
     Effect,
     Event,
     FailGroup,
     FinishGroup,
+    FrameReceived,
     GroupTimePassed,
-    MeanCame,
-    MemberHeard,
+    MeanReceived,
     MemberLinked,
     MemberLost,
-    PieceCame,
+    MemberSilent,
+    MemberUnfit,
+    PieceReceived,
     Prepared,
     Reduce,
     Reduced,
     SendMean,
     SendPiece,
     SendToMembers,
-    Silent,
-    Unfit,
-    Without,
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh_codec import encode_mesh
@@ -114,7 +114,7 @@ class Exchange:
         elif not isinstance(frame, Attest):
             if isinstance(frame, Begin):
                 self._holding.met(self._places[client], frame.key)
-            self._happened(MemberHeard(self._places[client], frame))
+            self._happened(FrameReceived(self._places[client], frame))
 
     def up(self, client: str) -> None:
         """There is a link to `client`, or it is heard of again."""
@@ -131,7 +131,7 @@ class Exchange:
     def silent(self, client: str) -> None:
         """For the group's patience nothing came from `client`."""
         if client in self._arriving:
-            self._happened(Silent(self._places[client]))
+            self._happened(MemberSilent(self._places[client]))
 
     @property
     def over(self) -> bool:
@@ -181,7 +181,7 @@ class Exchange:
                 self._do(self._add(effect))
             case Reduce():
                 self._do(self._reduce(effect))
-            case Without(place=place):
+            case CancelTransfers(place=place):
                 self._departing.clear(self._order.members[place])
             case FinishGroup():
                 self._do(self._finish(effect))
@@ -218,19 +218,19 @@ class Exchange:
         try:
             self._holding.own, commitments = await asyncio.to_thread(self._holding.prepare)
         except NotFiniteError as error:
-            self._happened(Unfit(self._place, str(error)))
+            self._happened(MemberUnfit(self._place, str(error)))
             return
         self._happened(Prepared(self._weight, commitments, self._holding.key))
 
     def _chunk_came(self, client: str, frame: Piece | Mean) -> None:
         place = self._places[client]
         if frame.part >= len(self._order.bounds) - 1:
-            self._happened(Unfit(place, f"There is no part {frame.part}."))
+            self._happened(MemberUnfit(place, f"There is no part {frame.part}."))
             return
         try:
             data = self._arriving[client].chunk(frame, self._holding.size(frame.part))
         except UpdateRefusedError as error:
-            self._happened(Unfit(place, str(error)))
+            self._happened(MemberUnfit(place, str(error)))
             return
         if data is not None:
             read = self._mean_came if isinstance(frame, Mean) else self._piece_came
@@ -244,21 +244,21 @@ class Exchange:
             self._holding.sums[part, place, frozenset(contributors)] = data
         else:
             self._holding.pieces[part, place, tuple(contributors)] = data
-        self._happened(PieceCame(place, part, contributors, digest))
+        self._happened(PieceReceived(place, part, contributors, digest))
 
     async def _mean_came(self, place: int, part: int, contributors: list[int], data: Bytes) -> None:
         decode = self._holding.is_first_mean(part)
         digest = await self._read(place, lambda: self._holding.read_mean(part, contributors, data, decode))
         if digest is not None:
             self._holding.means.setdefault((part, digest), (contributors, data))
-            self._happened(MeanCame(place, part, contributors, digest))
+            self._happened(MeanReceived(place, part, contributors, digest))
 
     async def _read(self, place: int, digest: Callable[[], bytes]) -> bytes | None:
         """The digest of what came from `place`; None where it is of no use, which the machine is told."""
         try:
             return await asyncio.to_thread(digest)
         except UpdateRefusedError as error:
-            self._happened(Unfit(place, str(error)))
+            self._happened(MemberUnfit(place, str(error)))
             return None
 
     async def _add(self, todo: AddPiece) -> None:
@@ -270,7 +270,7 @@ class Exchange:
         try:
             digest, mean = await asyncio.to_thread(self._holding.reduce, todo)
         except NotFiniteError as error:
-            self._happened(Unfit(self._place, str(error)))
+            self._happened(MemberUnfit(self._place, str(error)))
             return
         self._holding.means.setdefault((todo.part, digest), (todo.contributors, mean))
         self._happened(Reduced(todo.part, todo.contributors, digest))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile
-from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 
 
 def server_of_mesh(file: TaskFile) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from backend.errors import MingaError
 from backend.formats.task_file import TaskFile
-from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 
 Tables = dict[str, Any]
 _FEWEST, _USUAL = 3, 8

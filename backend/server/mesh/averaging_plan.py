@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.formats.task_file import TaskFile
-from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 from backend.protocols.mesh.group_orders import Averages
 
 

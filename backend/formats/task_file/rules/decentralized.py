@@ -8,7 +8,7 @@ from backend.formats.task_file.coordination import Coordination
 from backend.formats.task_file.security import Security
 from backend.formats.task_file.server_optimizer import FedAvg, FedAvgM, Nesterov, name_of
 from backend.formats.task_file.task_file import TaskFile
-from backend.protocols.mesh.allreduce.member import LEAST_MASKED
+from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 
 SCHEME = 'scheme = "decentralized"'
 # Keys of [coordination] that choose among clients: of a mesh everybody who is ready is in every round.

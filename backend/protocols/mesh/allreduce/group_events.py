@@ -1,7 +1,7 @@
-"""What the host of a group's member tells the machine, and what the machine asks of it.
+"""Events that the host of a group's member gives the all-reduce machine, and effects that it performs.
 
-Events and effects are msgspec structs, so that a conversation is plain JSON. Members are named by their
-places. The host has all bytes: own pieces, those that came, and means, which it keeps by part and digest.
+Events and effects are msgspec structs, so that a conversation is plain JSON. Places number the members. The
+host has all bytes: own pieces, received ones, and means, which it keeps by part and digest.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from msgspec import Struct
 
 from backend.wire.peer_messages import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 
-# What the machine says and hears; pieces and means are bytes, and have events and effects of their own.
+# Frames that the machine sends and receives; pieces and means have events and effects of their own.
 Control: TypeAlias = Begin | Holds | Complain | Ask | Config | Give | Change | Decide | GiveUp
 
 # Events.
 
 
 class Prepared(Struct, frozen=True, tag="prepared"):
-    """The own vector is encoded: its weight in the mean, and the SHA-256 of each piece (none in a ring).
+    """This member's vector is encoded: its weight, and the SHA-256 of each piece (none in a ring).
 
-    Where pieces are masked there is none either, but the own public `key` of this group.
+    Where pieces are masked there is none either, but this member's public `key` of the group.
     """
 
     weight: float
@@ -29,17 +29,17 @@ class Prepared(Struct, frozen=True, tag="prepared"):
     key: bytes = b""
 
 
-class MemberHeard(Struct, frozen=True, tag="heard"):
-    """The member at `place` said something."""
+class FrameReceived(Struct, frozen=True, tag="heard"):
+    """A frame of the member at `place` arrived."""
 
     place: int
     frame: Control
 
 
-class PieceCame(Struct, frozen=True, tag="piece_came"):
+class PieceReceived(Struct, frozen=True, tag="piece_came"):
     """All bytes of a piece are here, with their SHA-256; `contributors` as in the frame `piece`.
 
-    Values are looked at in `reduce` at the latest: what is wrong with them is told by `unfit`.
+    The host checks its values in `reduce` at the latest, and reports invalid ones as `unfit`.
     """
 
     place: int
@@ -48,7 +48,7 @@ class PieceCame(Struct, frozen=True, tag="piece_came"):
     digest: bytes
 
 
-class MeanCame(Struct, frozen=True, tag="mean_came"):
+class MeanReceived(Struct, frozen=True, tag="mean_came"):
     """All bytes of a mean are here; `digest` covers contributors and bytes (0025, "The group machine")."""
 
     place: int
@@ -58,17 +58,17 @@ class MeanCame(Struct, frozen=True, tag="mean_came"):
 
 
 class Reduced(Struct, frozen=True, tag="reduced"):
-    """What `reduce` asked for is made and encoded; the host keeps it by `digest`."""
+    """The mean that `reduce` asked for is made and encoded; the host keeps it by `digest`."""
 
     part: int
     contributors: list[int]
     digest: bytes
 
 
-class Unfit(Struct, frozen=True, tag="unfit"):
-    """Bytes of that member are of no use: a wrong length, NaN, garbage. `reason` is for people.
+class MemberUnfit(Struct, frozen=True, tag="unfit"):
+    """Bytes of that member are invalid: a wrong length, NaN, garbage. `reason` is for people.
 
-    With the own place: its own vector cannot be averaged.
+    With this member's own place: its vector cannot be averaged.
     """
 
     place: int
@@ -76,19 +76,19 @@ class Unfit(Struct, frozen=True, tag="unfit"):
 
 
 class MemberLinked(Struct, frozen=True, tag="linked"):
-    """There is a link to that member, or it is heard of again after silence. At first nobody is linked."""
+    """There is a link to that member, or it sends again after silence. At first no member is linked."""
 
     place: int
 
 
 class MemberLost(Struct, frozen=True, tag="lost"):
-    """The link is down, and with it what was on its way on it."""
+    """The link is down, and the bytes on it are lost."""
 
     place: int
 
 
-class Silent(Struct, frozen=True, tag="silent"):
-    """Not a byte came from that member for the patience; `linked` when one comes again."""
+class MemberSilent(Struct, frozen=True, tag="silent"):
+    """No byte came from that member for the patience; `linked` reports the next one."""
 
     place: int
 
@@ -99,14 +99,14 @@ class GroupTimePassed(Struct, frozen=True, tag="time_passed"):
 
 Event: TypeAlias = (
     Prepared
-    | MemberHeard
-    | PieceCame
-    | MeanCame
+    | FrameReceived
+    | PieceReceived
+    | MeanReceived
     | Reduced
-    | Unfit
+    | MemberUnfit
     | MemberLinked
     | MemberLost
-    | Silent
+    | MemberSilent
     | GroupTimePassed
 )
 
@@ -114,17 +114,17 @@ Event: TypeAlias = (
 
 
 class SendToMembers(Struct, frozen=True, tag="send"):
-    """Say this to each of `places`; it may be lost where there is no link."""
+    """Send this frame to each of `places`; it may be lost where there is no link."""
 
     places: list[int]
     frame: Control
 
 
 class SendPiece(Struct, frozen=True, tag="send_piece"):
-    """Send the own piece of `part`, from its first byte on, with `contributors` in the frame.
+    """Send this member's piece of `part`, from its first byte on, with `contributors` in the frame.
 
-    They are empty where nothing is masked. Else they are the set that the piece is masked for, and `weights`
-    are theirs: the own values are multiplied by the own share of them.
+    They are empty where nothing is masked. Else the piece is masked for them, and `weights` are theirs: the
+    values are multiplied by this member's share of these.
     """
 
     part: int
@@ -134,10 +134,10 @@ class SendPiece(Struct, frozen=True, tag="send_piece"):
 
 
 class AddPiece(Struct, frozen=True, tag="add_piece"):
-    """In a ring: send on the sum of `contributors` that came from `source`, with the own piece added to it.
+    """In a ring: add this member's piece to the sum of `contributors` from `source`, and send that on.
 
-    Where the ring of this part begins, `contributors` is empty and `source` None. Own values are multiplied
-    by `weight`. In the frame that goes to `place`, `contributors` are these and the own place.
+    Where the ring of this part begins, `contributors` is empty and `source` None. This member's values are
+    multiplied by `weight`. In the frame to `place`, `contributors` are these and this member's place.
     """
 
     part: int
@@ -150,8 +150,8 @@ class AddPiece(Struct, frozen=True, tag="add_piece"):
 class Reduce(Struct, frozen=True, tag="reduce"):
     """Make the mean of `part` of the pieces of `contributors` with these weights; answer `reduced`.
 
-    In a ring `source` is whom the sum of all others came from, and only the own piece is to be added, last.
-    Where a piece is of no use, answer `unfit` instead.
+    In a ring `source` sent the sum of all others, and only this member's piece is added to it, last. Where a
+    piece is invalid, answer `unfit` instead.
     """
 
     part: int
@@ -168,17 +168,17 @@ class SendMean(Struct, frozen=True, tag="send_mean"):
     places: list[int]
 
 
-class Without(Struct, frozen=True, tag="without"):
-    """The group goes on without that member: what waits to be sent to it need not go."""
+class CancelTransfers(Struct, frozen=True, tag="without"):
+    """The group left that member out: drop the pieces and means that wait to be sent to it."""
 
     place: int
 
 
 class FinishGroup(Struct, frozen=True, tag="finish"):
-    """The result: by part, the digest of its mean (all are here) and who is in it.
+    """The result: by part, the digest of its mean (all are here) and its contributors.
 
-    `survivors` all have it; `weights` are those of all members, by place, 0 where nobody left knows;
-    `fraction` is how much of all weight is in the result.
+    `survivors` all have it; `weights` are those of all members, by place, 0 where no member left knows it;
+    `fraction` is the share of all weight in the result.
     """
 
     parts: list[bytes]
@@ -195,5 +195,5 @@ class FailGroup(Struct, frozen=True, tag="fail"):
 
 
 Effect: TypeAlias = (
-    SendToMembers | SendPiece | AddPiece | Reduce | SendMean | Without | FinishGroup | FailGroup
+    SendToMembers | SendPiece | AddPiece | Reduce | SendMean | CancelTransfers | FinishGroup | FailGroup
 )

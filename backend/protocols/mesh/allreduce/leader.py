@@ -1,131 +1,304 @@
-"""What a member of a group does while it leads a view. A part of allreduce.py.
+"""Which member leads a group, and what it does: it gathers answers, plans steps and sees when all agree.
 
-It gathers answers, plans a step of them, says who is in it and who hands on what, and decides when all hold
-the same.
+A view is the term of one leader: place view mod n. `Views` follows a leader, and moves to the next view when
+one fails; `Leader` leads one view. The twin is protocol/allreduce/leader.ts.
 """
 
 from __future__ import annotations
 
-from backend.protocols.mesh.allreduce.ending import Ending
-from backend.protocols.mesh.allreduce.leadership import Leadership
-from backend.protocols.mesh.allreduce.plan import GroupPlan, MemberAnswer, gifts, planned
-from backend.protocols.mesh.allreduce.standing import GroupState
-from backend.protocols.mesh.allreduce.views import Views
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from backend.protocols.mesh.allreduce.plan import (
+    FIRST,
+    Ballot,
+    Complaints,
+    GroupPlan,
+    Handover,
+    MemberAnswer,
+    make_plan,
+    plan_handovers,
+)
+from backend.protocols.mesh.allreduce.step import GroupStep
 from backend.wire.mesh_fields import Fault
-from backend.wire.peer_messages import Holds
+from backend.wire.peer_messages import Ask, Change, Config, Give, Holds
+
+# Each place may lead so often; then no majority can talk.
+MAX_TERMS = 3
+
+
+class Verdict(Enum):
+    """What a leader concludes after an event."""
+
+    WAIT = auto()
+    # All members of the plan accepted the same.
+    DECIDED = auto()
+    # The step fails: another one, of the members that remain.
+    NEXT_STEP = auto()
+    # This view fails: another leader may reach more members.
+    NEXT_VIEW = auto()
+    # The others have to finish without the leader.
+    LEFT_OUT = auto()
 
 
 class Leader:
-    """The member that stands so; nothing happens while it has no leadership."""
+    """Leads the view of `ballot`: gathers answers, plans the step, and waits until all accepted it.
 
-    def __init__(self, own: GroupState, ending: Ending, views: Views) -> None:
-        self._own, self._ending, self._views = own, ending, views
+    `planned` is which of these it waits for, since the time `since`. Owned by `Views`.
+    """
 
-    # What is heard.
+    def __init__(self, step: GroupStep, least: int, ballot: Ballot, *, planned: bool = False) -> None:
+        self._step, self._links, self._least = step, step.links, least
+        self.ballot, self.planned, self.since = ballot, planned, step.links.now
+        # Answers to this step's `ask` (or to this view, by `change`), and digests of those who accepted it.
+        self._answers: dict[int, MemberAnswer] = {}
+        self._accepted: dict[int, tuple[bytes, ...]] = {}
+        self._handovers: list[Handover] = []
+        self._complaints = Complaints()
+        # A complaint that this step's plan does not know.
+        self._has_news = False
+        # Slow members were kept once, because too few others remained.
+        self._kept_slow = False
 
-    def complained(self, by: int, of: int, fault: Fault) -> None:
-        """Something is wrong between two members, or with the second; this one may be the first itself."""
-        leading = self._own.leading
-        if leading is None:
+    def add_complaint(self, by: int, of: int, fault: Fault) -> None:
+        """Something is wrong between two members, or with the second."""
+        # In a ring every member waits for all: the butterfly of the next step shows who is slow.
+        if (fault == "slow" and self._step.is_ring()) or self._complaints.add(by, of, fault):
+            self._has_news = True
+
+    def add_answer(self, place: int, frame: Holds) -> None:
+        """A member says what it has: all of the planned step, or what the next one is planned from."""
+        if self.ballot != (frame.view, frame.step) or not self._step.is_complete(frame):
             return
-        if fault == "slow" and self._own.step.is_ring():
-            # In a ring everybody waits for everybody: without it, it will show who is slow.
-            leading.news = True
-        else:
-            leading.complained(by, of, fault)
+        if not self.planned:
+            self._answers[place] = MemberAnswer(frame.held, tuple(frame.parts), tuple(frame.weights))
+        elif frame.held == self.ballot:
+            self._accepted[place] = tuple(frame.parts)
 
-    def answered(self, place: int, frame: Holds) -> None:
-        """A member says what it holds: all of the step that is planned, or what another is planned from."""
-        leading = self._own.leading
-        if leading is None or leading.ballot != (frame.view, frame.step) or not self._own.is_whole(frame):
-            return
-        if not leading.planned:
-            leading.answers[place] = MemberAnswer(frame.held, tuple(frame.parts), tuple(frame.weights))
-        elif frame.held == leading.ballot:
-            leading.accepted[place] = tuple(frame.parts)
+    def add_own_acceptance(self, answer: MemberAnswer) -> None:
+        """The leader itself accepted the step."""
+        self._accepted[self._step.place] = answer.parts
 
-    # What follows.
+    def lead(self, changes: Mapping[int, Change], ahead: list[int]) -> Verdict:
+        """Sends what is due now. `changes` are frames of members, of which those `ahead` left this view."""
+        step = self._step
+        self._count_changes(changes)
+        for place in step.received.unfit:
+            self.add_complaint(step.place, place, "unfit")
+        excluded = {*ahead, *(place for place in self._links.others if self._links.is_lost(place))}
+        if not self.planned:
+            return self._gather([place for place in self._links.others if place not in excluded])
+        self._send_plan()
+        alive = step.plan.alive
+        everyone = self._accepted.keys() >= set(alive)
+        if everyone and len({self._accepted[place] for place in alive}) == 1:
+            return Verdict.DECIDED
+        return Verdict.NEXT_STEP if everyone or self._has_news or excluded & set(alive) else Verdict.WAIT
 
-    def lead(self) -> None:
-        """Does all that the leadership asks for now."""
-        own, leading = self._own, self._own.leading
-        if leading is None:
-            return
-        leading.count(own.changes)
-        for place in own.arrived.unfit:
-            leading.complained(own.place, place, "unfit")
-        bad = {*self._views.moved(), *(place for place in own.others if own.gone(place))}
-        if not leading.planned:
-            self._gather(leading, [place for place in own.others if place not in bad])
-            return
-        self._say_plan(leading)
-        agreed = leading.agreed(own.plan.alive)
-        if agreed:
-            self._ending.decide()
-        elif agreed is False or leading.news or bad & set(own.plan.alive):
-            self._lead_again(leading)
+    def begin_next_step(self) -> None:
+        """The next step begins with new answers of all."""
+        self.ballot = (self.ballot[0], self.ballot[1] + 1)
+        self.since, self.planned, self._has_news = self._links.now, False, False
+        self._answers, self._accepted = {}, {}
 
-    def _lead_again(self, leading: Leadership) -> None:
-        """With the next step; or in a higher view, if somebody that is there went on to one."""
-        moved = self._views.moved()
-        if moved:
-            self._views.join(moved)
-            return
-        leading.again(self._own.now)
-        self._own.promised = leading.ballot
+    def _count_changes(self, changes: Mapping[int, Change]) -> None:
+        """A member that asked for this view has answered its first question."""
+        for place, change in changes.items():
+            if not self.planned and (change.view, 0) == self.ballot:
+                answer = MemberAnswer(change.held, tuple(change.parts), tuple(change.weights))
+                self._answers.setdefault(place, answer)
 
-    def _gather(self, leading: Leadership, members: list[int]) -> None:
-        """Waits for answers, and plans the step when they are there."""
-        own = self._own
-        view, step = leading.ballot
-        leading.answers[own.place] = own.answer()
-        answers = {
-            place: leading.answers[place] for place in (own.place, *members) if place in leading.answers
-        }
-        waiting = [place for place in members if place not in answers]
-        over = own.now >= leading.since + own.order.patience * (2 if step else 1)
-        enough = len(answers) >= own.least
-        if 1 + len(members) < own.least or (over and not enough):
-            self._views.move(view + 1)
-            return
-        if step or enough:
-            own.say(("ask", leading.ballot), waiting, own.words.ask(leading.ballot))
-        if (not waiting or over) and enough and not own.step.is_settling():
-            self._plan(leading, answers)
+    def _gather(self, members: list[int]) -> Verdict:
+        """Waits for the answers of `members`, and plans the step when they are here."""
+        step, least = self._step, self._least
+        self._answers[step.place] = step.answer()
+        answers = {place: self._answers[place] for place in (step.place, *members) if place in self._answers}
+        missing = [place for place in members if place not in answers]
+        number = self.ballot[1]
+        is_over = self._links.now >= self.since + step.order.patience * (2 if number else 1)
+        enough = len(answers) >= least
+        if 1 + len(members) < least or (is_over and not enough):
+            return Verdict.NEXT_VIEW
+        if number or enough:
+            self._links.send(("ask", self.ballot), missing, Ask(*step.header, *self.ballot))
+        if (not missing or is_over) and enough and not step.is_settling():
+            return self._plan(answers)
+        return Verdict.WAIT
 
-    def _plan(self, leading: Leadership, answers: dict[int, MemberAnswer]) -> None:
-        own = self._own
-        plan, heeded = planned(leading.ballot, own.place, own.least, answers, leading.troubles)
-        if plan is None or (not heeded and leading.passed_over):
-            # Without slow members too few are left: perhaps another leader reaches more.
-            self._views.move(leading.ballot[0] + 1)
-        elif own.place not in plan.alive:
-            self._ending.give_up("The others have to go on without this member.")
-        else:
-            if not heeded:
-                # Everybody is slow: that says nothing of anybody. Who still is, is complained of again.
-                leading.troubles.slow.clear()
-                leading.passed_over = True
-            self._begin(leading, plan, answers)
+    def _plan(self, answers: dict[int, MemberAnswer]) -> Verdict:
+        step, complaints = self._step, self._complaints
+        plan, without_slow = make_plan(self.ballot, step.place, self._least, answers, complaints)
+        if plan is None or (not without_slow and self._kept_slow):
+            return Verdict.NEXT_VIEW
+        if step.place not in plan.alive:
+            return Verdict.LEFT_OUT
+        if not without_slow:
+            # If all are slow nobody is to blame; complaints of those that stay slow come again.
+            complaints.slow.clear()
+            self._kept_slow = True
+        step.adopt(plan)
+        self.planned, self._has_news, self._accepted = True, False, {}
+        self._handovers = plan_handovers(plan, answers, complaints)
+        own = [handover for handover in self._handovers if handover.sender == step.place]
+        step.handovers = [(handover.part, handover.receiver) for handover in own]
+        return Verdict.WAIT
 
-    def _begin(self, leading: Leadership, plan: GroupPlan, answers: dict[int, MemberAnswer]) -> None:
-        own = self._own
-        own.adopt(plan)
-        leading.begin(gifts(plan, answers, leading.troubles))
-        own.step.handed = [(gift.part, gift.receiver) for gift in leading.gifts if gift.giver == own.place]
-
-    def _say_plan(self, leading: Leadership) -> None:
-        """The plan, and who has to hand on what."""
-        own, plan = self._own, self._own.plan
+    def _send_plan(self) -> None:
+        """Sends the plan to all, and who has to send which mean to those."""
+        step, plan = self._step, self._step.plan
         if plan.first:
             return
-        own.say(("config", plan.ballot), own.others, own.words.config(plan))
-        for gift in leading.gifts:
-            if own.now >= own.slow_at + own.order.patience and gift.receiver not in leading.accepted:
-                leading.complained(gift.receiver, gift.giver, "slow")
-        by_giver: dict[tuple[int, int], list[int]] = {}
-        for gift in leading.gifts:
-            if gift.giver != own.place:
-                by_giver.setdefault((gift.giver, gift.part), []).append(gift.receiver)
-        for (giver, part), places in by_giver.items():
-            own.say(("give", plan.ballot, part), [giver], own.words.give(plan.ballot, part, places))
+        alive, owners = list(plan.alive), list(plan.owners)
+        config = Config(*step.header, *plan.ballot, alive, owners, list(plan.parts), list(plan.weights))
+        self._links.send(("config", plan.ballot), self._links.others, config)
+        receivers: dict[tuple[int, int], list[int]] = {}
+        for handover in self._handovers:
+            sender, receiver = handover.sender, handover.receiver
+            if self._links.now >= step.slow_at + step.order.patience and receiver not in self._accepted:
+                self.add_complaint(receiver, sender, "slow")
+            if sender != step.place:
+                receivers.setdefault((sender, handover.part), []).append(receiver)
+        for (sender, part), places in receivers.items():
+            give = Give(*step.header, *plan.ballot, part, places)
+            self._links.send(("give", plan.ballot, part), [sender], give)
+
+
+class Views:
+    """The leader and the step that a member follows.
+
+    It takes part in nothing below the ballot `promised`. It is `changing` from when it enters a view by
+    itself until the view's leader asks it; `changes` are the others' latest frames. `leader` is set while
+    this member leads; `failure`, a reason for people, when it finds no leader. Owned by the machine.
+    """
+
+    def __init__(self, step: GroupStep, least: int) -> None:
+        self._step, self._links, self._least = step, step.links, least
+        self.promised = FIRST
+        self.changing = False
+        self.changes: dict[int, Change] = {}
+        self.leader = Leader(step, least, FIRST, planned=True) if step.place == 0 else None
+        self.failure: str | None = None
+        # Leaders that left their view: they reach too few members. Forgotten when a link comes up.
+        self._unable: set[int] = set()
+
+    def leader_of(self, view: int) -> int:
+        """The place that leads this view."""
+        return view % self._step.count
+
+    def is_current(self) -> bool:
+        """Whether it promised no step beyond the one that it follows."""
+        return self.promised == self._step.plan.ballot
+
+    # Frames and links.
+
+    def link_up(self, place: int) -> None:
+        """A link is up: leaders that reached too few members may reach enough now."""
+        self._links.connect(place)
+        self._unable.clear()
+
+    def add_ask(self, place: int, frame: Ask) -> None:
+        """A leader wants to plan another step."""
+        ballot = (frame.view, frame.step)
+        if self.leader_of(frame.view) == place and ballot > self.promised:
+            self._promise(ballot)
+
+    def add_config(self, place: int, frame: Config) -> None:
+        """A leader planned a step."""
+        step, ballot = self._step, (frame.view, frame.step)
+        if self.leader_of(frame.view) != place or ballot < self.promised or ballot == step.plan.ballot:
+            return
+        if self._is_plan(frame):
+            alive, owners = tuple(sorted(set(frame.alive))), tuple(frame.owners)
+            self._promise(ballot)
+            step.adopt(GroupPlan(ballot, alive, owners, tuple(frame.parts), tuple(frame.weights)))
+
+    def _is_plan(self, frame: Config) -> bool:
+        step = self._step
+        return (
+            step.is_complete(frame)
+            and len(frame.owners) == step.parts
+            and set(frame.owners) <= set(frame.alive) <= set(range(step.count))
+            and len(set(frame.alive)) >= self._least
+        )
+
+    def add_change(self, place: int, frame: Change) -> None:
+        """A member wants another view."""
+        view = self.promised[0]
+        if frame.view < MAX_TERMS * self._step.count and self._step.is_complete(frame):
+            self.changes[place] = frame
+            if self.leader_of(view) == place and frame.view > view:
+                self._unable.add(place)
+
+    # Moves to another view.
+
+    def check_leader(self) -> None:
+        """Moves to another view if this one fails."""
+        view, own = self.promised[0], self._step.place
+        leader, ahead = self.leader_of(view), self._members_ahead()
+        if leader in ahead or self._step.count - len(ahead) < self._least:
+            self._join(ahead)
+        elif self._is_unprepared() if leader == own else self._is_failed(leader):
+            self._enter(view + 1)
+
+    def lead(self) -> bool:
+        """Does what a leader has to do now; returns whether the result is decided."""
+        if self.leader is None:
+            return False
+        ahead = self._members_ahead()
+        match self.leader.lead(self.changes, ahead):
+            case Verdict.DECIDED:
+                return True
+            case Verdict.NEXT_STEP if ahead:
+                self._join(ahead)
+            case Verdict.NEXT_STEP:
+                self.leader.begin_next_step()
+                self.promised = self.leader.ballot
+            case Verdict.NEXT_VIEW:
+                self._enter(self.promised[0] + 1)
+            case Verdict.LEFT_OUT:
+                self.failure = "The others have to go on without this member."
+            case Verdict.WAIT:
+                pass
+        return False
+
+    def _members_ahead(self) -> list[int]:
+        """The members that can be reached, but are in a higher view."""
+        view = self.promised[0]
+        changes = self.changes.items()
+        return [place for place, change in changes if change.view > view and not self._links.is_lost(place)]
+
+    def _join(self, ahead: list[int]) -> None:
+        self._enter(max(self.changes[place].view for place in ahead))
+
+    def _enter(self, view: int) -> None:
+        """Enters the first view from `view` on whose leader can lead; fails if there is none."""
+        count = self._step.count
+        for candidate in range(view, min(view + count, MAX_TERMS * count)):
+            leader = self.leader_of(candidate)
+            if self._can_lead(leader):
+                self._promise((candidate, 0))
+                self.changing = True
+                if leader == self._step.place:
+                    self.leader = Leader(self._step, self._least, (candidate, 0))
+                return
+        reachable = self._links.reachable()
+        self.failure = f"{reachable} of at least {self._least} members can be talked to."
+
+    def _promise(self, ballot: Ballot) -> None:
+        if ballot[0] != self.promised[0]:
+            self.leader = None
+        self.promised, self.changing = ballot, False
+
+    def _can_lead(self, place: int) -> bool:
+        if place == self._step.place:
+            return self._links.reachable() >= self._least and not self._is_unprepared()
+        return not (self._links.is_lost(place) or place in self._step.received.unfit or place in self._unable)
+
+    def _is_failed(self, leader: int) -> bool:
+        """An unfit leader learns of it by complaints first, and gives up if it is only broken."""
+        is_unfit = leader in self._step.received.unfit and self._step.is_late()
+        return self._links.is_lost(leader) or is_unfit
+
+    def _is_unprepared(self) -> bool:
+        """A member that is not prepared in time must not lead: the others finish without it."""
+        return not self._step.is_prepared() and self._step.is_late()

@@ -1,49 +1,71 @@
-"""What a leader makes of its members' answers: who stays, who owns which part, who hands on what is made.
+"""Plan a step of a group from its members' answers: who stays, who owns which part, who sends which mean.
 
-Pure functions.
+Pure functions, with the checks of an order and of a `begin`. Places number the members, from 0. The twin is
+protocol/allreduce/plan.ts.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-# View and step. The first step of the first view is (0, 1); NEVER says that nothing was accepted.
+from backend.crypto.client_keys import usable
+from backend.wire.mesh_fields import Fault
+from backend.wire.mesh_messages import Group
+
+# Of two members each could take its own values from the sum.
+LEAST_MASKED = 3
+
+# View and step. FIRST is the first step of the first view; NEVER means that nothing was accepted.
 Ballot: TypeAlias = tuple[int, int]
 NEVER: Ballot = (0, 0)
+FIRST: Ballot = (0, 1)
 # Ascending.
 Places: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class MemberAnswer:
-    """What a member holds: digests by part, empty where there is none; accepted together at `held`."""
+    """A member's digests by part, empty where it has no mean; it accepted them together at `ballot`."""
 
-    held: Ballot
+    ballot: Ballot
     parts: tuple[bytes, ...]
     weights: tuple[float, ...]
 
 
 @dataclass
-class Troubles:
-    """What was complained of in a view: pairs that cannot talk; who was slow, or unfit, by whose word.
+class Complaints:
+    """Complaints of one view: pairs that cannot reach each other; who is slow, or unfit, according to whom.
 
-    In `slow` and `unfit` the first complains of the second. Owned by the leader.
+    In `slow` and `unfit` the first of a pair complains of the second. Owned by the leader.
     """
 
-    gaps: set[frozenset[int]] = field(default_factory=set)
+    unreachable: set[frozenset[int]] = field(default_factory=set)
     slow: set[tuple[int, int]] = field(default_factory=set)
     unfit: set[tuple[int, int]] = field(default_factory=set)
 
-    def among(self, places: Collection[int], *, slow: bool) -> Troubles:
-        """Those between two of `places`, with or without slowness."""
-        here = set(places)
-        return Troubles(
-            {pair for pair in self.gaps if pair <= here},
-            {pair for pair in self.slow if slow and {*pair} <= here},
-            {pair for pair in self.unfit if {*pair} <= here},
+    def add(self, by: int, of: int, fault: Fault) -> bool:
+        """Adds a complaint of one member about another; returns whether it is new."""
+        if fault == "gone":
+            pair = frozenset((by, of))
+            is_new = pair not in self.unreachable
+            self.unreachable.add(pair)
+            return is_new
+        pairs = self.slow if fault == "slow" else self.unfit
+        is_new = (by, of) not in pairs
+        pairs.add((by, of))
+        return is_new
+
+    def between(self, places: Collection[int], *, slow: bool) -> Complaints:
+        """Those between two of `places`; of slow members only if `slow`."""
+        members = set(places)
+        return Complaints(
+            {pair for pair in self.unreachable if pair <= members},
+            {pair for pair in self.slow if slow and {*pair} <= members},
+            {pair for pair in self.unfit if {*pair} <= members},
         )
 
 
@@ -51,7 +73,7 @@ class Troubles:
 class GroupPlan:
     """One step of a group; the fields are those of the frame `config`.
 
-    Only in the first step members exchange in the order's own way: `first`.
+    Only in the `first` step do members exchange in the order's own way.
     """
 
     ballot: Ballot
@@ -63,95 +85,137 @@ class GroupPlan:
 
 
 @dataclass(frozen=True)
-class Gift:
-    """A member hands its mean of a part on to one that lacks it."""
+class Handover:
+    """The member at `sender` sends its mean of a part to `receiver`, which lacks it."""
 
     part: int
-    giver: int
+    sender: int
     receiver: int
 
 
-def known(answers: Mapping[int, MemberAnswer]) -> tuple[tuple[bytes, ...], tuple[float, ...], bool]:
-    """The means that the next step keeps, the weights that anybody knows, whether no mean may be replaced.
+# Checks.
 
-    What a member accepted last may have been decided, and is kept whole. Else each part's most common mean is
-    kept, of equally common ones that of the lowest place.
+
+def least_members(order: Group, place: int) -> int:
+    """The fewest members that may finish. Raises ValueError where the order contradicts itself."""
+    count, parts = len(order.members), len(order.bounds) - 1
+    if parts != (1 if order.exchange == "full" else count) or not 0 <= place < count:
+        raise ValueError("The group's bounds do not fit its members and its exchange.")
+    masked = order.precision == "masked"
+    if masked and (order.exchange, order.reducer) != ("butterfly", "mean"):
+        raise ValueError("Masked pieces need the exchange butterfly and a plain mean.")
+    least = max(order.least, count // 2 + 1, LEAST_MASKED if masked else 0)
+    if count < least:
+        raise ValueError(f"The group has {count} members and needs {least}.")
+    return least
+
+
+def begin_error(order: Group, weight: float, commitments: Sequence[bytes], key: bytes) -> str | None:
+    """Why a member cannot begin with these; None if it can."""
+    if not (math.isfinite(weight) and 0 < weight <= order.most_weight):
+        return "Its weight is not over 0, or it is over what the group allows."
+    masked = order.precision == "masked"
+    expected = 0 if order.exchange == "ring" or masked else len(order.bounds) - 1
+    if len(commitments) != expected:
+        return f"It committed itself to {len(commitments)} pieces instead of {expected}."
+    if not (usable(key) if masked else key == b""):
+        return "Its key is not what this group needs."
+    return None
+
+
+# Plans.
+
+
+def first_plan(order: Group) -> GroupPlan:
+    """The step that every group begins with: all members, and no mean yet."""
+    count, parts = len(order.members), len(order.bounds) - 1
+    members, owners = tuple(range(count)), tuple(range(parts))
+    return GroupPlan(FIRST, members, owners, (b"",) * parts, (0.0,) * count, first=True)
+
+
+def merge_answers(answers: Mapping[int, MemberAnswer]) -> tuple[tuple[bytes, ...], tuple[float, ...], bool]:
+    """The means that the next step keeps, all known weights, and whether no mean may be replaced.
+
+    The parts accepted at the highest ballot may have been decided, and are kept together. If nothing was
+    accepted, each part's most common mean is kept, of equally common ones that of the lowest place.
     """
-    order = sorted(answers)
-    last = max(answers[place].held for place in order)
-    if last != NEVER:
-        accepted = [(answers[place].parts, answers[place].weights) for place in order]
-        accepted = [
-            value for place, value in zip(order, accepted, strict=True) if answers[place].held == last
-        ]
-        parts, weights = Counter(accepted).most_common(1)[0][0]
+    places = sorted(answers)
+    latest = max(answers[place].ballot for place in places)
+    if latest != NEVER:
+        accepted = [answers[place] for place in places if answers[place].ballot == latest]
+        values = Counter((answer.parts, answer.weights) for answer in accepted)
+        parts, weights = values.most_common(1)[0][0]
         return parts, weights, True
-    columns = zip(*(answers[place].parts for place in order), strict=True)
-    parts = tuple(_commonest(column) for column in columns)
+    columns = zip(*(answers[place].parts for place in places), strict=True)
+    parts = tuple(_most_common(column) for column in columns)
     weights = tuple(
         next((weight for weight in column if weight > 0), 0.0)
-        for column in zip(*(answers[place].weights for place in order), strict=True)
+        for column in zip(*(answers[place].weights for place in places), strict=True)
     )
     return parts, weights, False
 
 
-def planned(
+def make_plan(
     ballot: Ballot,
     leader: int,
     least: int,
     answers: Mapping[int, MemberAnswer],
-    troubles: Troubles,
+    complaints: Complaints,
 ) -> tuple[GroupPlan | None, bool]:
-    """The next step, among those who answered; None where no `least` of them can go on together.
+    """The next step, among those who answered; None where no `least` of them can finish together.
 
-    Slow members are gone on without only if enough are left: whether so is the second value. A plan without
-    its `leader` says that the others have to go on without that one.
+    Slow members are left out only if `least` others remain: the second value says whether they were. A plan
+    without its `leader` means that the others have to finish without it.
     """
-    for heeded in (True, False):
-        plan = _among(ballot, leader, answers, troubles, slow=heeded)
+    for without_slow in (True, False):
+        plan = _leave_out(ballot, leader, answers, complaints, without_slow=without_slow)
         if plan is not None and len(plan.alive) >= least:
-            return plan, heeded
+            return plan, without_slow
     return None, False
 
 
-def gifts(plan: GroupPlan, answers: Mapping[int, MemberAnswer], troubles: Troubles) -> list[Gift]:
-    """Who hands on which mean to whom, so that all alive have all that are made.
+def plan_handovers(
+    plan: GroupPlan, answers: Mapping[int, MemberAnswer], complaints: Complaints
+) -> list[Handover]:
+    """Who sends which mean to whom, so that all alive get all means that are made.
 
     The owner of a part, which may have sent it already, comes first; else the load is spread. Slow pairs are
-    passed over where that leaves somebody.
+    avoided where another sender exists.
     """
-    given = []
+    handovers = []
     for part, digest in enumerate(plan.parts):
         if digest:
             holders = [place for place in plan.alive if answers[place].parts[part] == digest]
-            lacking = [place for place in plan.alive if answers[place].parts[part] != digest]
-            for receiver in lacking:
-                able = [place for place in holders if frozenset((place, receiver)) not in troubles.gaps]
-                quick = [
-                    place for place in able if not {(place, receiver), (receiver, place)} & troubles.slow
+            receivers = [place for place in plan.alive if answers[place].parts[part] != digest]
+            for receiver in receivers:
+                able = [
+                    place for place in holders if frozenset((place, receiver)) not in complaints.unreachable
                 ]
-                able = quick or able
+                fast = [
+                    place for place in able if not {(place, receiver), (receiver, place)} & complaints.slow
+                ]
+                able = fast or able
                 owner = plan.owners[part]
-                giver = owner if owner in able else able[(part + receiver) % len(able)]
-                given.append(Gift(part, giver, receiver))
-    return given
+                sender = owner if owner in able else able[(part + receiver) % len(able)]
+                handovers.append(Handover(part, sender, receiver))
+    return handovers
 
 
-def fraction(
+def weight_fraction(
     lengths: Sequence[int], contributors: Sequence[Sequence[int]], weights: Sequence[float]
 ) -> float:
-    """How much of all members' weight is in a result: 1 if every value has everybody's.
+    """The share of all members' weight in a result: 1 if every value has every member's.
 
     Plain sums of float64 from the left, so that it is the same in both languages.
     """
-    having = 0.0
+    included = 0.0
     for length, places in zip(lengths, contributors, strict=True):
-        having += length * _added(weights[place] for place in places)
-    everything = sum(lengths) * _added(weights)
-    return having / everything if everything else 0.0
+        included += length * _sum(weights[place] for place in places)
+    total = sum(lengths) * _sum(weights)
+    return included / total if total else 0.0
 
 
-def _added(values: Iterable[float]) -> float:
+def _sum(values: Iterable[float]) -> float:
     # Python's own sum of floats compensates rounding, JavaScript's does not.
     total = 0.0
     for value in values:
@@ -159,69 +223,74 @@ def _added(values: Iterable[float]) -> float:
     return total
 
 
-def _commonest(digests: Iterable[bytes]) -> bytes:
+def _most_common(digests: Iterable[bytes]) -> bytes:
     made = [digest for digest in digests if digest]
     return Counter(made).most_common(1)[0][0] if made else b""
 
 
-def _among(
-    ballot: Ballot, leader: int, answers: Mapping[int, MemberAnswer], troubles: Troubles, *, slow: bool
+def _leave_out(
+    ballot: Ballot,
+    leader: int,
+    answers: Mapping[int, MemberAnswer],
+    complaints: Complaints,
+    *,
+    without_slow: bool,
 ) -> GroupPlan | None:
-    """Leaves members out, one after the other, until those left can go on in spite of their troubles."""
+    """Leaves members out, one after the other, until the others can finish despite their complaints."""
     alive = sorted(answers)
     while alive:
-        left = {place: answers[place] for place in alive}
-        step = _tried(ballot, left, troubles.among(alive, slow=slow))
-        if isinstance(step, GroupPlan):
-            return step
-        if not step:
+        remaining = {place: answers[place] for place in alive}
+        plan = _plan_of(ballot, remaining, complaints.between(alive, slow=without_slow))
+        if isinstance(plan, GroupPlan):
+            return plan
+        if not plan:
             return None
-        alive.remove(_worst(alive, leader, step))
+        alive.remove(_most_blamed(alive, leader, plan))
     return None
 
 
-def _worst(places: Collection[int], leader: int, pairs: Collection[Collection[int]]) -> int:
-    """Whom to go on without, because of gaps or of pairs in which the first complains of the second.
+def _most_blamed(places: Collection[int], leader: int, pairs: Collection[Collection[int]]) -> int:
+    """The member to leave out, because of pairs that are unreachable or of which the first complains.
 
-    Who complains of more than half of the others is blamed itself; else whom most complain of. Of two that
-    cannot talk it is the one with more such gaps. Of equals it is the higher place, a leader after others.
+    A member that complains of more than half of the others is blamed itself; else the one that most complain
+    of. Of an unreachable pair it is the member of more such pairs. Of equals it is the higher place, a leader
+    after others.
     """
-    told = [pair for pair in pairs if isinstance(pair, tuple)]
+    complaints = [pair for pair in pairs if isinstance(pair, tuple)]
     blamed = Counter(place for pair in pairs for place in (pair[1:] if isinstance(pair, tuple) else pair))
-    querulous = {
-        by: times for by, times in Counter(by for by, _ in told).items() if 2 * times > len(places) - 1
-    }
-    ranks = querulous or blamed
+    complainants = Counter(by for by, _ in complaints)
+    frequent = {by: times for by, times in complainants.items() if 2 * times > len(places) - 1}
+    ranks = frequent or blamed
     return max(ranks, key=lambda place: (ranks[place], place != leader, place))
 
 
-def _tried(
-    ballot: Ballot, answers: Mapping[int, MemberAnswer], troubles: Troubles
+def _plan_of(
+    ballot: Ballot, answers: Mapping[int, MemberAnswer], complaints: Complaints
 ) -> GroupPlan | Collection[Collection[int]]:
-    """The step of exactly these members, or the pairs because of which it is impossible.
+    """The step of exactly these members, or the pairs that make it impossible (none: nobody can help).
 
-    Nobody unfit stays. What is made goes round gaps and slow members. What is not made needs an owner that
-    all can talk to, and nobody that is slow.
+    No unfit member stays. Means that are made go around unreachable pairs and slow members. A mean that is
+    not made needs an owner that all can reach, and no slow member.
     """
     alive = tuple(answers)
-    parts, weights, whole = known(answers)
-    if troubles.unfit:
-        return troubles.unfit
+    parts, weights, final = merge_answers(answers)
+    if complaints.unfit:
+        return complaints.unfit
     kept = []
     for part, digest in enumerate(parts):
         holders = [place for place in alive if digest and answers[place].parts[part] == digest]
-        if not holders and digest and whole:
+        if not holders and digest and final:
             return ()
         for place in alive:
-            apart = [one for one in holders if frozenset((place, one)) in troubles.gaps]
+            apart = [holder for holder in holders if frozenset((place, holder)) in complaints.unreachable]
             if holders and place not in holders and len(apart) == len(holders):
-                return troubles.gaps
+                return complaints.unreachable
         kept.append(digest if holders else b"")
-    able = [place for place in alive if not any(place in gap for gap in troubles.gaps)]
+    able = [place for place in alive if not any(place in pair for pair in complaints.unreachable)]
     if not all(kept) and not able:
-        return troubles.gaps
-    if not all(kept) and troubles.slow:
-        return troubles.slow
+        return complaints.unreachable
+    if not all(kept) and complaints.slow:
+        return complaints.slow
     able = able or list(alive)
     owners = tuple(part if part in able else able[part % len(able)] for part in range(len(parts)))
     return GroupPlan(ballot, alive, owners, tuple(kept), weights)

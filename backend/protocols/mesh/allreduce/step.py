@@ -1,193 +1,233 @@
-"""One step of a group at one member: pieces and means on their ways, and what is still missing. A part of the
-machine in allreduce.py, which owns it and says by which plan.
+"""One step of a group at one member: the plan, what it accepted, what it sends and makes, what is missing.
+
+Places number the members; times are seconds of the host's clock. The twin is protocol/allreduce/step.ts.
 """
 
 from __future__ import annotations
 
-from backend.protocols.mesh.allreduce.arrived import Arrived
-from backend.protocols.mesh.allreduce.group_events import AddPiece, Effect, Reduce, SendMean, SendPiece
-from backend.protocols.mesh.allreduce.links import LinkBook
-from backend.protocols.mesh.allreduce.plan import NEVER, Ballot, GroupPlan, MemberAnswer, Places
+from backend.protocols.mesh.allreduce.group_events import AddPiece, Reduce, SendMean, SendPiece
+from backend.protocols.mesh.allreduce.plan import NEVER, Ballot, GroupPlan, MemberAnswer, Places, first_plan
+from backend.protocols.mesh.allreduce.transfers import MemberLinks, ReceivedParts
 from backend.wire.mesh_fields import Fault
 from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Change, Config, Holds
 
 
 class GroupStep:
-    """The step of `plan`; `handed` are means of it that this member hands on: their parts, and to whom."""
+    """The step that the member at `place` follows, from `now` on.
 
-    def __init__(self, order: Group, place: int, arrived: Arrived, links: LinkBook) -> None:
-        self._order, self._place, self._arrived, self._links = order, place, arrived, links
-        self._count, self._parts = len(order.members), len(order.bounds) - 1
-        self._out: list[Effect] = []
-        self.handed: list[tuple[int, int]] = []
-        everybody, owners = tuple(range(self._count)), tuple(range(self._parts))
-        made, weights = (b"",) * self._parts, (0.0,) * self._count
-        self.plan = GroupPlan((0, 1), everybody, owners, made, weights, first=True)
+    `accepted` is what it accepted last; `handovers` are means that it sends for the leader: parts, and to
+    whom. Members that keep others waiting are slow from `slow_at`; the group's time ends at `ends`.
+    """
 
-    def work(self, promised: Ballot) -> list[Effect]:
-        """What is to be sent and made now.
+    def __init__(self, order: Group, place: int, now: float) -> None:
+        self.order, self.place = order, place
+        self.count, self.parts = len(order.members), len(order.bounds) - 1
+        # Every frame of the group begins with these.
+        self.header = (order.round, order.group)
+        others = [other for other in range(self.count) if other != place]
+        self.links = MemberLinks(others, order.patience / 2, order.patience, now)
+        self.received = ReceivedParts(order, place)
+        self.ends, self.slow_at = now + order.seconds, now + order.seconds / 2
+        self.plan = first_plan(order)
+        self.accepted: MemberAnswer | None = None
+        self.handovers: list[tuple[int, int]] = []
 
-        Who has `promised` another step makes no masked sum of this one any more.
-        """
-        if self.is_open() and not (self._arrived.masked and promised != self.plan.ballot):
-            for part in range(self._parts):
-                if not self.plan.parts[part]:
-                    self._make(part)
-        for part, place in self.handed:
-            self._hand_on(part, self.plan.parts[part], [place])
-        effects, self._out = self._out, []
-        return effects
+    # The plan.
+
+    def adopt(self, plan: GroupPlan) -> None:
+        """Follows this plan, without the members that it leaves out."""
+        excluded = [place for place in self.plan.alive if place not in plan.alive and place != self.place]
+        self.plan, self.handovers = plan, []
+        now = self.links.now
+        self.slow_at = now + max((self.ends - now) / 2, self.order.patience)
+        for place in excluded:
+            self.links.cancel_transfers(place)
+
+    def is_complete(self, frame: Holds | Change | Config) -> bool:
+        """Whether a frame names all parts and all members."""
+        return len(frame.parts) == self.parts and len(frame.weights) == self.count
+
+    def is_prepared(self) -> bool:
+        """Whether this member's own vector is encoded."""
+        return self.place in self.received.weights
+
+    def is_late(self) -> bool:
+        """Whether members that are not ready now keep others waiting."""
+        return self.links.now >= self.slow_at
 
     def is_open(self) -> bool:
-        """Nobody shows a piece before all who are left committed themselves to theirs, or said their keys."""
+        """Pieces are sent only when all members left have sent their commitments, or keys."""
         return all(self._has_begun(place) for place in self.plan.alive)
 
     def is_settling(self) -> bool:
-        """Has all masked pieces of a part: must hold their mean before it says what it holds.
+        """The host adds up masked pieces: their mean must be made before this member answers.
 
-        Else another sum of that part would be made, and the two would tell whose piece is in only one.
+        Else another sum of that part would be made, and the difference of the two would be one member's.
         """
-        return self._arrived.masked and bool(self._arrived.reducing)
+        return self.received.masked and bool(self.received.reducing)
 
     def is_ring(self) -> bool:
         """Whether sums travel from member to member."""
-        return self.plan.first and self._order.exchange == "ring"
+        return self.plan.first and self.order.exchange == "ring"
 
     def weight(self, place: int) -> float:
-        """Of that member in the mean; 0 while it is not known."""
-        return self.plan.weights[place] or self._arrived.weights.get(place, 0.0)
+        """That member's weight in the mean; 0 while it is unknown."""
+        return self.plan.weights[place] or self.received.weights.get(place, 0.0)
+
+    # What this member has.
 
     def answer(self) -> MemberAnswer:
-        """Means that are here, where nothing was accepted: those that this step wants, or else any."""
-        means = self._arrived.means
-        parts = (self._mean(part) or next(reversed(means[part]), b"") for part in range(self._parts))
-        return MemberAnswer(NEVER, tuple(parts), tuple(self.weight(place) for place in range(self._count)))
+        """What it accepted last, or else the means that it has: those of this step, or any."""
+        if self.accepted is not None:
+            return self.accepted
+        means = self.received.means
+        parts = (self._mean(part) or next(reversed(means[part]), b"") for part in range(self.parts))
+        return MemberAnswer(NEVER, tuple(parts), tuple(self.weight(place) for place in range(self.count)))
 
-    def acceptable(self) -> MemberAnswer | None:
-        """All that this step wants, if it is here."""
-        plan = self.plan
-        parts = tuple(self._mean(part) or b"" for part in range(self._parts))
-        if not all(parts) or not (all(plan.parts) or self.is_open()):
+    def has_accepted(self) -> bool:
+        """Whether it accepted the means of this step."""
+        return self.accepted is not None and self.accepted.ballot == self.plan.ballot
+
+    def accept(self) -> MemberAnswer | None:
+        """Accepts the means of this step, once all are here; None before."""
+        if self.has_accepted():
+            return self.accepted
+        plan, is_made = self.plan, all(self.plan.parts)
+        parts = tuple(self._mean(part) or b"" for part in range(self.parts))
+        if not all(parts) or not (is_made or self.is_open()):
             return None
         weights = plan.weights
-        if not all(plan.parts):
-            here = [self.weight(place) if place in plan.alive else 0.0 for place in range(self._count)]
-            weights = tuple(told or own for told, own in zip(weights, here, strict=True))
-        return MemberAnswer(plan.ballot, parts, weights)
-
-    def fault(self, place: int, gone: bool, late: float) -> Fault | None:
-        """What this step lacks because of that member, `late` seconds after it has begun to be slow."""
-        if gone and (self._lacks_piece(place) or self._lacks_mean(place)):
-            # Nobody can mask for a member whose key it does not have, and nobody else can help.
-            return "unfit" if self._arrived.masked and not self._has_begun(place) else "gone"
-        if late >= 0 and self._lacks_piece(place):
-            return "slow"
-        # The owner of a part may be waiting for others itself, and complains of them first.
-        return "slow" if late >= self._order.patience and self._lacks_mean(place) else None
-
-    # What is here.
+        if not is_made:
+            own = [self.weight(place) if place in plan.alive else 0.0 for place in range(self.count)]
+            weights = tuple(planned or known for planned, known in zip(weights, own, strict=True))
+        self.accepted = MemberAnswer(plan.ballot, parts, weights)
+        return self.accepted
 
     def _has_begun(self, place: int) -> bool:
-        return place in self._arrived.weights if self._arrived.masked else self.weight(place) > 0
+        return place in self.received.weights if self.received.masked else self.weight(place) > 0
 
-    def _set(self) -> Places:
-        """Whom this step's pieces are masked for."""
-        return self.plan.alive if self._arrived.masked else ()
+    def _masked_for(self) -> Places:
+        return self.plan.alive if self.received.masked else ()
 
     def _is_full(self) -> bool:
-        return self.plan.first and self._order.exchange == "full"
+        return self.plan.first and self.order.exchange == "full"
 
     def _mean(self, part: int) -> bytes | None:
-        """The digest of the mean of `part` that this step wants, if it is here."""
-        wanted = self.plan.parts[part]
-        if wanted:
-            return wanted if wanted in self._arrived.means[part] else None
-        return self._arrived.sources[part].get(self._source_of(part))
+        """The digest of this step's mean of `part`, if it is here."""
+        planned = self.plan.parts[part]
+        if planned:
+            return planned if planned in self.received.means[part] else None
+        return self.received.sources[part].get(self._source(part))
 
-    def _source_of(self, part: int) -> int:
-        """Who the mean of a part that is not made yet comes from."""
+    def _source(self, part: int) -> int:
+        """The member that sends a mean that is not made yet."""
         owner = self.plan.owners[part]
-        if self._is_full() or owner == self._place:
-            return self._place
+        if self._is_full() or owner == self.place:
+            return self.place
         if not self.is_ring():
             return owner
-        chain = self._arrived.chain(part)
-        return chain[chain.index(self._place) - 1]
+        ring = self.received.ring(part)
+        return ring[ring.index(self.place) - 1]
 
-    # What is to be done.
+    # What it sends and makes.
 
-    def _make(self, part: int) -> None:
-        """A part that nobody has a mean of: pieces to its owner, the mean from there."""
+    def exchange(self, promised: Ballot) -> None:
+        """Sends, and has made, what is due now.
+
+        A member that `promised` another step makes no masked sum of this one any more.
+        """
+        if self.is_open() and not (self.received.masked and promised != self.plan.ballot):
+            for part in range(self.parts):
+                if not self.plan.parts[part]:
+                    self._exchange_part(part)
+        for part, place in self.handovers:
+            self._send_mean(part, self.plan.parts[part], [place])
+
+    def _exchange_part(self, part: int) -> None:
+        """A part without a mean: all send their pieces to its owner, which sends the mean."""
         if self.is_ring():
-            self._pass_on(part)
+            self._pass_sum_on(part)
             return
         owner, alive, full = self.plan.owners[part], self.plan.alive, self._is_full()
-        others = [place for place in alive if place != self._place]
-        if full or owner != self._place:
+        others = [place for place in alive if place != self.place]
+        if full or owner != self.place:
             self._send_piece(part, others if full else [owner])
-        if full or owner == self._place:
-            if all(self._arrived.has_piece(part, one, self._set()) for one in others):
+        if full or owner == self.place:
+            if all(self.received.has_piece(part, place, self._masked_for()) for place in others):
                 self._reduce(part, list(alive), None)
             if not full:
-                self._hand_on(part, self._mean(part), others)
+                self._send_mean(part, self._mean(part), others)
 
-    def _pass_on(self, part: int) -> None:
-        chain = self._arrived.chain(part)
-        at = chain.index(self._place)
-        came = self._arrived.sums.get(part)
-        following = chain[(at + 1) % self._count]
-        if part == self._place:
-            if came is not None:
-                self._reduce(part, list(self.plan.alive), came.place)
-        elif (at == 0 or came is not None) and self._links.untold(("sum", part), [following]):
+    def _pass_sum_on(self, part: int) -> None:
+        ring = self.received.ring(part)
+        at = ring.index(self.place)
+        received = self.received.sums.get(part)
+        following = ring[(at + 1) % self.count]
+        if part == self.place:
+            if received is not None:
+                self._reduce(part, list(self.plan.alive), received.place)
+        elif (at == 0 or received is not None) and self.links.take_unsent(("sum", part), [following]):
             total = sum(self.weight(place) for place in self.plan.alive)
-            source, of = (None, []) if came is None else (came.place, came.contributors)
-            self._out.append(AddPiece(part, source, of, self.weight(self._place) / total, following))
+            source, members = (None, []) if received is None else (received.place, received.contributors)
+            add = AddPiece(part, source, members, self.weight(self.place) / total, following)
+            self.links.effects.append(add)
         if following != part:
-            self._hand_on(part, self._mean(part), [following])
+            self._send_mean(part, self._mean(part), [following])
 
     def _send_piece(self, part: int, places: list[int]) -> None:
-        of = list(self._set())
-        weights = [self.weight(place) for place in of]
-        for place in self._links.untold(("piece", part, *of), places):
-            self._out.append(SendPiece(part, place, of, weights))
+        members = list(self._masked_for())
+        weights = [self.weight(place) for place in members]
+        for place in self.links.take_unsent(("piece", part, *members), places):
+            self.links.effects.append(SendPiece(part, place, members, weights))
 
-    def _hand_on(self, part: int, digest: bytes | None, places: list[int]) -> None:
-        here = digest in self._arrived.means[part]
-        fresh = self._links.untold(("mean", part, digest), places) if here else []
-        if digest and fresh:
-            self._out.append(SendMean(part, digest, fresh))
+    def _send_mean(self, part: int, digest: bytes | None, places: list[int]) -> None:
+        if digest and digest in self.received.means[part]:
+            unsent = self.links.take_unsent(("mean", part, digest), places)
+            if unsent:
+                self.links.effects.append(SendMean(part, digest, unsent))
 
     def _reduce(self, part: int, contributors: list[int], source: int | None) -> None:
-        if part in self._arrived.reducing or self._place in self._arrived.sources[part]:
+        if part in self.received.reducing or self.place in self.received.sources[part]:
             return
-        self._arrived.reducing[part] = contributors
+        self.received.reducing[part] = contributors
         weights = [self.weight(place) for place in contributors]
-        self._out.append(Reduce(part, contributors, weights, source))
+        self.links.effects.append(Reduce(part, contributors, weights, source))
 
     # What is missing.
 
-    def _lacks_piece(self, place: int) -> bool:
+    def fault(self, place: int) -> Fault | None:
+        """What to complain of about that member; None while this step lacks nothing because of it."""
+        late = self.links.now - self.slow_at
+        if self.links.is_lost(place) and (self._misses_piece(place) or self._misses_mean(place)):
+            # No member can mask for one whose key it does not have, and no other can help.
+            return "unfit" if self.received.masked and not self._has_begun(place) else "gone"
+        if late >= 0 and self._misses_piece(place):
+            return "slow"
+        # The owner of a part may be waiting for others itself, and complains of them first.
+        return "slow" if late >= self.order.patience and self._misses_mean(place) else None
+
+    def _misses_piece(self, place: int) -> bool:
         if not self.is_open():
             return not self._has_begun(place)
-        return any(self._waits_for_pieces(part) and self._misses(place, part) for part in range(self._parts))
+        return any(self._needs_pieces(part) and self._lacks(place, part) for part in range(self.parts))
 
-    def _waits_for_pieces(self, part: int) -> bool:
+    def _needs_pieces(self, part: int) -> bool:
         """Whether this member is to make the mean of `part`, and has not begun to."""
-        made = self.plan.parts[part] or self._place in self._arrived.sources[part]
-        reduces = self.plan.owners[part] == self._place or self._is_full()
-        return reduces and not made and part not in self._arrived.reducing
+        made = self.plan.parts[part] or self.place in self.received.sources[part]
+        reduces = self.plan.owners[part] == self.place or self._is_full()
+        return reduces and not made and part not in self.received.reducing
 
-    def _misses(self, place: int, part: int) -> bool:
+    def _lacks(self, place: int, part: int) -> bool:
         if self.is_ring():
-            return part not in self._arrived.sums
-        return not self._arrived.has_piece(part, place, self._set())
+            return part not in self.received.sums
+        return not self.received.has_piece(part, place, self._masked_for())
 
-    def _lacks_mean(self, place: int) -> bool:
-        """Who gives the means that are made already only the leader knows: they may come from anybody."""
+    def _misses_mean(self, place: int) -> bool:
+        """Only the leader knows who sends the means that are made: any member may."""
         plan = self.plan
         return any(
             self._mean(part) is None
             and (bool(plan.parts[part]) or plan.owners[part] == place or self.is_ring())
-            for part in range(self._parts)
+            for part in range(self.parts)
         )

@@ -18,12 +18,12 @@ import msgspec
 from backend.protocols.mesh.allreduce.group_events import (
     Effect,
     Event,
+    FrameReceived,
     GroupTimePassed,
-    MeanCame,
-    MemberHeard,
+    MeanReceived,
     MemberLinked,
+    MemberUnfit,
     Prepared,
-    Unfit,
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh_fields import Exchange, Precision
@@ -113,7 +113,7 @@ def _all(*happenings: Callable[[World], None]) -> Callable[[World], None]:
 
 
 def _unfit(time: float, place: int, other: int) -> Callable[[World], None]:
-    return _at(time, "tell", place, Unfit(other, "It looks wrong."))
+    return _at(time, "tell", place, MemberUnfit(other, "It looks wrong."))
 
 
 OF, DIGEST = {"round": 3, "group": 0}, bytes(32)
@@ -128,9 +128,9 @@ LATE = Script(
     (
         (0.1, MemberLinked(0)),
         (0.1, Prepared(3.0, [DIGEST] * 3)),
-        (0.2, MemberHeard(0, WITHOUT_ONE)),
-        (0.3, MemberHeard(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
-        *((0.4, MeanCame(0, part, [0, 1], DIGEST)) for part in range(3)),
+        (0.2, FrameReceived(0, WITHOUT_ONE)),
+        (0.3, FrameReceived(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
+        *((0.4, MeanReceived(0, part, [0, 1], DIGEST)) for part in range(3)),
     ),
 )
 STORIES = (

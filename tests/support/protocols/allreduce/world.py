@@ -214,7 +214,7 @@ class World:
                 self._carry(place, other, False, 0.01, lambda: None)
                 if self.now - member.heard_at[other] > self.order.patience and other not in member.silent:
                     member.silent.add(other)
-                    self.tell(place, group_events.Silent(other))
+                    self.tell(place, group_events.MemberSilent(other))
         self.at(self.now + self.order.patience / 4, lambda: self._beat(place))
 
     def _carry(self, place: int, far: int, bulk: bool, delay: float, then: Callable[[], None]) -> None:
@@ -275,7 +275,7 @@ class World:
                 member.result, member.ended_at = effect, self.now
             case group_events.FailGroup(reason):
                 member.failure, member.ended_at = reason, self.now
-            case group_events.Without():
+            case group_events.CancelTransfers():
                 pass
 
     def _delay(self) -> float:
@@ -291,7 +291,7 @@ class World:
         def then() -> None:
             if isinstance(heard, Begin):
                 self.members[far].keys.setdefault(place, heard.key)
-            self.tell(far, group_events.MemberHeard(place, heard))
+            self.tell(far, group_events.FrameReceived(place, heard))
 
         return then
 
@@ -302,12 +302,12 @@ class World:
             if contributors and not self.masked:
                 member.sums[part] = data
             elif self.masked and len(data) != 4 * self._values(part):
-                self.tell(far, group_events.Unfit(place, "Its piece has the wrong length."))
+                self.tell(far, group_events.MemberUnfit(place, "Its piece has the wrong length."))
                 return
             else:
                 member.pieces[part, place, tuple(contributors)] = data
             digest = hashlib.sha256(data.tobytes()).digest()
-            self.tell(far, group_events.PieceCame(place, part, contributors, digest))
+            self.tell(far, group_events.PieceReceived(place, part, contributors, digest))
 
         self._carry(place, far, True, self._bulk_delay(place, far), then)
 
@@ -315,7 +315,7 @@ class World:
         def then() -> None:
             digest = digest_of(contributors, data)
             self.members[far].means[part, digest] = contributors, data
-            self.tell(far, group_events.MeanCame(place, part, contributors, digest))
+            self.tell(far, group_events.MeanReceived(place, part, contributors, digest))
 
         self._carry(place, far, True, self._bulk_delay(place, far), then)
 
@@ -360,7 +360,7 @@ class World:
             try:
                 data = self._masked_mean(place, part, contributors, weights)
             except MingaError as error:
-                self.tell(place, group_events.Unfit(place, str(error)))
+                self.tell(place, group_events.MemberUnfit(place, str(error)))
                 return
         elif source is not None:
             share = shares(weights)[contributors.index(place)]
@@ -373,7 +373,7 @@ class World:
                 try:
                     decode(piece, span.stop - span.start, self.order.precision)
                 except MingaError as error:
-                    self.tell(place, group_events.Unfit(one, str(error)))
+                    self.tell(place, group_events.MemberUnfit(one, str(error)))
                     return
             values = span.stop - span.start
             data = reduce_part(pieces, weights, values, self.order.precision, self.order.reducer)

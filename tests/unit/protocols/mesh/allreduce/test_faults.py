@@ -9,16 +9,16 @@ import pytest
 from backend.protocols.mesh.allreduce.group_events import (
     FailGroup,
     FinishGroup,
-    MeanCame,
-    MemberHeard,
+    FrameReceived,
+    MeanReceived,
     MemberLinked,
     MemberLost,
+    MemberSilent,
+    MemberUnfit,
     Prepared,
     Reduced,
     SendPiece,
     SendToMembers,
-    Silent,
-    Unfit,
 )
 from backend.protocols.mesh.allreduce.member import AllReduce
 from backend.wire.mesh_fields import Exchange
@@ -159,7 +159,7 @@ def test_who_complains_of_everybody_goes_alone(place: int) -> None:
     world = calm(5, "butterfly")
     for other in range(5):
         if other != place:
-            world.at(1.3 + other / 100, partial(world.tell, place, Unfit(other, "It looks wrong.")))
+            world.at(1.3 + other / 100, partial(world.tell, place, MemberUnfit(other, "It looks wrong.")))
     world.run(END)
     check(world)
     assert world.members[place].result is None
@@ -202,7 +202,7 @@ def test_a_slow_leader_that_reaches_too_few_without_slow_members_makes_way() -> 
 def test_a_leader_that_has_too_few_without_unfit_members_makes_way_at_once(seed: int) -> None:
     world = calm(4, "butterfly", seed=seed)
     for place in (1, 2):
-        world.at(1.2, partial(world.tell, place, Unfit(place + 1, "It looks wrong.")))
+        world.at(1.2, partial(world.tell, place, MemberUnfit(place + 1, "It looks wrong.")))
     world.run(END)
     check(world)
     assert all(member.machine.over for member in world.members)
@@ -212,7 +212,7 @@ def test_a_leader_that_has_too_few_without_unfit_members_makes_way_at_once(seed:
 def test_who_cannot_bring_anything_gives_up_and_the_others_go_on_at_once() -> None:
     world = calm(3, "full")
     world.members[1].hesitates = END
-    world.at(0.5, partial(world.tell, 1, Unfit(1, "The vector holds a value that is no number.")))
+    world.at(0.5, partial(world.tell, 1, MemberUnfit(1, "The vector holds a value that is no number.")))
     world.run(END)
     assert [result.survivors for result in check(world)] == [[0, 2]] * 2
     assert world.members[1].failure == "The vector holds a value that is no number."
@@ -227,10 +227,10 @@ def test_a_member_accepts_no_weight_of_one_that_was_left_out_before() -> None:
     machine = AllReduce(order(3, "butterfly"), 1, 0.0)
     machine.happened(MemberLinked(0), 0.1)
     machine.happened(Prepared(3.0, [digest] * 3), 0.1)
-    machine.happened(MemberHeard(0, plan), 0.2)
-    machine.happened(MemberHeard(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
+    machine.happened(FrameReceived(0, plan), 0.2)
+    machine.happened(FrameReceived(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
     effects = [
-        effect for part in range(3) for effect in machine.happened(MeanCame(0, part, [0, 1], digest), 0.4)
+        effect for part in range(3) for effect in machine.happened(MeanReceived(0, part, [0, 1], digest), 0.4)
     ]
     assert effects == [
         SendToMembers([0], Holds(**of, view=0, step=2, held=(0, 2), parts=[digest] * 3, weights=known))
@@ -244,7 +244,7 @@ def test_a_member_alone_knows_it() -> None:
     while not machine.over:
         due = machine.timer()
         assert due is not None
-        effects = machine.happened(Silent(0), due)
+        effects = machine.happened(MemberSilent(0), due)
     assert [effect for effect in effects if isinstance(effect, FailGroup | FinishGroup)] == [
         FailGroup("1 of at least 2 members can be talked to.")
     ]

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from backend.protocols.mesh.allreduce import group_events
-from backend.protocols.mesh.allreduce.member import AllReduce
+from backend.protocols.mesh.allreduce.member import EVENTS, TRANSITIONS, AllReduce, MemberPhase
 from backend.wire.mesh_fields import Exchange
 from backend.wire.peer_messages import Ask, Begin, Change, Complain, Config, Decide, Give, GiveUp, Holds
 from tests.support.protocols.allreduce.schedules import calm, order
@@ -30,36 +30,36 @@ def member(place: int) -> AllReduce:
     "event",
     [
         group_events.Prepared(5.0, [DIGEST] * 4),
-        group_events.MemberHeard(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group_events.MemberHeard(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group_events.MemberHeard(2, Ask(**OF, view=0, step=9)),
-        group_events.MemberHeard(1, Ask(**OF, view=2, step=0)),
-        group_events.MemberHeard(
+        group_events.FrameReceived(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.FrameReceived(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.FrameReceived(2, Ask(**OF, view=0, step=9)),
+        group_events.FrameReceived(1, Ask(**OF, view=2, step=0)),
+        group_events.FrameReceived(
             1, Config(**OF, view=0, step=9, alive=[1, 2, 3], owners=[1] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[3] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[0], parts=[b""], weights=WEIGHTS)
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             0, Config(**OF, view=0, step=0, alive=[0, 1], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             0, Config(**OF, view=0, step=9, alive=[0, 2], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)
         ),
-        group_events.MemberHeard(0, Give(**OF, view=0, step=2, part=0, places=[1])),
-        group_events.MemberHeard(0, Give(**OF, view=0, step=1, part=31, places=[1])),
-        group_events.MemberHeard(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
-        group_events.MemberHeard(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
-        group_events.MemberHeard(
+        group_events.FrameReceived(0, Give(**OF, view=0, step=2, part=0, places=[1])),
+        group_events.FrameReceived(0, Give(**OF, view=0, step=1, part=31, places=[1])),
+        group_events.FrameReceived(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
+        group_events.FrameReceived(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
+        group_events.FrameReceived(
             1,
             Decide(
                 **OF,
@@ -71,22 +71,22 @@ def member(place: int) -> AllReduce:
                 weights=WEIGHTS,
             ),
         ),
-        group_events.MemberHeard(
+        group_events.FrameReceived(
             1,
             Decide(
                 **OF, view=0, step=1, survivors=[0, 1, 2], parts=[DIGEST], contributors=[[0]], weights=WEIGHTS
             ),
         ),
-        group_events.MemberHeard(1, Complain(**OF, place=31, fault="unfit", reason="")),
-        group_events.PieceCame(1, 4, [], DIGEST),
-        group_events.PieceCame(9, 0, [], DIGEST),
-        group_events.PieceCame(1, 2, [1, 0], DIGEST),
-        group_events.MeanCame(1, 4, [0], DIGEST),
+        group_events.FrameReceived(1, Complain(**OF, place=31, fault="unfit", reason="")),
+        group_events.PieceReceived(1, 4, [], DIGEST),
+        group_events.PieceReceived(9, 0, [], DIGEST),
+        group_events.PieceReceived(1, 2, [1, 0], DIGEST),
+        group_events.MeanReceived(1, 4, [0], DIGEST),
         group_events.Reduced(3, [0, 1, 2, 3], DIGEST),
-        group_events.Unfit(7, "Nobody."),
+        group_events.MemberUnfit(7, "Nobody."),
         group_events.MemberLinked(7),
         group_events.MemberLost(7),
-        group_events.Silent(7),
+        group_events.MemberSilent(7),
         group_events.GroupTimePassed(),
     ],
 )
@@ -96,6 +96,54 @@ def test_an_event_that_makes_no_sense_changes_nothing(event: group_events.Event,
     before = pickle.dumps(machine)
     assert machine.happened(event, 0.0) == []
     assert pickle.dumps(machine) == before
+
+
+def member_in(phase: MemberPhase) -> AllReduce:
+    """A member of a group of four."""
+    if phase is MemberPhase.AVERAGING:
+        return member(2)
+    if phase is MemberPhase.FINISHED:
+        world = calm(4, "butterfly", seed=7)
+        world.run(60.0)
+        return world.members[2].machine
+    machine = AllReduce(order(4, "butterfly"), 2, 0.0)
+    if phase is MemberPhase.FAILED:
+        machine.happened(group_events.MemberUnfit(2, "It has no numbers."), 0.0)
+    return machine
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        group_events.Prepared(5.0, [DIGEST] * 4),
+        group_events.FrameReceived(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.PieceReceived(1, 2, [], DIGEST),
+        group_events.MeanReceived(1, 1, [0, 1, 2, 3], DIGEST),
+        group_events.Reduced(2, [0, 1, 2, 3], DIGEST),
+        group_events.MemberUnfit(2, "It has no numbers."),
+        group_events.MemberLinked(1),
+        group_events.MemberLost(1),
+        group_events.MemberSilent(1),
+        group_events.GroupTimePassed(),
+    ],
+)
+@pytest.mark.parametrize("phase", MemberPhase)
+def test_a_phase_takes_only_the_events_of_its_row(phase: MemberPhase, event: group_events.Event) -> None:
+    machine = member_in(phase)
+    assert machine.phase is phase
+    before = pickle.dumps(machine)
+    effects = machine.happened(event, 0.0)
+    assert machine.phase is phase or machine.phase in TRANSITIONS[phase]
+    if type(event) not in EVENTS[phase]:
+        assert effects == []
+        assert pickle.dumps(machine) == before
+
+
+def test_a_phase_is_entered_only_by_the_table() -> None:
+    machine = member_in(MemberPhase.FAILED)
+    with pytest.raises(RuntimeError, match="from failed to averaging"):
+        machine._enter(MemberPhase.AVERAGING)
+    assert machine.phase is MemberPhase.FAILED
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
@@ -152,12 +200,14 @@ def anything(random: Random) -> group_events.Event:
     links: list[group_events.Event] = [
         group_events.MemberLinked(place),
         group_events.MemberLost(place),
-        group_events.Silent(place),
+        group_events.MemberSilent(place),
     ]
     events: list[group_events.Event] = [
-        *(group_events.MemberHeard(place, frame) for frame in frames),
-        group_events.PieceCame(place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])),
-        group_events.MeanCame(place, part, places, random.choice([DIGEST, DIGEST[::-1]])),
+        *(group_events.FrameReceived(place, frame) for frame in frames),
+        group_events.PieceReceived(
+            place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])
+        ),
+        group_events.MeanReceived(place, part, places, random.choice([DIGEST, DIGEST[::-1]])),
         random.choice(links),
         group_events.GroupTimePassed(),
     ]

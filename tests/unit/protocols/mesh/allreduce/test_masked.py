@@ -32,7 +32,7 @@ class Talk:
         return self.machine.happened(event, self.now)
 
     def hear(self, place: int, frame: group_events.Control) -> list[group_events.Effect]:
-        return self(group_events.MemberHeard(place, frame))
+        return self(group_events.FrameReceived(place, frame))
 
 
 def begin(place: int, key: bytes | None = None) -> Begin:
@@ -74,8 +74,8 @@ def test_a_piece_is_sent_when_all_keys_are_there_and_is_masked_for_all(talk: Tal
 def test_only_pieces_for_the_set_of_the_step_are_added_up(talk: Talk) -> None:
     met(talk)
     for place, of in ((0, ALL), (2, [0, 1, 2]), (3, ALL)):
-        assert not kinds(talk(group_events.PieceCame(place, 1, of, DIGEST)), group_events.Reduce)
-    assert kinds(talk(group_events.PieceCame(2, 1, ALL, DIGEST)), group_events.Reduce) == [
+        assert not kinds(talk(group_events.PieceReceived(place, 1, of, DIGEST)), group_events.Reduce)
+    assert kinds(talk(group_events.PieceReceived(2, 1, ALL, DIGEST)), group_events.Reduce) == [
         group_events.Reduce(1, ALL, [2.0, 3.0, 4.0, 5.0], None)
     ]
 
@@ -92,8 +92,8 @@ def test_pieces_are_masked_anew_for_those_who_are_left(talk: Talk) -> None:
 
 def test_a_piece_that_comes_before_the_step_it_is_for_counts_in_it(talk: Talk) -> None:
     met(talk)
-    talk(group_events.PieceCame(2, 1, [0, 1, 2], DIGEST))
-    talk(group_events.PieceCame(0, 1, [0, 1, 2], DIGEST))
+    talk(group_events.PieceReceived(2, 1, [0, 1, 2], DIGEST))
+    talk(group_events.PieceReceived(0, 1, [0, 1, 2], DIGEST))
     talk.hear(0, Ask(**OF, view=0, step=2))
     assert kinds(talk.hear(0, config([0, 1, 2], [0, 1, 2, 0])), group_events.Reduce)
 
@@ -107,7 +107,7 @@ def test_nobody_masks_for_fewer_than_three(talk: Talk) -> None:
 def test_what_it_holds_is_said_when_a_sum_in_hand_is_made(talk: Talk) -> None:
     met(talk)
     for place in (0, 2, 3):
-        talk(group_events.PieceCame(place, 1, ALL, DIGEST))
+        talk(group_events.PieceReceived(place, 1, ALL, DIGEST))
     assert talk.hear(0, Ask(**OF, view=0, step=2)) == []
     (said,) = kinds(talk(group_events.Reduced(1, ALL, DIGEST)), group_events.SendToMembers)
     assert isinstance(said, group_events.SendToMembers)
@@ -119,8 +119,8 @@ def test_a_sum_in_hand_is_made_though_one_in_it_turns_out_to_send_nonsense(talk:
     """Another one without that member would tell its piece."""
     met(talk)
     for place in (0, 2, 3):
-        talk(group_events.PieceCame(place, 1, ALL, DIGEST))
-    talk(group_events.Unfit(3, "Its piece of part 2 is short."))
+        talk(group_events.PieceReceived(place, 1, ALL, DIGEST))
+    talk(group_events.MemberUnfit(3, "Its piece of part 2 is short."))
     assert talk.hear(0, Ask(**OF, view=0, step=2)) == []
     (said,) = kinds(talk(group_events.Reduced(1, ALL, DIGEST)), group_events.SendToMembers)
     assert isinstance(said, group_events.SendToMembers)
@@ -131,9 +131,9 @@ def test_a_sum_in_hand_is_made_though_one_in_it_turns_out_to_send_nonsense(talk:
 def test_who_said_what_it_holds_begins_no_sum_of_that_step_any_more(talk: Talk) -> None:
     met(talk)
     for place in (0, 2):
-        talk(group_events.PieceCame(place, 1, ALL, DIGEST))
+        talk(group_events.PieceReceived(place, 1, ALL, DIGEST))
     assert kinds(talk.hear(0, Ask(**OF, view=0, step=2)), group_events.SendToMembers)
-    assert talk(group_events.PieceCame(3, 1, ALL, DIGEST)) == []
+    assert talk(group_events.PieceReceived(3, 1, ALL, DIGEST)) == []
 
 
 def test_who_cannot_mask_for_a_member_says_that_it_cannot_go_on_with_it(talk: Talk) -> None:
@@ -159,7 +159,7 @@ def test_a_key_has_no_place_where_nothing_is_masked() -> None:
     machine = AllReduce(order(4, "butterfly"), 1, 0.0)
     machine.happened(group_events.MemberLinked(0), 0.1)
     effects = machine.happened(
-        group_events.MemberHeard(2, Begin(**OF, weight=1.0, commitments=[DIGEST] * 4, key=KEYS[2])), 0.2
+        group_events.FrameReceived(2, Begin(**OF, weight=1.0, commitments=[DIGEST] * 4, key=KEYS[2])), 0.2
     )
     assert [
         one.frame.fault

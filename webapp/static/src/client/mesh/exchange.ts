@@ -7,7 +7,7 @@
 import type { Bytes } from "../../core/crypto/bytes";
 import { UnfitMember } from "../../core/messages/averaging";
 import { pieceSize } from "../../core/numerics/masking/masked-parts";
-import type { Effect, Event } from "../../protocol/allreduce/events";
+import type { Effect, Event } from "../../protocol/allreduce/group-events";
 import { AllReduce } from "../../protocol/allreduce/member";
 import type { GroupFrame, GroupOrder } from "../../protocol/wire/mesh";
 import type { AveragingWorker } from "../workers/averaging-worker";

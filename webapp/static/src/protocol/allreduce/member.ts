@@ -1,210 +1,335 @@
 /**
- * A member of a group that averages, as a machine without I/O. It knows digests of means, not vectors: its host has the bytes
- * (events.ts). `backend/protocols/mesh/allreduce/member.py` is the twin, docs/decisions/0025-mesh.md has the protocol, 0026 why it
- * is safe and what its parts do, and tests/contract/vectors/allreduce.json conversations that both languages
- * replay.
+ * The all-reduce machine of one member of a group: events in, effects out, no I/O. It knows digests of means, not vectors: the
+ * host has the bytes (group-events.ts). docs/decisions/0025-mesh.md has the protocol, 0026 says why it is right. The twin is
+ * backend/protocols/mesh/allreduce/member.py; both languages replay tests/contract/vectors/allreduce.json.
  *
- * What is to be said follows from the state alone: after every event the machine says to each member what that was not told
- * yet over its present link. So nothing is lost when a link comes back.
+ *     preparing ── own vector encoded ──> averaging ── decided ──> finished
+ *         └───────────── decided without this member, or no majority ──> failed
+ *
+ * What to send follows from the state alone: after every event the machine sends each member the frames that it did not get on its
+ * present link. So nothing is lost when a link comes back.
  */
 
 import type { GroupOrder } from "../wire/mesh";
-import { Ending } from "./ending";
-import type { Control, Effect, Event } from "./events";
-import type { FrameOf } from "./frames";
-import { Leader } from "./leader";
-import { compareBallots } from "./plan";
-import { Reports } from "./reports";
-import { Standing } from "./standing";
-import { Views } from "./views";
+import type { Control, Effect, Event, FrameOf } from "./group-events";
+import { Views } from "./leader";
+import { compareBallots, leastMembers, weightFraction } from "./plan";
+import { GroupStep } from "./step";
 
-/** Of two members each could take its own values from the sum. */
-const LEAST_MASKED = 3;
+export type MemberPhase = "preparing" | "averaging" | "finished" | "failed";
+
+/** An unprepared member finishes if it received all means. */
+export const TRANSITIONS: Readonly<Record<MemberPhase, ReadonlySet<MemberPhase>>> = {
+  preparing: new Set(["averaging", "finished", "failed"]),
+  averaging: new Set(["finished", "failed"]),
+  finished: new Set(),
+  failed: new Set(),
+};
+
+/** Later ones only keep the links, on which members that still ask get the result. */
+const AT_END: readonly Event["type"][] = ["heard", "linked", "lost", "silent"];
+const AT_ALL_TIMES: readonly Event["type"][] = [...AT_END, "piece_came", "mean_came", "unfit", "time_passed"];
+
+/** The events that each phase takes; any other one changes nothing. */
+export const EVENTS: Readonly<Record<MemberPhase, ReadonlySet<Event["type"]>>> = {
+  preparing: new Set([...AT_ALL_TIMES, "prepared"]),
+  averaging: new Set([...AT_ALL_TIMES, "reduced"]),
+  finished: new Set(AT_END),
+  failed: new Set(AT_END),
+};
 
 /** The member at `place` of the group of `order`, which it got at `now` (seconds). Owned by its host alone. */
 export class AllReduce {
-  readonly #own: Standing;
-  readonly #ending: Ending;
+  #phase: MemberPhase = "preparing";
+  readonly #step: GroupStep;
   readonly #views: Views;
-  readonly #leader: Leader;
-  readonly #reports: Reports;
+  /** What every member gets that does not know yet that this one has ended. */
+  #final: FrameOf<"decide" | "give_up"> | null = null;
 
   /** Throws a RangeError where the order contradicts itself. */
   constructor(order: GroupOrder, place: number, now: number) {
-    this.#own = new Standing(order, place, leastOf(order, place), now);
-    this.#ending = new Ending(this.#own);
-    this.#views = new Views(this.#own, this.#ending);
-    this.#leader = new Leader(this.#own, this.#ending, this.#views);
-    this.#reports = new Reports(this.#own, this.#leader);
+    const least = leastMembers(order, place);
+    this.#step = new GroupStep(order, place, now);
+    this.#views = new Views(this.#step, least);
   }
 
   // What the host calls.
 
-  /** The group ended for this member, with a result or without. */
-  get over(): boolean {
-    return this.#ending.over;
+  get phase(): MemberPhase {
+    return this.#phase;
   }
 
-  /** What follows from this. An event that makes no sense changes nothing. */
+  /** The group ended for this member, with a result or without. */
+  get over(): boolean {
+    return this.#final !== null;
+  }
+
+  /** The effects of this event. An event that makes no sense changes nothing. */
   happened(event: Event, now: number): readonly Effect[] {
-    this.#own.now = Math.max(now, this.#own.now);
-    this.#take(event);
-    if (!this.over) this.#goOn();
-    const effects = this.#own.out;
-    this.#own.out = [];
+    const { links } = this.#step;
+    links.now = Math.max(now, links.now);
+    if (EVENTS[this.#phase].has(event.type)) this.#take(event);
+    if (!this.over) this.#proceed();
+    const { effects } = links;
+    links.effects = [];
     return effects;
   }
 
-  /** When `time_passed` is due next, unless something happens before. */
+  /** When `time_passed` is due next, unless another event comes before. */
   timer(): number | null {
     if (this.over) return null;
-    const { ends, leading, links, now, order, slowAt } = this.#own;
+    const { ends, links, order, slowAt } = this.#step;
+    const { leader } = this.#views;
     const { patience } = order;
     const times = [ends + 2 * patience, slowAt, slowAt + patience, ...links.deadlines()];
-    if (leading !== null && !leading.planned) {
-      times.push(leading.since + patience, leading.since + 2 * patience);
+    if (leader !== null && !leader.planned) {
+      times.push(leader.since + patience, leader.since + 2 * patience);
     }
-    const due = Math.min(...times.filter((time) => time > now));
+    const due = Math.min(...times.filter((time) => time > links.now));
     return due === Number.POSITIVE_INFINITY ? null : due;
   }
 
-  // What comes.
+  // Events.
 
   #take(event: Event): void {
-    const { arrived, links, now, others, parts, place, prepared } = this.#own;
+    const { links, parts, place, received } = this.#step;
     if (event.type === "time_passed") return;
     if (event.type === "prepared") {
-      if (!prepared && !this.over) this.#prepare(event);
+      this.#prepare(event);
       return;
     }
     if (event.type === "reduced") {
-      if (arrived.reducing.delete(event.part)) arrived.keep(event, place);
+      if (received.reducing.delete(event.part)) received.addMean(event, place);
       return;
     }
-    if (event.type === "unfit" && event.place === place && !this.over) this.#ending.giveUp(event.reason);
-    if (!others.includes(event.place)) return;
+    if (event.type === "unfit" && event.place === place) this.#giveUp(event.reason);
+    if (!links.others.includes(event.place)) return;
     switch (event.type) {
       case "heard":
-        this.#heard(event.place, event.frame);
+        this.#takeFrame(event.place, event.frame);
         return;
       case "piece_came":
-        if (event.part < parts) arrived.pieceCame(event);
+        if (event.part < parts) received.addPiece(event);
         return;
       case "mean_came":
-        if (event.part < parts) arrived.keep(event, event.place);
+        if (event.part < parts) received.addMean(event, event.place);
         return;
       case "unfit":
-        arrived.refuse(event.place, event.reason);
+        received.markUnfit(event.place, event.reason);
         return;
       case "linked":
-        this.#views.linked(event.place);
+        this.#views.linkUp(event.place);
         return;
       case "lost":
-        links.lost(event.place, now);
+        links.disconnect(event.place);
         return;
       case "silent":
-        links.silent(event.place, now);
+        links.markSilent(event.place);
     }
   }
 
   #prepare(event: Extract<Event, { readonly type: "prepared" }>): void {
-    const { arrived, place } = this.#own;
-    const reason = arrived.misfit(event);
-    if (reason !== null) {
-      this.#ending.giveUp(reason);
+    const error = this.#step.received.prepare(event);
+    if (error === null) this.#enter("averaging");
+    else this.#giveUp(error);
+  }
+
+  #takeFrame(place: number, frame: Control): void {
+    const { count, links } = this.#step;
+    if (frame.type === "decide") {
+      if (!this.over && this.#isResult(frame)) this.#finish(frame);
       return;
     }
-    this.#own.prepared = true;
-    this.#own.key = event.key;
-    arrived.weights.set(place, event.weight);
-    arrived.commitments.set(place, event.commitments);
-  }
-
-  #heard(place: number, frame: Control): void {
-    if (frame.type === "decide") this.#ending.decided(frame);
-    else if (frame.type === "give_up") this.#own.quit.add(place);
-    else if (this.over) this.#ending.remind(place);
-    else this.#told(place, frame);
-  }
-
-  #told(place: number, frame: Exclude<Control, FrameOf<"decide" | "give_up">>): void {
+    if (frame.type === "give_up") {
+      links.markEnded(place);
+      return;
+    }
+    if (this.#final !== null) {
+      links.send(["end"], [place], this.#final);
+      return;
+    }
     switch (frame.type) {
       case "begin":
-        this.#own.arrived.begun(place, frame);
+        this.#step.received.addBegin(place, frame);
         return;
       case "complain":
-        if (frame.place < this.#own.count && frame.place !== place) {
-          this.#leader.complained(place, frame.place, frame.fault);
+        if (frame.place < count && frame.place !== place) {
+          this.#views.leader?.addComplaint(place, frame.place, frame.fault);
         }
         return;
       case "holds":
-        this.#leader.answered(place, frame);
+        this.#views.leader?.addAnswer(place, frame);
         return;
       case "ask":
-        this.#views.asked(place, frame);
+        this.#views.addAsk(place, frame);
         return;
       case "config":
-        this.#views.configured(place, frame);
+        this.#views.addConfig(place, frame);
         return;
       case "change":
-        this.#views.wanted(place, frame);
+        this.#views.addChange(place, frame);
         return;
       case "give":
-        this.#given(frame);
+        this.#addHandover(frame);
     }
   }
 
-  /** A leader asks this member to hand on what it has. */
-  #given({ view, step, part, places }: FrameOf<"give">): void {
-    const { others, plan } = this.#own;
-    const current = compareBallots([view, step], plan.ballot) === 0;
-    if (!current || (plan.parts[part]?.length ?? 0) === 0) return;
-    for (const place of places) if (others.includes(place)) this.#own.step.handed.push({ part, place });
+  /** A leader asks this member to send a mean that it has. */
+  #addHandover({ view, step, part, places }: FrameOf<"give">): void {
+    const { handovers, links, plan } = this.#step;
+    const isCurrent = compareBallots([view, step], plan.ballot) === 0;
+    if (!isCurrent || (plan.parts[part]?.length ?? 0) === 0) return;
+    for (const place of places) if (links.others.includes(place)) handovers.push({ part, place });
   }
 
-  // What follows.
+  // What follows from the state.
 
-  /** Says and does all that the state asks for now. */
-  #goOn(): void {
-    const own = this.#own;
-    if (own.now >= own.ends + 2 * own.order.patience) this.#ending.giveUp("The group's time is over.");
+  /** Sends what is due, and follows leaders, until nothing changes any more. */
+  #proceed(): void {
+    const step = this.#step;
+    const views = this.#views;
+    if (step.links.now >= step.ends + 2 * step.order.patience) this.#giveUp("The group's time is over.");
     while (!this.over) {
-      const { promised, plan, accepted } = own;
-      this.#views.mindLeader();
-      if (!this.over) {
+      const { promised } = views;
+      const { plan, accepted } = step;
+      views.checkLeader();
+      if (views.failure === null) {
         this.#exchange();
-        this.#leader.lead();
+        if (views.lead()) this.#decide();
       }
-      const moved = compareBallots(promised, own.promised) !== 0;
-      if (!moved && plan === own.plan && accepted === own.accepted) return;
+      if (views.failure !== null) this.#giveUp(views.failure);
+      const moved = compareBallots(promised, views.promised) !== 0;
+      if (!moved && plan === step.plan && accepted === step.accepted) return;
     }
   }
 
   #exchange(): void {
-    const { place, step } = this.#own;
-    this.#reports.stand();
-    if (!this.#own.prepared || !this.#own.plan.alive.includes(place)) return;
-    this.#own.out.push(...step.work(this.#own.promised));
-    this.#reports.accept();
-    this.#reports.complain();
+    const { isPrepared, place, plan } = this.#step;
+    this.#announce();
+    if (!isPrepared || !plan.alive.includes(place)) return;
+    this.#step.exchange(this.#views.promised);
+    if (!this.#views.isCurrent) return;
+    this.#accept();
+    this.#complain();
   }
-}
 
-/** How many have to go on together, at least. Throws a RangeError where the order contradicts itself. */
-function leastOf(
-  { members, bounds, exchange, precision, reducer, least }: GroupOrder,
-  place: number,
-): number {
-  const count = members.length;
-  const fits = bounds.length - 1 === (exchange === "full" ? 1 : count);
-  if (!fits || place < 0 || place >= count) {
-    throw new RangeError("The group's bounds do not fit its members and its exchange.");
+  /** Sends what the others need in any case: `begin`, who is unfit, and what this member has. */
+  #announce(): void {
+    const { header, isPrepared, isSettling, links, place, received } = this.#step;
+    const { changing, isCurrent, promised } = this.#views;
+    const [view, step] = promised;
+    const leader = this.#views.leaderOf(view);
+    if (isPrepared) {
+      const weight = received.weights.get(place) ?? 0;
+      const commitments = received.commitments.get(place) ?? [];
+      const { key } = received;
+      links.send(["begin"], links.others, { type: "begin", ...header, weight, commitments, key });
+    }
+    if (this.#views.leader === null) {
+      // Before its answer, so that the leader's plan leaves these members out.
+      for (const [one, reason] of received.unfit) {
+        const complaint = { type: "complain", ...header, place: one, fault: "unfit", reason } as const;
+        links.send(["unfit", view, one], [leader], complaint);
+      }
+    }
+    const isAsked = leader !== place && !isCurrent;
+    if (isSettling || !(changing || isAsked)) return;
+    const { ballot: held, parts, weights } = this.#step.answer;
+    if (changing) {
+      const change = { type: "change", ...header, view, held, parts, weights } as const;
+      links.send(["change", view], links.others, change);
+    } else {
+      const holds = { type: "holds", ...header, view, step, held, parts, weights } as const;
+      links.send(["answer", ...promised], [leader], holds);
+    }
   }
-  const masked = precision === "masked";
-  if (masked && (exchange !== "butterfly" || reducer !== "mean")) {
-    throw new RangeError("Masked pieces need the exchange butterfly and a plain mean.");
+
+  /** Accepts the step once all its means are here, and tells the leader. */
+  #accept(): void {
+    const { header, links, plan } = this.#step;
+    const answer = this.#step.accept();
+    if (answer === null) return;
+    if (this.#views.leader !== null) {
+      this.#views.leader.addOwnAcceptance(answer);
+      return;
+    }
+    const { ballot: held, parts, weights } = answer;
+    const [view, step] = plan.ballot;
+    const holds = { type: "holds", ...header, view, step, held, parts, weights } as const;
+    links.send(["holds", ...plan.ballot], [this.#views.leaderOf(view)], holds);
   }
-  const needed = Math.max(least, Math.floor(count / 2) + 1, masked ? LEAST_MASKED : 0);
-  if (count < needed) throw new RangeError(`The group has ${count} members and needs ${needed}.`);
-  return needed;
+
+  /** Tells the leader which members keep this one waiting. */
+  #complain(): void {
+    const { hasAccepted, header, links, place, plan } = this.#step;
+    if (hasAccepted) return;
+    const leader = this.#views.leaderOf(plan.ballot[0]);
+    for (const one of plan.alive) {
+      const fault = one === place ? null : this.#step.fault(one);
+      if (fault === null) continue;
+      if (this.#views.leader !== null) {
+        this.#views.leader.addComplaint(place, one, fault);
+        continue;
+      }
+      const reason = `Nothing comes from place ${one}.`;
+      const complaint = { type: "complain", ...header, place: one, fault, reason } as const;
+      links.send(["complain", ...plan.ballot, one, fault], [leader], complaint);
+    }
+  }
+
+  // The end.
+
+  /** All members of the plan accepted the same: that is the result. Only a leader decides. */
+  #decide(): void {
+    const { accepted, header, links, plan, received } = this.#step;
+    if (accepted === null) return;
+    const { parts, weights } = accepted;
+    const contributors = parts.map((digest, part) => received.contributors(part, digest) ?? []);
+    const [view, step] = plan.ballot;
+    const result = { survivors: plan.alive, parts, contributors, weights };
+    const decide = { type: "decide", ...header, view, step, ...result } as const;
+    this.#finish(decide);
+    links.send(["end"], links.others, decide);
+  }
+
+  #isResult({ survivors, parts, contributors, weights }: FrameOf<"decide">): boolean {
+    const step = this.#step;
+    const isComplete = parts.length === step.parts && contributors.length === step.parts;
+    const places = [...survivors, ...contributors.flat()];
+    return isComplete && weights.length === step.count && places.every((place) => place < step.count);
+  }
+
+  /** Takes the result if all its means are here, and sends it to members that want another leader. */
+  #finish(frame: FrameOf<"decide">): void {
+    const { links, order, received } = this.#step;
+    const { parts, contributors, survivors, weights } = frame;
+    this.#final = frame;
+    links.send(["end"], [...this.#views.changes.keys()], frame);
+    if (!parts.every((digest, part) => received.contributors(part, digest) !== null)) {
+      this.#enter("failed");
+      links.effects.push({ type: "fail", reason: "The group went on without this member." });
+      return;
+    }
+    this.#enter("finished");
+    const lengths = order.bounds.slice(1).map((end, part) => end - (order.bounds[part] as number));
+    const fraction = weightFraction(lengths, contributors, weights);
+    links.effects.push({ type: "finish", parts, contributors, survivors, weights, fraction });
+  }
+
+  /** This member has no result, and takes none later; `reason` is for people. */
+  #giveUp(reason: string): void {
+    const { header, links } = this.#step;
+    const [view] = this.#views.promised;
+    this.#enter("failed");
+    this.#final = { type: "give_up", ...header, view, reason };
+    links.send(["end"], links.others, this.#final);
+    links.effects.push({ type: "fail", reason });
+  }
+
+  #enter(phase: MemberPhase): void {
+    if (!TRANSITIONS[this.#phase].has(phase)) {
+      throw new Error(`A member cannot go from ${this.#phase} to ${phase}.`);
+    }
+    this.#phase = phase;
+  }
 }

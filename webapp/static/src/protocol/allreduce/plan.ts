@@ -1,30 +1,36 @@
 /**
- * What a leader makes of its members' answers: who stays, who owns which part, who hands on what is made. Pure functions.
- * `backend/protocols/mesh/allreduce/plan.py` is the twin.
+ * Plans a step of a group from its members' answers: who stays, who owns which part, who sends which mean. Pure functions, with
+ * the checks of an order and of a `begin`. Places number the members, from 0. The twin is
+ * backend/protocols/mesh/allreduce/plan.py.
  */
 
 import { sameBytes, toHex } from "../../core/crypto/bytes";
-import { type Pairs, type Troubles, worst } from "./complaints";
-import type { Places } from "./events";
+import { usable } from "../../core/crypto/keys";
+import type { GroupOrder } from "../wire/mesh";
+import type { Fault, Places } from "./group-events";
 
-/** View and step. The first step of the first view is [0, 1]; NEVER says that nothing was accepted. */
+/** Of two members each could take its own values from the sum. */
+const LEAST_MASKED = 3;
+
+/** View and step. FIRST is the first step of the first view; NEVER means that nothing was accepted. */
 export type Ballot = readonly [view: number, step: number];
 export const NEVER: Ballot = [0, 0];
+export const FIRST: Ballot = [0, 1];
 
 /** A digest of a part's mean; empty where there is none. */
 export type Digest = Uint8Array;
 export const NONE: Digest = new Uint8Array();
 
-/** What a member holds, by part; `held` is when it accepted all of them. */
-export interface Answer {
-  readonly held: Ballot;
+/** A member's digests by part; it accepted them together at `ballot`. */
+export interface MemberAnswer {
+  readonly ballot: Ballot;
   readonly parts: readonly Digest[];
   readonly weights: readonly number[];
 }
-export type Answers = ReadonlyMap<number, Answer>;
+export type Answers = ReadonlyMap<number, MemberAnswer>;
 
-/** One step of a group; the fields are those of the frame `config`. Only in the `first` step members exchange in the order's own way. */
-export interface Plan {
+/** One step of a group; the fields are those of the frame `config`. Only in the `first` step do members exchange in the order's own way. */
+export interface GroupPlan {
   readonly ballot: Ballot;
   readonly alive: Places;
   readonly owners: Places;
@@ -33,18 +39,95 @@ export interface Plan {
   readonly first: boolean;
 }
 
-/** A member hands its mean of a part on to one that lacks it. */
-export interface Gift {
+/** The member at `sender` sends its mean of a part to `receiver`, which lacks it. */
+export interface Handover {
   readonly part: number;
-  readonly giver: number;
+  readonly sender: number;
   readonly receiver: number;
 }
 
-interface Known {
-  readonly parts: readonly Digest[];
-  readonly weights: readonly number[];
-  /** No mean may be replaced. */
-  readonly whole: boolean;
+type Pair = readonly [by: number, of: number];
+type Pairs = Map<string, Pair>;
+
+/**
+ * Complaints of one view: pairs that cannot reach each other; who is slow, or unfit, according to whom. In `slow` and `unfit` the
+ * first of a pair complains of the second. Owned by the leader.
+ */
+export class Complaints {
+  readonly unreachable: Pairs = new Map();
+  readonly slow: Pairs = new Map();
+  readonly unfit: Pairs = new Map();
+
+  /** Adds a complaint of one member about another; returns whether it is new. */
+  add(by: number, of: number, fault: Fault): boolean {
+    const pair: Pair = fault === "gone" ? [Math.min(by, of), Math.max(by, of)] : [by, of];
+    const pairs = { gone: this.unreachable, slow: this.slow, unfit: this.unfit }[fault];
+    const isNew = !pairs.has(pair.join());
+    pairs.set(pair.join(), pair);
+    return isNew;
+  }
+
+  /** Whether these two cannot reach each other. */
+  areUnreachable(one: number, other: number): boolean {
+    return this.unreachable.has([Math.min(one, other), Math.max(one, other)].join());
+  }
+
+  /** Whether one of these two is slow according to the other. */
+  areSlow(one: number, other: number): boolean {
+    return this.slow.has([one, other].join()) || this.slow.has([other, one].join());
+  }
+
+  /** Those between two of `places`; of slow members only if `slow`. */
+  between(places: Places, slow: boolean): Complaints {
+    const complaints = new Complaints();
+    const copy = (from: Pairs, to: Pairs) => {
+      for (const [name, pair] of from) if (pair.every((place) => places.includes(place))) to.set(name, pair);
+    };
+    copy(this.unreachable, complaints.unreachable);
+    if (slow) copy(this.slow, complaints.slow);
+    copy(this.unfit, complaints.unfit);
+    return complaints;
+  }
+}
+
+// Checks.
+
+/** The fewest members that may finish. Throws a RangeError where the order contradicts itself. */
+export function leastMembers(
+  { members, bounds, exchange, precision, reducer, least }: GroupOrder,
+  place: number,
+): number {
+  const count = members.length;
+  const fits = bounds.length - 1 === (exchange === "full" ? 1 : count);
+  if (!fits || place < 0 || place >= count) {
+    throw new RangeError("The group's bounds do not fit its members and its exchange.");
+  }
+  const masked = precision === "masked";
+  if (masked && (exchange !== "butterfly" || reducer !== "mean")) {
+    throw new RangeError("Masked pieces need the exchange butterfly and a plain mean.");
+  }
+  const needed = Math.max(least, Math.floor(count / 2) + 1, masked ? LEAST_MASKED : 0);
+  if (count < needed) throw new RangeError(`The group has ${count} members and needs ${needed}.`);
+  return needed;
+}
+
+/** Why a member cannot begin with these; null if it can. */
+export function beginError(
+  { bounds, exchange, most_weight, precision }: GroupOrder,
+  weight: number,
+  commitments: readonly Digest[],
+  key: Uint8Array,
+): string | null {
+  if (!(weight > 0 && weight <= most_weight && weight < Number.POSITIVE_INFINITY)) {
+    return "Its weight is not over 0, or it is over what the group allows.";
+  }
+  const masked = precision === "masked";
+  const expected = exchange === "ring" || masked ? 0 : bounds.length - 1;
+  if (commitments.length !== expected) {
+    return `It committed itself to ${commitments.length} pieces instead of ${expected}.`;
+  }
+  const fits = masked ? usable(key) : key.length === 0;
+  return fits ? null : "Its key is not what this group needs.";
 }
 
 /** Below 0 where `a` comes before `b`. */
@@ -52,142 +135,191 @@ export function compareBallots(a: Ballot, b: Ballot): number {
   return a[0] - b[0] || a[1] - b[1];
 }
 
+export function ballotOf(pair: readonly number[]): Ballot {
+  return [pair[0] ?? 0, pair[1] ?? 0];
+}
+
+// Plans.
+
+/** The step that every group begins with: all members, and no mean yet. */
+export function firstPlan({ members, bounds }: GroupOrder): GroupPlan {
+  const parts = range(bounds.length - 1);
+  return {
+    ballot: FIRST,
+    alive: range(members.length),
+    owners: parts,
+    parts: parts.map(() => NONE),
+    weights: members.map(() => 0),
+    first: true,
+  };
+}
+
+interface Merged {
+  readonly parts: readonly Digest[];
+  readonly weights: readonly number[];
+  /** No mean may be replaced. */
+  readonly final: boolean;
+}
+
 /**
- * What the next step keeps of the means that are made, and all weights that anybody knows. What a member accepted last may
- * have been decided, and is kept whole. Else each part's most common mean is kept, of equally common ones that of the lowest
+ * The means that the next step keeps, and all known weights. The parts accepted at the highest ballot may have been decided, and
+ * are kept together. If nothing was accepted, each part's most common mean is kept, of equally common ones that of the lowest
  * place.
  */
-export function known(answers: Answers): Known {
-  const all = ascending(answers).map((place) => answers.get(place) as Answer);
-  const last = all.map(({ held }) => held).reduce((a, b) => (compareBallots(a, b) >= 0 ? a : b), NEVER);
-  if (compareBallots(last, NEVER) !== 0) {
-    const accepted = all.filter(({ held }) => compareBallots(held, last) === 0);
-    const { parts, weights } = commonest(accepted, ({ parts, weights }) =>
+function mergeAnswers(answers: Answers): Merged {
+  const all = ascending(answers).map((place) => answers.get(place) as MemberAnswer);
+  const latest = all.map(({ ballot }) => ballot).reduce((a, b) => (compareBallots(a, b) >= 0 ? a : b), NEVER);
+  if (compareBallots(latest, NEVER) !== 0) {
+    const accepted = all.filter(({ ballot }) => compareBallots(ballot, latest) === 0);
+    const { parts, weights } = mostCommon(accepted, ({ parts, weights }) =>
       [...parts.map(toHex), ...weights].join(),
-    ) as Answer;
-    return { parts, weights, whole: true };
+    ) as MemberAnswer;
+    return { parts, weights, final: true };
   }
   const parts = all[0]?.parts.map((_, part) => {
     const made = all.map((answer) => answer.parts[part] as Digest).filter(({ length }) => length > 0);
-    return commonest(made, toHex) ?? NONE;
+    return mostCommon(made, toHex) ?? NONE;
   });
   const weights = all[0]?.weights.map(
     (_, place) => all.map((answer) => answer.weights[place] as number).find((weight) => weight > 0) ?? 0,
   );
-  return { parts: parts ?? [], weights: weights ?? [], whole: false };
+  return { parts: parts ?? [], weights: weights ?? [], final: false };
 }
 
 /**
- * The next step, among those who answered; null where no `least` of them can go on together. Slow members are gone on
- * without only if enough are left: `heeded` says whether so. A plan without its `leader` says that the others have to go on
+ * The next step, among those who answered; null where no `least` of them can finish together. Slow members are left out only if
+ * `least` others remain: `withoutSlow` says whether they were. A plan without its `leader` means that the others have to finish
  * without it.
  */
-export function planned(
+export function makePlan(
   ballot: Ballot,
   leader: number,
   least: number,
   answers: Answers,
-  troubles: Troubles,
-): { readonly plan: Plan | null; readonly heeded: boolean } {
-  for (const heeded of [true, false]) {
-    const plan = among(ballot, leader, answers, troubles, heeded);
-    if (plan !== null && plan.alive.length >= least) return { plan, heeded };
+  complaints: Complaints,
+): { readonly plan: GroupPlan | null; readonly withoutSlow: boolean } {
+  for (const withoutSlow of [true, false]) {
+    const plan = leaveOut(ballot, leader, answers, complaints, withoutSlow);
+    if (plan !== null && plan.alive.length >= least) return { plan, withoutSlow };
   }
-  return { plan: null, heeded: false };
+  return { plan: null, withoutSlow: false };
 }
 
 /**
- * Who hands on which mean to whom, so that all alive have all that are made. The owner of a part, which may have sent it
- * already, comes first; else the load is spread. Slow pairs are passed over where that leaves somebody.
+ * Who sends which mean to whom, so that all alive get all means that are made. The owner of a part, which may have sent it
+ * already, comes first; else the load is spread. Slow pairs are avoided where another sender exists.
  */
-export function gifts(plan: Plan, answers: Answers, troubles: Troubles): Gift[] {
+export function planHandovers(plan: GroupPlan, answers: Answers, complaints: Complaints): Handover[] {
   return plan.parts.flatMap((digest, part) => {
     if (digest.length === 0) return [];
-    const holders = holding(plan.alive, answers, part, digest);
-    const lacking = plan.alive.filter((place) => !holders.includes(place));
-    return lacking.map((receiver) => {
-      const reaching = holders.filter((place) => !troubles.apart(place, receiver));
-      const quick = reaching.filter((place) => !troubles.slowly(place, receiver));
-      const able = quick.length > 0 ? quick : reaching;
+    const holders = holdersOf(plan.alive, answers, part, digest);
+    const receivers = plan.alive.filter((place) => !holders.includes(place));
+    return receivers.map((receiver) => {
+      const reaching = holders.filter((place) => !complaints.areUnreachable(place, receiver));
+      const fast = reaching.filter((place) => !complaints.areSlow(place, receiver));
+      const able = fast.length > 0 ? fast : reaching;
       const owner = plan.owners[part] as number;
-      const giver = able.includes(owner) ? owner : (able[(part + receiver) % able.length] as number);
-      return { part, giver, receiver };
+      const sender = able.includes(owner) ? owner : (able[(part + receiver) % able.length] as number);
+      return { part, sender, receiver };
     });
   });
 }
 
-/** How much of all members' weight is in a result: 1 if every value has everybody's. Plain sums of float64 from the left. */
-export function fraction(
+/** The share of all members' weight in a result: 1 if every value has every member's. Plain sums of float64 from the left. */
+export function weightFraction(
   lengths: readonly number[],
   contributors: readonly Places[],
   weights: readonly number[],
 ): number {
-  const added = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
-  const having = contributors.map(
-    (places, part) => (lengths[part] as number) * added(places.map((place) => weights[place] as number)),
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const included = contributors.map(
+    (places, part) => (lengths[part] as number) * sum(places.map((place) => weights[place] as number)),
   );
-  const everything = added(lengths) * added(weights);
-  return everything > 0 ? added(having) / everything : 0;
+  const total = sum(lengths) * sum(weights);
+  return total > 0 ? sum(included) / total : 0;
 }
 
-/** Leaves members out, one after the other, until those left can go on in spite of their troubles. */
-function among(
+/** Leaves members out, one after the other, until the others can finish despite their complaints. */
+function leaveOut(
   ballot: Ballot,
   leader: number,
   answers: Answers,
-  troubles: Troubles,
-  heeded: boolean,
-): Plan | null {
+  complaints: Complaints,
+  withoutSlow: boolean,
+): GroupPlan | null {
   let alive = ascending(answers);
   while (alive.length > 0) {
-    const left = new Map(alive.map((place) => [place, answers.get(place) as Answer]));
-    const between = troubles.among(alive, heeded);
-    const step = tried(ballot, left, between);
-    if (step === null || "ballot" in step) return step;
-    const blamed = worst(alive, leader, [...step.values()], step === between.gaps);
+    const remaining = new Map(alive.map((place) => [place, answers.get(place) as MemberAnswer]));
+    const between = complaints.between(alive, withoutSlow);
+    const plan = planOf(ballot, remaining, between);
+    if (plan === null || "ballot" in plan) return plan;
+    const blamed = mostBlamed(alive, leader, [...plan.values()], plan === between.unreachable);
     alive = alive.filter((place) => place !== blamed);
   }
   return null;
 }
 
 /**
- * The step of exactly these members, or the pairs because of which it is impossible; null where no other members would help.
- * Nobody unfit stays. What is made goes round gaps and slow members. What is not made needs an owner that all can talk to, and
- * nobody that is slow.
+ * The member to leave out, because of pairs that are unreachable (`mutual`) or of which the first complains. A member that complains
+ * of more than half of the others is blamed itself; else the one that most complain of. Of an unreachable pair it is the member of
+ * more such pairs. Of equals it is the higher place, a leader after others.
  */
-function tried(ballot: Ballot, answers: Answers, troubles: Troubles): Plan | Pairs | null {
-  const { parts, weights, whole } = known(answers);
-  if (troubles.unfit.size > 0) return troubles.unfit;
+function mostBlamed(places: Places, leader: number, pairs: readonly Pair[], mutual: boolean): number {
+  const complaints = (place: number) => pairs.filter(([by]) => by === place).length;
+  const blames = (place: number) =>
+    pairs.filter(([by, of]) => of === place || (mutual && by === place)).length;
+  const frequent = mutual ? [] : places.filter((place) => 2 * complaints(place) > places.length - 1);
+  const count = frequent.length > 0 ? complaints : blames;
+  const suspects = frequent.length > 0 ? frequent : places.filter((place) => blames(place) > 0);
+  const isWorse = (a: number, b: number) => {
+    if (count(a) !== count(b)) return count(a) > count(b);
+    return (a === leader) === (b === leader) ? a > b : b === leader;
+  };
+  return suspects.reduce((a, b) => (isWorse(b, a) ? b : a));
+}
+
+/**
+ * The step of exactly these members, or the pairs that make it impossible; null where no other members would help. No unfit member
+ * stays. Means that are made go around unreachable pairs and slow members. A mean that is not made needs an owner that all can
+ * reach, and no slow member.
+ */
+function planOf(ballot: Ballot, answers: Answers, complaints: Complaints): GroupPlan | Pairs | null {
+  const { parts, weights, final } = mergeAnswers(answers);
+  if (complaints.unfit.size > 0) return complaints.unfit;
   const alive = [...answers.keys()];
   const kept: Digest[] = [];
   for (const [part, digest] of parts.entries()) {
-    const holders = digest.length > 0 ? holding(alive, answers, part, digest) : [];
-    if (holders.length === 0 && digest.length > 0 && whole) return null;
-    const cutOff = (place: number) => holders.every((one) => troubles.apart(place, one));
-    if (holders.length > 0 && alive.some((place) => !holders.includes(place) && cutOff(place))) {
-      return troubles.gaps;
+    const holders = digest.length > 0 ? holdersOf(alive, answers, part, digest) : [];
+    if (holders.length === 0 && digest.length > 0 && final) return null;
+    const isCutOff = (place: number) => holders.every((one) => complaints.areUnreachable(place, one));
+    if (holders.length > 0 && alive.some((place) => !holders.includes(place) && isCutOff(place))) {
+      return complaints.unreachable;
     }
     kept.push(holders.length > 0 ? digest : NONE);
   }
-  const reaching = alive.filter((one) => !alive.some((other) => troubles.apart(one, other)));
+  const reaching = alive.filter((one) => !alive.some((other) => complaints.areUnreachable(one, other)));
   const missing = kept.some(({ length }) => length === 0);
-  if (missing && reaching.length === 0) return troubles.gaps;
-  if (missing && troubles.slow.size > 0) return troubles.slow;
+  if (missing && reaching.length === 0) return complaints.unreachable;
+  if (missing && complaints.slow.size > 0) return complaints.slow;
   const able = reaching.length > 0 ? reaching : alive;
   const owners = parts.map((_, part) => (able.includes(part) ? part : (able[part % able.length] as number)));
   return { ballot, alive, owners, parts: kept, weights, first: false };
+}
+
+export function range(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i);
 }
 
 function ascending(answers: Answers): number[] {
   return [...answers.keys()].sort((a, b) => a - b);
 }
 
-function holding(places: Places, answers: Answers, part: number, digest: Digest): number[] {
+function holdersOf(places: Places, answers: Answers, part: number, digest: Digest): number[] {
   return places.filter((place) => sameBytes(answers.get(place)?.parts[part] ?? NONE, digest));
 }
 
 /** Of equally common ones the first. */
-function commonest<T>(values: readonly T[], name: (value: T) => string): T | undefined {
+function mostCommon<T>(values: readonly T[], name: (value: T) => string): T | undefined {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(name(value), (counts.get(name(value)) ?? 0) + 1);
   const most = Math.max(...counts.values());

@@ -1,143 +1,185 @@
 /**
- * One step of a group at one member: pieces and means on their ways, and what is still missing. A part of the machine in
- * member.ts, which owns it and says by which plan.
+ * One step of a group at one member: the plan, what it accepted, what it sends and makes, what is missing. Places number the
+ * members; times are seconds of the host's clock. The twin is backend/protocols/mesh/allreduce/step.py.
  */
 
 import { toHex } from "../../core/crypto/bytes";
 import type { GroupOrder } from "../wire/mesh";
-import { type Arrived, range } from "./arrived";
-import type { Effect, Places } from "./events";
-import type { Fault } from "./frames";
-import type { LinkBook } from "./links";
-import { type Answer, type Ballot, compareBallots, type Digest, NEVER, NONE, type Plan } from "./plan";
+import type { Fault, FrameOf, Places } from "./group-events";
+import {
+  type Ballot,
+  compareBallots,
+  type Digest,
+  firstPlan,
+  type GroupPlan,
+  type MemberAnswer,
+  NEVER,
+  NONE,
+  range,
+} from "./plan";
+import { MemberLinks, ReceivedParts } from "./transfers";
 
-/** A mean of the plan that this member hands on. */
-export interface Handed {
-  readonly part: number;
-  readonly place: number;
-}
-
-export class Step {
-  plan: Plan;
-  handed: Handed[] = [];
-  readonly #count: number;
-  #out: Effect[] = [];
+/** The step that the member at `place` follows. */
+export class GroupStep {
+  readonly count: number;
+  readonly parts: number;
+  /** Every frame of the group begins with these. */
+  readonly header: { readonly round: number; readonly group: number };
+  readonly links: MemberLinks;
+  readonly received: ReceivedParts;
+  /** When the group's time is over. */
+  readonly ends: number;
+  /** When members that keep others waiting are slow. */
+  slowAt: number;
+  plan: GroupPlan;
+  /** What it accepted last. */
+  accepted: MemberAnswer | null = null;
+  /** Means that it sends for the leader. */
+  handovers: { readonly part: number; readonly place: number }[] = [];
 
   constructor(
-    private readonly order: GroupOrder,
-    private readonly place: number,
-    private readonly arrived: Arrived,
-    private readonly links: LinkBook,
+    readonly order: GroupOrder,
+    readonly place: number,
+    now: number,
   ) {
-    this.#count = order.members.length;
-    const parts = order.bounds.length - 1;
-    this.plan = {
-      ballot: [0, 1],
-      alive: range(this.#count),
-      owners: range(parts),
-      parts: range(parts).map(() => NONE),
-      weights: range(this.#count).map(() => 0),
-      first: true,
-    };
+    const { members, bounds, patience, round, group, seconds } = order;
+    this.count = members.length;
+    this.parts = bounds.length - 1;
+    this.header = { round, group };
+    const others = range(this.count).filter((other) => other !== place);
+    this.links = new MemberLinks(others, patience / 2, patience, now);
+    this.received = new ReceivedParts(order, place);
+    this.ends = now + seconds;
+    this.slowAt = now + seconds / 2;
+    this.plan = firstPlan(order);
   }
 
-  /** What is to be sent and made now. Who has `promised` another step makes no masked sum of this one any more. */
-  work(promised: Ballot): readonly Effect[] {
-    const behind = this.arrived.masked && compareBallots(promised, this.plan.ballot) !== 0;
-    if (this.open && !behind) {
-      for (const [part, made] of this.plan.parts.entries()) if (made.length === 0) this.#make(part);
-    }
-    for (const { part, place } of this.handed) this.#handOn(part, this.plan.parts[part] ?? null, [place]);
-    const out = this.#out;
-    this.#out = [];
-    return out;
+  // The plan.
+
+  /** Follows this plan, without the members that it leaves out. */
+  adopt(plan: GroupPlan): void {
+    const excluded = this.plan.alive.filter((place) => place !== this.place && !plan.alive.includes(place));
+    const { now } = this.links;
+    this.plan = plan;
+    this.handovers = [];
+    this.slowAt = now + Math.max((this.ends - now) / 2, this.order.patience);
+    for (const place of excluded) this.links.cancelTransfers(place);
   }
 
-  /** Nobody shows a piece before all who are left committed themselves to theirs, or said their keys. */
-  get open(): boolean {
+  /** Whether a frame names all parts and all members. */
+  isComplete({ parts, weights }: FrameOf<"holds" | "change" | "config">): boolean {
+    return parts.length === this.parts && weights.length === this.count;
+  }
+
+  /** Whether this member's own vector is encoded. */
+  get isPrepared(): boolean {
+    return this.received.weights.has(this.place);
+  }
+
+  /** Whether members that are not ready now keep others waiting. */
+  get isLate(): boolean {
+    return this.links.now >= this.slowAt;
+  }
+
+  /** Pieces are sent only when all members left have sent their commitments, or keys. */
+  get isOpen(): boolean {
     return this.plan.alive.every((place) => this.#hasBegun(place));
   }
 
   /**
-   * Has all masked pieces of a part: must hold their mean before it says what it holds. Else another sum of that part would be
-   * made, and the two would tell whose piece is in only one.
+   * The host adds up masked pieces: their mean must be made before this member answers. Else another sum of that part would be
+   * made, and the difference of the two would be one member's.
    */
-  get settling(): boolean {
-    return this.arrived.masked && this.arrived.reducing.size > 0;
+  get isSettling(): boolean {
+    return this.received.masked && this.received.reducing.size > 0;
   }
 
-  weight(place: number): number {
-    return this.plan.weights[place] || (this.arrived.weights.get(place) ?? 0);
-  }
-
-  /** Means that are here, where nothing was accepted: those that this step wants, or else any. */
-  get answer(): Answer {
-    const parts = [...this.arrived.means].map(
-      (means, part) => this.#mean(part) ?? [...means.values()].at(-1)?.digest ?? NONE,
-    );
-    return { held: NEVER, parts, weights: range(this.#count).map((place) => this.weight(place)) };
-  }
-
-  /** All that this step wants, if it is here. */
-  get acceptable(): Answer | null {
-    const { ballot, alive, weights: told } = this.plan;
-    const parts = this.plan.parts.map((_, part) => this.#mean(part) ?? NONE);
-    const made = this.plan.parts.every(({ length }) => length > 0);
-    if (parts.some(({ length }) => length === 0) || !(made || this.open)) return null;
-    const weights = made
-      ? told
-      : told.map((weight, at) => weight || (alive.includes(at) ? this.weight(at) : 0));
-    return { held: ballot, parts, weights };
-  }
-
-  /** What this step lacks because of that member, `late` seconds after it has begun to be slow. */
-  fault(place: number, gone: boolean, late: number): Fault | null {
-    if (gone && (this.#lacksPiece(place) || this.#lacksMean(place))) {
-      // Nobody can mask for a member whose key it does not have, and nobody else can help.
-      return this.arrived.masked && !this.#hasBegun(place) ? "unfit" : "gone";
-    }
-    if (late >= 0 && this.#lacksPiece(place)) return "slow";
-    // The owner of a part may be waiting for others itself, and complains of them first.
-    return late >= this.order.patience && this.#lacksMean(place) ? "slow" : null;
-  }
-
+  /** Whether sums travel from member to member. */
   get isRing(): boolean {
     return this.plan.first && this.order.exchange === "ring";
   }
 
-  #hasBegun(place: number): boolean {
-    return this.arrived.masked ? this.arrived.weights.has(place) : this.weight(place) > 0;
+  /** That member's weight in the mean; 0 while it is unknown. */
+  weight(place: number): number {
+    return this.plan.weights[place] || (this.received.weights.get(place) ?? 0);
   }
 
-  /** Whom this step's pieces are masked for. */
-  get #set(): Places {
-    return this.arrived.masked ? this.plan.alive : [];
+  // What this member has.
+
+  /** What it accepted last, or else the means that it has: those of this step, or any. */
+  get answer(): MemberAnswer {
+    if (this.accepted !== null) return this.accepted;
+    const parts = this.received.means.map(
+      (means, part) => this.#mean(part) ?? [...means.values()].at(-1)?.digest ?? NONE,
+    );
+    return { ballot: NEVER, parts, weights: range(this.count).map((place) => this.weight(place)) };
+  }
+
+  /** Whether it accepted the means of this step. */
+  get hasAccepted(): boolean {
+    return this.accepted !== null && compareBallots(this.accepted.ballot, this.plan.ballot) === 0;
+  }
+
+  /** Accepts the means of this step, once all are here; null before. */
+  accept(): MemberAnswer | null {
+    if (this.hasAccepted) return this.accepted;
+    const { ballot, alive, weights: planned } = this.plan;
+    const isMade = this.plan.parts.every(({ length }) => length > 0);
+    const parts = this.plan.parts.map((_, part) => this.#mean(part) ?? NONE);
+    if (parts.some(({ length }) => length === 0) || !(isMade || this.isOpen)) return null;
+    const weights = isMade
+      ? planned
+      : planned.map((weight, place) => weight || (alive.includes(place) ? this.weight(place) : 0));
+    this.accepted = { ballot, parts, weights };
+    return this.accepted;
+  }
+
+  #hasBegun(place: number): boolean {
+    return this.received.masked ? this.received.weights.has(place) : this.weight(place) > 0;
+  }
+
+  get #maskedFor(): Places {
+    return this.received.masked ? this.plan.alive : [];
   }
 
   get #isFull(): boolean {
     return this.plan.first && this.order.exchange === "full";
   }
 
-  /** The digest of the mean of `part` that this step wants, if it is here. */
+  /** The digest of this step's mean of `part`, if it is here. */
   #mean(part: number): Digest | null {
-    const wanted = this.plan.parts[part] ?? NONE;
-    if (wanted.length > 0) return this.arrived.contributors(part, wanted) === null ? null : wanted;
-    return this.arrived.sources[part]?.get(this.#sourceOf(part)) ?? null;
+    const planned = this.plan.parts[part] ?? NONE;
+    if (planned.length > 0) return this.received.contributors(part, planned) === null ? null : planned;
+    return this.received.sources[part]?.get(this.#source(part)) ?? null;
   }
 
-  /** Who the mean of a part that is not made yet comes from. */
-  #sourceOf(part: number): number {
+  /** The member that sends a mean that is not made yet. */
+  #source(part: number): number {
     const owner = this.plan.owners[part] as number;
     if (this.#isFull || owner === this.place) return this.place;
     if (!this.isRing) return owner;
-    const chain = this.arrived.chain(part);
-    return chain.at(chain.indexOf(this.place) - 1) as number;
+    const ring = this.received.ring(part);
+    return ring.at(ring.indexOf(this.place) - 1) as number;
   }
 
-  /** A part that nobody has a mean of: pieces to its owner, the mean from there. */
-  #make(part: number): void {
+  // What it sends and makes.
+
+  /**
+   * Sends, and has made, what is due now. A member that `promised` another step makes no masked sum of this one any more.
+   */
+  exchange(promised: Ballot): void {
+    const isBehind = this.received.masked && compareBallots(promised, this.plan.ballot) !== 0;
+    if (this.isOpen && !isBehind) {
+      for (const [part, made] of this.plan.parts.entries()) if (made.length === 0) this.#exchangePart(part);
+    }
+    for (const { part, place } of this.handovers)
+      this.#sendMean(part, this.plan.parts[part] ?? null, [place]);
+  }
+
+  /** A part without a mean: all send their pieces to its owner, which sends the mean. */
+  #exchangePart(part: number): void {
     if (this.isRing) {
-      this.#passOn(part);
+      this.#passSumOn(part);
       return;
     }
     const { owners, alive } = this.plan;
@@ -146,62 +188,84 @@ export class Step {
     const full = this.#isFull;
     if (full || owner !== this.place) this.#sendPiece(part, full ? others : [owner]);
     if (!full && owner !== this.place) return;
-    const set = this.#set;
-    if (others.every((place) => this.arrived.hasPiece(part, place, set))) this.#reduce(part, alive, null);
-    if (!full) this.#handOn(part, this.#mean(part), others);
+    const members = this.#maskedFor;
+    if (others.every((place) => this.received.hasPiece(part, place, members)))
+      this.#reduce(part, alive, null);
+    if (!full) this.#sendMean(part, this.#mean(part), others);
   }
 
-  #passOn(part: number): void {
+  #passSumOn(part: number): void {
     const { alive } = this.plan;
-    const chain = this.arrived.chain(part);
-    const at = chain.indexOf(this.place);
-    const came = this.arrived.sums.get(part);
-    const next = chain[(at + 1) % this.#count] as number;
+    const ring = this.received.ring(part);
+    const at = ring.indexOf(this.place);
+    const received = this.received.sums.get(part);
+    const next = ring[(at + 1) % this.count] as number;
     if (part === this.place) {
-      if (came) this.#reduce(part, alive, came.place);
-    } else if ((at === 0 || came) && this.links.untold(["sum", part], [next]).length > 0) {
+      if (received) this.#reduce(part, alive, received.place);
+    } else if ((at === 0 || received) && this.links.takeUnsent(["sum", part], [next]).length > 0) {
       const total = alive.reduce((sum, place) => sum + this.weight(place), 0);
-      const [source, contributors] = came ? [came.place, came.contributors] : [null, []];
+      const [source, contributors] = received ? [received.place, received.contributors] : [null, []];
       const weight = this.weight(this.place) / total;
-      this.#out.push({ type: "add_piece", part, source, contributors, weight, place: next });
+      this.links.effects.push({ type: "add_piece", part, source, contributors, weight, place: next });
     }
-    if (next !== part) this.#handOn(part, this.#mean(part), [next]);
+    if (next !== part) this.#sendMean(part, this.#mean(part), [next]);
   }
 
   #sendPiece(part: number, places: Places): void {
-    const contributors = this.#set;
+    const contributors = this.#maskedFor;
     const weights = contributors.map((place) => this.weight(place));
-    for (const place of this.links.untold(["piece", part, ...contributors], places)) {
-      this.#out.push({ type: "send_piece", part, place, contributors, weights });
+    for (const place of this.links.takeUnsent(["piece", part, ...contributors], places)) {
+      this.links.effects.push({ type: "send_piece", part, place, contributors, weights });
     }
   }
 
-  #handOn(part: number, digest: Digest | null, places: Places): void {
-    if (digest === null || this.arrived.contributors(part, digest) === null) return;
-    const fresh = this.links.untold(["mean", part, toHex(digest)], places);
-    if (fresh.length > 0) this.#out.push({ type: "send_mean", part, digest, places: fresh });
+  #sendMean(part: number, digest: Digest | null, places: Places): void {
+    if (digest === null || this.received.contributors(part, digest) === null) return;
+    const unsent = this.links.takeUnsent(["mean", part, toHex(digest)], places);
+    if (unsent.length > 0) this.links.effects.push({ type: "send_mean", part, digest, places: unsent });
   }
 
   #reduce(part: number, contributors: Places, source: number | null): void {
-    if (this.arrived.reducing.has(part) || this.arrived.sources[part]?.has(this.place)) return;
-    this.arrived.reducing.set(part, contributors);
+    if (this.received.reducing.has(part) || this.received.sources[part]?.has(this.place)) return;
+    this.received.reducing.set(part, contributors);
     const weights = contributors.map((place) => this.weight(place));
-    this.#out.push({ type: "reduce", part, contributors, weights, source });
+    this.links.effects.push({ type: "reduce", part, contributors, weights, source });
   }
 
-  #lacksPiece(place: number): boolean {
-    if (!this.open) return !this.#hasBegun(place);
+  // What is missing.
+
+  /** What to complain of about that member; null while this step lacks nothing because of it. */
+  fault(place: number): Fault | null {
+    const late = this.links.now - this.slowAt;
+    if (this.links.isLost(place) && (this.#missesPiece(place) || this.#missesMean(place))) {
+      // No member can mask for one whose key it does not have, and no other can help.
+      return this.received.masked && !this.#hasBegun(place) ? "unfit" : "gone";
+    }
+    if (late >= 0 && this.#missesPiece(place)) return "slow";
+    // The owner of a part may be waiting for others itself, and complains of them first.
+    return late >= this.order.patience && this.#missesMean(place) ? "slow" : null;
+  }
+
+  #missesPiece(place: number): boolean {
+    if (!this.isOpen) return !this.#hasBegun(place);
+    return range(this.parts).some((part) => this.#needsPieces(part) && this.#lacks(place, part));
+  }
+
+  /** Whether this member is to make the mean of `part`, and has not begun to. */
+  #needsPieces(part: number): boolean {
     const { parts, owners } = this.plan;
-    const { sources, reducing, sums } = this.arrived;
-    return parts.some((made, part) => {
-      if (made.length > 0 || !(this.#isFull || owners[part] === this.place)) return false;
-      if (sources[part]?.has(this.place) || reducing.has(part)) return false;
-      return this.isRing ? !sums.has(part) : !this.arrived.hasPiece(part, place, this.#set);
-    });
+    const made = (parts[part] as Digest).length > 0 || this.received.sources[part]?.has(this.place);
+    const reduces = owners[part] === this.place || this.#isFull;
+    return reduces && !made && !this.received.reducing.has(part);
   }
 
-  /** Who gives the means that are made already only the leader knows: they may come from anybody. */
-  #lacksMean(place: number): boolean {
+  #lacks(place: number, part: number): boolean {
+    if (this.isRing) return !this.received.sums.has(part);
+    return !this.received.hasPiece(part, place, this.#maskedFor);
+  }
+
+  /** Only the leader knows who sends the means that are made: any member may. */
+  #missesMean(place: number): boolean {
     const { parts, owners } = this.plan;
     return parts.some(
       (made, part) => this.#mean(part) === null && (made.length > 0 || owners[part] === place || this.isRing),

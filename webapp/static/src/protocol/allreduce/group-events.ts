@@ -1,20 +1,23 @@
 /**
- * What the host of a group's member tells the machine, and what the machine asks of it. Members are named by their places.
- * The host has all bytes: own pieces, those that came, and means, which it keeps by part and digest.
- * `backend/protocols/mesh/allreduce/group_events.py` is the twin.
+ * Events that the host of a group's member gives the all-reduce machine, and effects that it performs. Places number the members.
+ * The host has all bytes: own pieces, received ones, and means, which it keeps by part and digest. The twin is
+ * backend/protocols/mesh/allreduce/group_events.py.
  */
 
 import type { GroupFrame } from "../wire/mesh";
 
 export type Places = readonly number[];
 
-/** Frames that the machine says and hears; pieces and means are bytes, and go by events and effects of their own. */
+/** Frames that the machine sends and receives; pieces and means have events and effects of their own. */
 export type Control = Exclude<GroupFrame, { readonly type: "piece" | "mean" | "attest" }>;
+export type FrameOf<T extends Control["type"]> = Extract<Control, { readonly type: T }>;
+/** Why a member is complained of. */
+export type Fault = FrameOf<"complain">["fault"];
 
 export type Event =
   /**
-   * The own vector is encoded: its weight in the mean, and the SHA-256 of each piece (none in a ring). Where pieces are masked
-   * there is none either, but the own public `key` of this group.
+   * This member's vector is encoded: its weight, and the SHA-256 of each piece (none in a ring). Where pieces are masked there
+   * is none either, but this member's public `key` of the group.
    */
   | {
       readonly type: "prepared";
@@ -22,7 +25,7 @@ export type Event =
       readonly commitments: readonly Uint8Array[];
       readonly key: Uint8Array;
     }
-  /** The member at `place` said something. */
+  /** A frame of the member at `place` arrived. */
   | { readonly type: "heard"; readonly place: number; readonly frame: Control }
   /** All bytes of a piece are here, with their SHA-256; `contributors` as in the frame `piece`. */
   | {
@@ -40,7 +43,7 @@ export type Event =
       readonly contributors: Places;
       readonly digest: Uint8Array;
     }
-  /** What `reduce` asked for is made and encoded; the host keeps it by `digest`. */
+  /** The mean that `reduce` asked for is made and encoded; the host keeps it by `digest`. */
   | {
       readonly type: "reduced";
       readonly part: number;
@@ -48,27 +51,28 @@ export type Event =
       readonly digest: Uint8Array;
     }
   /**
-   * Bytes of that member are of no use: a wrong length, NaN, garbage. `reason` is for people. With the own place: its own
+   * Bytes of that member are invalid: a wrong length, NaN, garbage. `reason` is for people. With this member's own place: its
    * vector cannot be averaged.
    */
   | { readonly type: "unfit"; readonly place: number; readonly reason: string }
-  /** There is a link to that member, or it is heard of again after silence. At first nobody is linked. */
+  /** There is a link to that member, or it sends again after silence. At first no member is linked. */
   | { readonly type: "linked"; readonly place: number }
-  /** The link is down, and with it what was on its way on it. */
+  /** The link is down, and the bytes on it are lost. */
   | { readonly type: "lost"; readonly place: number }
-  /** Not a byte came from that member for the patience; `linked` when one comes again. */
+  /** No byte came from that member for the patience; `linked` reports the next one. */
   | { readonly type: "silent"; readonly place: number }
   /** The time that `timer` named has come. */
   | { readonly type: "time_passed" };
 
+export type EventOf<T extends Event["type"]> = Extract<Event, { readonly type: T }>;
+
 /** Performed in order. */
 export type Effect =
-  /** Say this to each of `places`; it may be lost where there is no link. */
+  /** Send this frame to each of `places`; it may be lost where there is no link. */
   | { readonly type: "send"; readonly places: Places; readonly frame: Control }
   /**
-   * Send the own piece of `part`, from its first byte on, with `contributors` in the frame. They are empty where nothing is
-   * masked. Else they are the set that the piece is masked for, and `weights` are theirs: the own values are multiplied by the
-   * own share of them.
+   * Send this member's piece of `part`, from its first byte on, with `contributors` in the frame. They are empty where nothing is
+   * masked. Else the piece is masked for them, and `weights` are theirs: the values are multiplied by this member's share.
    */
   | {
       readonly type: "send_piece";
@@ -78,9 +82,9 @@ export type Effect =
       readonly weights: readonly number[];
     }
   /**
-   * In a ring: send on the sum of `contributors` that came from `source`, with the own piece added to it. Where the ring of
-   * this part begins, `contributors` is empty and `source` null. Own values are multiplied by `weight`. In the frame that
-   * goes to `place`, `contributors` are these and the own place.
+   * In a ring: add this member's piece to the sum of `contributors` from `source`, and send that on. Where the ring of this part
+   * begins, `contributors` is empty and `source` null. This member's values are multiplied by `weight`. In the frame to `place`,
+   * `contributors` are these and this member's place.
    */
   | {
       readonly type: "add_piece";
@@ -92,8 +96,8 @@ export type Effect =
     }
   /**
    * Make the mean of `part` of the pieces of `contributors`, by place, with these weights; answer `reduced`. In a ring
-   * `source` is whom the sum of all others came from, and only the own piece is to be added, last. Where a piece is of no
-   * use, answer `unfit` instead.
+   * `source` sent the sum of all others, and only this member's piece is added to it, last. Where a piece is invalid, answer
+   * `unfit` instead.
    */
   | {
       readonly type: "reduce";
@@ -109,11 +113,11 @@ export type Effect =
       readonly digest: Uint8Array;
       readonly places: Places;
     }
-  /** The group goes on without that member: what still waits to be sent to it need not go. */
+  /** The group left that member out: drop the pieces and means that wait to be sent to it. */
   | { readonly type: "without"; readonly place: number }
   /**
-   * The result: by part, the digest of its mean (all are here) and who is in it. `survivors` all have it; `weights` are
-   * those of all members, by place, 0 where nobody left knows; `fraction` is how much of all weight is in the result.
+   * The result: by part, the digest of its mean (all are here) and its contributors. `survivors` all have it; `weights` are
+   * those of all members, by place, 0 where no member left knows it; `fraction` is the share of all weight in the result.
    */
   | {
       readonly type: "finish";
