@@ -1,7 +1,7 @@
 /** Bundles and references as folders on the tests' server. */
 
+import type { Backend } from "../../../../webapp/static/src/core/backend";
 import type { Bundle } from "../../../../webapp/static/src/core/data/bundle";
-import type { Backend } from "../../../../webapp/static/src/core/messages/training";
 import { randomInputs } from "../../../../webapp/static/src/core/numerics/random-inputs";
 import { type StartOptions, startBackend } from "../../../../webapp/static/src/engine/backends";
 import { registerOps } from "../../../../webapp/static/src/engine/ops";

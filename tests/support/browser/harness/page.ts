@@ -6,14 +6,10 @@
 
 import { Asker } from "../../../../webapp/static/src/client/workers/playground-worker";
 import { Trainer } from "../../../../webapp/static/src/client/workers/training-worker";
+import type { Backend } from "../../../../webapp/static/src/core/backend";
 import { heldShards } from "../../../../webapp/static/src/core/data/shard-cache";
 import type { Question, Subject } from "../../../../webapp/static/src/core/messages/playground";
-import type {
-  Backend,
-  FromWorker,
-  Plan,
-  ToWorker,
-} from "../../../../webapp/static/src/core/messages/training";
+import type { FromWorker, Plan, ToWorker } from "../../../../webapp/static/src/core/messages/training";
 import type { Answer, Call } from "./messages";
 
 interface Fragile {

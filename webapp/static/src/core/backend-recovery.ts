@@ -1,6 +1,4 @@
-/** What to do when a backend failed in the middle of a training: a pure decision, tried in a fresh worker. */
-
-import type { Backend } from "./messages/training";
+import type { Backend } from "./backend";
 
 /** The device took the GPU away; a step did not fit into memory; the loss became NaN or infinite. */
 export type FailureKind = "lost" | "memory" | "not-a-number";

@@ -4,7 +4,7 @@ import plainAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm.w
 import simdAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm?url";
 import threadedAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-threaded-simd.wasm?url";
 import { env, ready, setBackend } from "@tensorflow/tfjs-core";
-import type { Backend } from "../core/messages/training";
+import type { Backend } from "../core/backend";
 
 /** Half of the cores at most: the other half belongs to whoever lends the device. */
 const MAX_THREADS = 4;

@@ -1,7 +1,7 @@
 /** One model on one backend: the numbers that are compared with Keras' own. */
 
 import { dispose, tidy } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/backend";
 import {
   disposeVariables,
   flatVector,

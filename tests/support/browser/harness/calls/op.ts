@@ -1,7 +1,7 @@
 /** Single ops as graphs on one backend. */
 
 import { env, memory, tensor } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/backend";
 import { Graph, type GraphFiles } from "../../../../../webapp/static/src/engine/graph";
 import { prepare } from "../files";
 

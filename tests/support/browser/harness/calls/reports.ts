@@ -1,6 +1,4 @@
-/** What a bundle reports while it trains over its reference's batches; nothing as large as its weights comes back. */
-
-import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/backend";
 import {
   disposeVariables,
   startVariables,

@@ -1,7 +1,7 @@
 /** The most bytes of tensors that live at once in a step, as TF.js counts them. */
 
 import { memory, profile } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/backend";
 import {
   disposeVariables,
   startVariables,

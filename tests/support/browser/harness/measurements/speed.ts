@@ -1,16 +1,13 @@
 /** What one training step costs, in milliseconds. */
 
+import type { Backend } from "../../../../../webapp/static/src/core/backend";
 import type { Bundle, TensorSpec } from "../../../../../webapp/static/src/core/data/bundle";
-import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
 import { uniform } from "../../../../../webapp/static/src/core/numerics/philox";
 import { randomInputs } from "../../../../../webapp/static/src/core/numerics/random-inputs";
 import type { StartOptions } from "../../../../../webapp/static/src/engine/backends";
 import type { PreparedBatch } from "../../../../../webapp/static/src/workers/training/input/batch-order";
-import {
-  startVariables,
-  TrainingStep,
-  type Variables,
-} from "../../../../../webapp/static/src/workers/training/step";
+import { startVariables, TrainingStep } from "../../../../../webapp/static/src/workers/training/step";
+import type { Variables } from "../../../../../webapp/static/src/workers/training/variables";
 import { fetchFloats, openFolder, prepare } from "../files";
 import { bytesTaken } from "./backend-memory";
 

@@ -1,13 +1,10 @@
 /** Many steps in a row: do tensors pile up, does anything read back while a step runs? */
 
 import { backend as currentBackend, type DataId, memory, type Tensor1D } from "@tensorflow/tfjs-core";
-import type { Backend } from "../../../../../webapp/static/src/core/messages/training";
+import type { Backend } from "../../../../../webapp/static/src/core/backend";
 import type { PreparedBatch } from "../../../../../webapp/static/src/workers/training/input/batch-order";
-import {
-  startVariables,
-  TrainingStep,
-  type Variables,
-} from "../../../../../webapp/static/src/workers/training/step";
+import { startVariables, TrainingStep } from "../../../../../webapp/static/src/workers/training/step";
+import type { Variables } from "../../../../../webapp/static/src/workers/training/variables";
 import { fetchFloats, fetchInputs, openFolder, prepare } from "../files";
 import { bytesTaken } from "./backend-memory";
 

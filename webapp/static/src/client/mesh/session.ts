@@ -3,10 +3,11 @@
  * Owns the links and the weights that it holds; its stay owns the rest.
  */
 
+import type { Backend } from "../../core/backend";
 import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import type { Findings } from "../../core/data/mistakes";
-import { type Backend, clock } from "../../core/messages/training";
+import { clock } from "../../core/messages/training";
 import { trainingSeconds } from "../../protocol/client/training-pace";
 import { handle, INITIAL, type State } from "../../protocol/mesh/member";
 import type { Averaged, Effect, Entered, Event, Failed } from "../../protocol/mesh/member-events";

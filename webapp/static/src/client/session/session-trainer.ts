@@ -1,6 +1,4 @@
-/** The training worker of one visit. Owns it: it is there from the first bundle that is loaded until the visit ends. */
-
-import type { Backend } from "../../core/messages/training";
+import type { Backend } from "../../core/backend";
 import type { Loaded, Recovered, Trainer } from "../workers/training-worker";
 import { insist } from "./retry";
 

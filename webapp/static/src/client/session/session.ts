@@ -3,8 +3,9 @@
  * Owns the update that waits to be sent; its stay owns the rest.
  */
 
+import type { Backend } from "../../core/backend";
 import type { Findings } from "../../core/data/mistakes";
-import { type Backend, type Control, clock } from "../../core/messages/training";
+import { type Control, clock } from "../../core/messages/training";
 import { maskedBytes } from "../../core/numerics/masking/bit-packing";
 import { chosenValues } from "../../core/numerics/masking/sparse";
 import { trainingSeconds } from "../../protocol/client/training-pace";

@@ -3,8 +3,8 @@
  * protocol/units/unit-client.ts decides. Owns the results that wait to be sent; its stay owns the rest.
  */
 
+import type { Backend } from "../../core/backend";
 import { heldShards } from "../../core/data/shard-cache";
-import type { Backend } from "../../core/messages/training";
 import { handle, INITIAL, type State } from "../../protocol/units/unit-client";
 import type { Effect, Event, Unit } from "../../protocol/units/unit-client-events";
 import {

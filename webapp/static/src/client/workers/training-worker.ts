@@ -3,17 +3,10 @@
  * fails, the work is done again in a fresh worker on another setup.
  */
 
+import type { Backend } from "../../core/backend";
 import { type Failure, recover, type Setup } from "../../core/backend-recovery";
 import type { Findings } from "../../core/data/mistakes";
-import type {
-  Backend,
-  Control,
-  Exam,
-  FromWorker,
-  Plan,
-  ToWorker,
-  Weights,
-} from "../../core/messages/training";
+import type { Control, Exam, FromWorker, Plan, ToWorker, Weights } from "../../core/messages/training";
 
 type Answer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
 export type Loaded = Answer<"loaded">;

@@ -1,6 +1,4 @@
-/** What the page of a dry run and the worker that takes the step say to each other. */
-
-import type { Backend } from "./training";
+import type { Backend } from "../backend";
 
 /** Files of the draft by their SHA-256; `shard` is null where volunteers bring data of their own. */
 export interface Step {

@@ -1,5 +1,6 @@
 /** What page and training worker say to each other. Vectors are transferred, never copied. */
 
+import type { Backend } from "../backend";
 import type { FailureKind, Setup } from "../backend-recovery";
 import type { MetricSpec } from "../data/bundle";
 import type { Findings } from "../data/mistakes";
@@ -9,8 +10,6 @@ import type { OwnCounts } from "./local-data";
 
 /** [numerator, denominator] of each row of the bundle's metrics. */
 export type Sums = readonly (readonly [number, number])[];
-
-export type Backend = "webgpu" | "webgl" | "wasm" | "cpu";
 
 /** SCAFFOLD's control variates: the server's by its address, this client's own by the name it is kept under. */
 export interface Control {

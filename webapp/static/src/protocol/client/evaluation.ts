@@ -3,9 +3,12 @@
  * `backend/protocols/client/evaluation.py` is its mirror.
  */
 
-import type { Evaluate, Evaluation } from "../rounds/participant-events";
+import type { FrameOf } from "../wire/messages";
 import { type Contacting, type Send, say } from "./connection";
 import { chain, type Step, step } from "./reducer";
+
+type Evaluate = FrameOf<"evaluate">;
+type Evaluation = FrameOf<"evaluation">;
 
 export interface Exam {
   readonly order: Evaluate | null;

@@ -1,6 +1,4 @@
-/** Which backend the volunteer wants: the radio buttons under "Advanced", or `?backend=wasm` in the address. */
-
-import type { Backend } from "../../core/messages/training";
+import type { Backend } from "../../core/backend";
 import { part } from "../lib/dom";
 
 const BACKENDS: readonly Backend[] = ["webgpu", "webgl", "wasm", "cpu"];

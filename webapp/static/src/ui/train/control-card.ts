@@ -1,7 +1,7 @@
 /** The card where volunteers start, stop and read what their device does; the same on every training page. */
 
 import type { Loaded } from "../../client/workers/training-worker";
-import type { Backend } from "../../core/messages/training";
+import type { Backend } from "../../core/backend";
 import { say } from "../../i18n";
 import { milliseconds, number } from "../../i18n/formatting";
 import { part, write } from "../lib/dom";

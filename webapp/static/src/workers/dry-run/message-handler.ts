@@ -1,12 +1,12 @@
 /** Takes the step that the server took, on the very same batch, and reads the first shard as a volunteer would. */
 
 import { reshape, type Tensor, type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import type { Backend } from "../../core/backend";
 import type { Bundle } from "../../core/data/bundle";
 import { joinShards, makeBatch } from "../../core/data/examples";
 import { decodeShard } from "../../core/data/shard";
 import { floats, readStep, relativeError, type StepArrays } from "../../core/data/step-file";
 import type { FromRehearsal, Step, ToRehearsal } from "../../core/messages/dry-run";
-import type { Backend } from "../../core/messages/training";
 import { failureOf, Watch } from "../../engine/backend-health";
 import { startBackend } from "../../engine/backends";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";

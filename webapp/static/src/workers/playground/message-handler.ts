@@ -1,7 +1,7 @@
 /** The shell of the worker in which people try a model: decodes messages, hands them over, answers. */
 
+import type { Backend } from "../../core/backend";
 import type { FromTrial, Subject, ToTrial, Version } from "../../core/messages/playground";
-import type { Backend } from "../../core/messages/training";
 import { combine } from "../../core/numerics/scaffold";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import { candidates, startBackend } from "../../engine/backends";

@@ -1,9 +1,9 @@
 /** Chooses the backend: the wanted one, or the fastest of those that work here. */
 
+import type { Backend } from "../../core/backend";
 import type { Setup } from "../../core/backend-recovery";
 import type { Bundle, TensorSpec } from "../../core/data/bundle";
 import { elements, makeBatch } from "../../core/data/examples";
-import type { Backend } from "../../core/messages/training";
 import { uniform } from "../../core/numerics/philox";
 import { randomInputs } from "../../core/numerics/random-inputs";
 import { Watch } from "../../engine/backend-health";

@@ -26,17 +26,8 @@ import type { BundleSource } from "../downloads/bundles";
 import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradient";
 import type { PreparedBatch } from "./input/batch-order";
 import { type Bound, privateGradient } from "./private-step";
-import { type Parts, PartwiseStep } from "./variable-step";
-
-/** What a step changes. Whoever holds it disposes it. */
-export interface Variables {
-  /** The flat vector, or the model's variables on their own. */
-  readonly trainable: Tensor | Parts;
-  /** Non-trainable values; absent if the model has none. */
-  readonly state?: Tensor;
-  /** The optimizer's, as `trainable` is; absent for plain sgd. */
-  readonly slots?: Tensor | readonly Parts[];
-}
+import { PartwiseStep } from "./variable-step";
+import type { Parts, Variables } from "./variables";
 
 export interface StepResult {
   readonly variables: Variables;

@@ -16,8 +16,8 @@ import {
   flatVector,
   startVariables,
   type TrainingStep,
-  type Variables,
 } from "./step";
+import type { Variables } from "./variables";
 
 export interface Progress {
   readonly step: number;

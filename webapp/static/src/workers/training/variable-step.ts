@@ -8,10 +8,7 @@ import { scalarize } from "../../engine/fusion/scalars";
 import { type ApplyPlan, partName, splitApply, splitTrain } from "../../engine/fusion/variables";
 import { type Elementwise, elementwise } from "../../engine/gpu/elementwise";
 import { Graph, type GraphFiles, type Tensors } from "../../engine/graph";
-import type { Variables } from "./step";
-
-/** Values of one number for each element of the trainable vector, as the model's variables are shaped. */
-export type Parts = readonly Tensor[];
+import type { Parts, Variables } from "./variables";
 
 /** The same stages of the optimizer, compiled for variables of one shape. */
 type Stages = readonly Elementwise[];

@@ -1,8 +1,8 @@
 /** What `/api/drafts/{id}/trial` answers, and what is told of a try (docs/reference/drafts.md). */
 
 import type { Ended } from "../../../client/workers/dry-run-worker";
+import type { Backend } from "../../../core/backend";
 import type { FromRehearsal, Step } from "../../../core/messages/dry-run";
-import type { Backend } from "../../../core/messages/training";
 import { say } from "../../../i18n/owners/dry-run";
 
 /** What a line of the checks is about. */
