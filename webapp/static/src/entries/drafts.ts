@@ -2,41 +2,6 @@
 
 import "../ui/styles/minga.css";
 import "../ui/styles/drafts.css";
-import { say } from "../i18n/owners/frame";
-import { bindOtherwise } from "../ui/drafts/import";
-import { nameOf } from "../ui/drafts/task-name";
-import { ask, trying } from "../ui/lib/api";
-import { part, wake } from "../ui/lib/dom";
-import { onSubmit } from "../ui/lib/forms";
+import { bindDraftList } from "../ui/drafts/draft-list";
 
-const told = part(document, "problem");
-const form = part<HTMLFormElement>(document, "begin-form");
-const title = part<HTMLInputElement>(form, "begin-title");
-const name = part<HTMLInputElement>(form, "begin-name");
-let chosen = false;
-
-name.addEventListener("input", () => {
-  chosen = name.value !== "";
-});
-title.addEventListener("input", () => {
-  if (!chosen) name.value = nameOf(title.value);
-});
-
-onSubmit(form, told, async (data) => {
-  const asked = { name: data.get("name"), title: data.get("title"), onward: true };
-  const { id } = (await ask("POST", "/api/drafts", asked)) as { id: string };
-  location.assign(`/drafts/${id}`);
-});
-
-bindOtherwise(told);
-
-for (const button of document.querySelectorAll<HTMLButtonElement>("[data-forget]")) {
-  button.addEventListener("click", () => {
-    if (!confirm(say.forget(button.dataset.title ?? ""))) return;
-    void trying(told, async () => {
-      await ask("DELETE", button.dataset.forget ?? "");
-      location.reload();
-    });
-  });
-}
-wake();
+bindDraftList();

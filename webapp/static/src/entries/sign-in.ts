@@ -1,58 +1,6 @@
 /** The sign-in page: by a passkey, a password, or a link, whose code stands behind the # of the address. */
 
 import "../ui/styles/minga.css";
-import { say } from "../i18n";
-import { codeOfAddress } from "../ui/account/link-code";
-import { passkeysWork, usePasskey } from "../ui/account/passkeys";
-import { ask, trying } from "../ui/lib/api";
-import { part, wake } from "../ui/lib/dom";
-import { onSubmit } from "../ui/lib/forms";
+import { bindSignIn } from "../ui/account/sign-in";
 
-const told = part(document, "problem");
-const code = codeOfAddress();
-
-if (code) {
-  // It is good for once: it has no place in the history or on a screenshot.
-  history.replaceState(null, "", location.pathname);
-  void trying(told, () => offer(code));
-}
-
-onSubmit(part<HTMLFormElement>(document, "password-form"), told, async (data) => {
-  await ask("POST", "/api/sign-in/password", { name: data.get("name"), password: data.get("password") });
-  location.assign("/account");
-});
-
-part(document, "passkey").hidden = !passkeysWork();
-part(document, "passkey-sign-in").addEventListener("click", () => {
-  void trying(told, async () => {
-    await usePasskey();
-    location.assign("/account");
-  });
-});
-wake();
-
-/** Shows what the link is for, and signs in on the button. */
-async function offer(code: string): Promise<void> {
-  const { account } = (await ask("POST", "/api/sign-in/link/look", { code })) as { account: string | null };
-  const form = part<HTMLFormElement>(document, "link-form");
-  const field = part(document, "link-field");
-  const name = part<HTMLInputElement>(field, "name-input");
-
-  part(document, "link-title").textContent =
-    account === null ? say.account.welcome : say.account.back(account);
-  part(document, "link-new").hidden = account !== null;
-  field.hidden = account !== null;
-  name.required = account === null;
-  part(document, "by-link").hidden = false;
-  part(document, "by-key").hidden = true;
-  part(document, "without").hidden = true;
-  if (account === null) name.focus();
-
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void trying(told, async () => {
-      await ask("POST", "/api/sign-in/link", { code, name: name.value.trim() });
-      location.assign("/account");
-    });
-  });
-}
+bindSignIn();

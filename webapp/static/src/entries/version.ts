@@ -1,18 +1,6 @@
 /** The page of a version: whoever leads the task may go back to it. */
 
 import "../ui/styles/minga.css";
-import { say } from "../i18n";
-import { ask, trying } from "../ui/lib/api";
-import { part, wake } from "../ui/lib/dom";
+import { bindRollback } from "../ui/task/rollback";
 
-const back = document.querySelector<HTMLButtonElement>("[data-restore]");
-back?.addEventListener("click", () => {
-  const { restore: task = "", version = "0", newest = "0" } = back.dataset;
-  if (!confirm(say.manage.questionBack(Number(version), Number(newest) - Number(version)))) return;
-  void trying(part(document, "problem"), async () => {
-    const asked = { version: Number(version) };
-    const made = (await ask("POST", `/api/tasks/${task}/restore`, asked)) as { version: number };
-    location.assign(`/tasks/${task}/versions/${made.version}`);
-  });
-});
-wake();
+bindRollback();

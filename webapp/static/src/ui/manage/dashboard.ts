@@ -1,0 +1,135 @@
+/** The page on which owners watch a task, lead it, and send participants away. */
+
+import { say } from "../../i18n";
+import { ask, trying } from "../lib/api";
+import { button } from "../lib/button";
+import { part, wake, write } from "../lib/dom";
+import { toast } from "../lib/toast";
+import { bindFiles } from "../task/version-files";
+import { fillAlerts } from "./alerts";
+import { watch } from "./dashboard-socket";
+import { bindDeleting } from "./deletion";
+import type { Alert, Frame, History, Now } from "./frames";
+import { lossCurve } from "./loss-curve";
+import { showParticipants } from "./participants";
+import { fillRows } from "./rows";
+import { countRows, figures, roundRows } from "./tables";
+import { bindUnits } from "./units";
+import { fillVersions } from "./versions";
+
+const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
+  dateStyle: "short",
+  timeStyle: "short",
+});
+const ROUNDS_SHOWN = 50;
+
+/** Binds the page. */
+export function bindDashboard(): void {
+  const page = part(document, "manage");
+  const dashboard = new Dashboard(page);
+  watch(
+    page.dataset.manage ?? "",
+    (frame) => dashboard.show(frame),
+    (lost) => write(part(page, "connection"), lost ? say.manage.away : ""),
+    (reason) => write(part(document, "problem"), reason),
+  );
+  wake();
+}
+
+/** Owns what the page shows of its task. */
+class Dashboard {
+  readonly #page: HTMLElement;
+  readonly #task: string;
+  readonly #mayLead: boolean;
+  readonly #mayRestore: boolean;
+  readonly #words: typeof say.manage.ofRounds;
+  readonly #problem = part(document, "problem");
+  readonly #showLosses = lossCurve(part(document, "curve"));
+  readonly #unitsChanged: () => void;
+  #newest = 0;
+
+  constructor(page: HTMLElement) {
+    this.#page = page;
+    this.#task = page.dataset.manage ?? "";
+    this.#mayLead = page.dataset.lead === "true";
+    this.#mayRestore = this.#mayLead && page.dataset.scheme === "federated";
+    this.#words = page.dataset.scheme === "volunteer" ? say.manage.ofEpochs : say.manage.ofRounds;
+    bindFiles(part(page, "versions"));
+    bindDeleting(page, this.#task);
+    this.#unitsChanged = bindUnits(page, this.#task);
+  }
+
+  show(frame: Frame): void {
+    if (frame.type === "history") this.#showHistory(frame);
+    else this.#showNow(frame);
+  }
+
+  #showNow(now: Now): void {
+    const page = this.#page;
+    write(part(page, "state"), say.manage.state(this.#words, now.state, now.phase, now.round, now.needed));
+    part(page, "standing").dataset.phase = now.phase;
+    write(part(page, "reason"), now.reason);
+    figures(now).forEach((text, index) => {
+      const element = part(page, "figures").querySelectorAll("dd")[index];
+      if (element) write(element, text);
+    });
+    this.#showOrders(now.orders);
+    this.#showAlerts(now);
+    fillRows(part(page, "refusals"), countRows(now.totals.refusals, say.manage.refusal));
+    fillRows(part(page, "backends"), countRows(now.totals.backends, say.manage.runnerOf));
+    const table = { body: part(page, "participants"), task: this.#task };
+    showParticipants({ ...table, mayLead: this.#mayLead, problem: this.#problem }, now.participants);
+    this.#unitsChanged();
+  }
+
+  #showHistory(history: History): void {
+    const { rounds, curve: points } = history;
+    const page = this.#page;
+    fillRows(part(page, "rounds"), roundRows(rounds.slice(-ROUNDS_SHOWN), this.#words));
+    this.#showLosses(history);
+    this.#newest = points.at(-1)?.version ?? 0;
+    const restore = this.#mayRestore ? (version: number) => this.#restore(version) : null;
+    fillVersions(part(page, "versions"), this.#task, points, TIME, restore);
+  }
+
+  #restore(version: number): void {
+    if (!confirm(say.manage.questionBack(version, this.#newest - version))) return;
+    void trying(this.#problem, async () => {
+      await ask("POST", `/api/tasks/${this.#task}/restore`, { version });
+      toast(say.manage.wentBack(version));
+    });
+  }
+
+  /** What lasts, and what its owner has not seen yet, stands open; the rest is folded away. */
+  #showAlerts(now: Now): void {
+    const page = this.#page;
+    const open = now.alerts.filter((one) => one.cleared === null || one.acknowledged === null);
+    const earlier = now.alerts.filter((one) => !open.includes(one));
+    const acknowledge = ({ id }: Alert) =>
+      void trying(this.#problem, async () => {
+        await ask("POST", `/api/tasks/${this.#task}/alerts/${id}`, { act: "acknowledge" });
+      });
+    const undelivered = now.undelivered === null ? [] : [now.undelivered];
+    fillAlerts(part(page, "alerts"), undelivered, open, TIME, this.#mayLead ? acknowledge : null);
+    fillAlerts(part(page, "earlier"), [], earlier, TIME, null);
+    part(page, "earlier-fold").hidden = earlier.length === 0;
+    part(page, "no-alerts").hidden = open.length + undelivered.length > 0;
+  }
+
+  /** Buttons stay as they are while nothing changes: somebody may be about to press one. */
+  #showOrders(orders: readonly string[]): void {
+    const host = part(this.#page, "orders");
+    if (!this.#mayLead || host.dataset.shown === orders.join(" ")) return;
+    host.dataset.shown = orders.join(" ");
+    host.replaceChildren(...orders.map((order) => this.#orderButton(order)));
+  }
+
+  #orderButton(order: string): HTMLButtonElement {
+    return button(say.manage.order(this.#words, order), () => {
+      const question = say.manage.question(this.#words, order);
+      if (question !== null && !confirm(question)) return;
+      const address = `/api/tasks/${this.#task}/orders`;
+      void trying(this.#problem, async () => void (await ask("POST", address, { order })));
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/** The curve of losses on the dashboard: of the versions, and spread over those who trained them. */
+
+import { say } from "../../i18n";
+import { decimal } from "../../i18n/formatting";
+import { Curve, type Line } from "../lib/chart";
+import type { History } from "./frames";
+
+const { manage, curves } = say;
+
+const LEFT = { side: "left", format: decimal } as const;
+const SHARED = { ...LEFT, scale: manage.heldOut } as const;
+
+const LINES: readonly Line[] = [
+  { label: manage.heldOut, colour: "--lake", ...LEFT },
+  { label: manage.training, colour: "--saffron-strong", ...SHARED },
+  { label: manage.lowest, colour: "--ink-soft", ...SHARED, faint: true },
+  { label: manage.highest, colour: "--ink-soft", ...SHARED, faint: true },
+  { label: curves.leftBehind, colour: "--cochineal", ...SHARED, dashed: true, rare: true },
+];
+
+/** A function that shows the losses of a history in `host`. */
+export function lossCurve(host: HTMLElement): (history: History) => void {
+  const curve = new Curve(host, curves.version, LINES);
+  return ({ rounds, curve: points }) => {
+    const losses = new Map(rounds.map((one) => [one.round, one.losses]));
+    curve.show([
+      points.map(({ version }) => version),
+      points.map(({ loss, left }) => (left ? null : loss)),
+      points.map(({ training_loss }) => training_loss),
+      points.map(({ round }) => losses.get(round)?.p10 ?? null),
+      points.map(({ round }) => losses.get(round)?.p90 ?? null),
+      // From the version on that was gone back to, so that it is seen where the ways part.
+      points.map(({ loss, left }, index) => (left || points[index + 1]?.left ? loss : null)),
+    ]);
+  };
+}

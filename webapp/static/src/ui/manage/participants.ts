@@ -1,0 +1,60 @@
+/** The table of participants on the dashboard, with buttons that send them away. */
+
+import { say } from "../../i18n";
+import { ask, trying } from "../lib/api";
+import { button } from "../lib/button";
+import { arrange } from "../lib/dom";
+import type { Participant } from "./frames";
+import { fillRow } from "./rows";
+import { participantRow } from "./tables";
+
+/** What the table needs of its page. */
+export interface ParticipantTable {
+  readonly body: HTMLElement;
+  readonly task: string;
+  /** Whether this account may send participants away. */
+  readonly mayLead: boolean;
+  /** Where the page says what went wrong. */
+  readonly problem: HTMLElement;
+}
+
+/** Shows `participants`; rows that stay keep their place and focus. */
+export function showParticipants(table: ParticipantTable, participants: readonly Participant[]): void {
+  const { body, mayLead } = table;
+  const rows = new Map([...body.querySelectorAll("tr")].map((row) => [row.dataset.client, row]));
+  arrange(
+    body,
+    participants.map((one) => {
+      const row = rows.get(one.client) ?? newRow(one.client);
+      fillRow(row, participantRow(one));
+      if (mayLead) showActions(table, row, one);
+      return row;
+    }),
+  );
+}
+
+function newRow(client: string): HTMLTableRowElement {
+  const row = document.createElement("tr");
+  row.dataset.client = client;
+  return row;
+}
+
+function showActions({ task, problem }: ParticipantTable, row: HTMLTableRowElement, one: Participant): void {
+  const acts = one.banned !== null ? ["unban"] : one.status === null ? ["ban"] : ["remove", "ban"];
+  if (row.dataset.acts === acts.join(" ")) return;
+  row.dataset.acts = acts.join(" ");
+  row.querySelector("[data-treat]")?.remove();
+  const cell = document.createElement("td");
+  cell.dataset.treat = "";
+  const address = `/api/tasks/${task}/participants/${one.client}`;
+  cell.append(
+    ...acts.map((act) =>
+      button(
+        say.manage.treat(act),
+        () => void trying(problem, async () => void (await ask("POST", address, { act }))),
+        say.manage.treatWhom(act, one.client),
+      ),
+    ),
+  );
+  row.append(cell);
+}

@@ -1,0 +1,67 @@
+/** The picture of the mesh on the page, with the list of this device's links below it. */
+
+import type { MeshView } from "../../../client/mesh/view";
+import { part, write } from "../../lib/dom";
+import { answeredJson } from "../../lib/responses";
+import { draw } from "./picture";
+import { Speeds } from "./speeds";
+import { dotsOf, type LinkRow, linesOf, type ReportedLink, rowsOf, summaryOf } from "./view";
+
+/** The links of others are asked for this often, in milliseconds. */
+const REPORTED_EVERY = 5000;
+
+/** Owns the picture, the speeds of links, and what the others reported of theirs. */
+export class MeshFigure {
+  readonly #root: HTMLElement;
+  readonly #task: string;
+  readonly #picture: SVGSVGElement | null;
+  readonly #speeds = new Speeds();
+  #reported: readonly ReportedLink[] = [];
+
+  constructor(root: HTMLElement, task: string) {
+    this.#root = root;
+    this.#task = task;
+    this.#picture = root.querySelector<SVGSVGElement>("[data-mesh]");
+  }
+
+  /** `now` as in `performance.now()`. */
+  draw(view: MeshView, now: number): void {
+    this.#speeds.look(view.links, now);
+    const speed = (client: string) => this.#speeds.of(client);
+    const dots = dotsOf(view);
+    part(this.#root, "mesh-figure").hidden = dots.length < 2;
+    if (this.#picture) draw(this.#picture, dots, linesOf(view, this.#reported, speed));
+    write(part(this.#root, "mesh-summary"), summaryOf(view));
+    part(this.#root, "links").replaceChildren(...rowsOf(view, speed).map(itemOf));
+  }
+
+  /** Asks the server for the links of others from time to time, while `isOpen` and the page is visible. */
+  pollReports(isOpen: () => boolean, changed: () => void): void {
+    setInterval(() => {
+      if (isOpen() && document.visibilityState === "visible") void this.#fetchReports(changed);
+    }, REPORTED_EVERY);
+  }
+
+  /** What the server does not say is not drawn. */
+  async #fetchReports(changed: () => void): Promise<void> {
+    const address = `/api/tasks/${this.#task}/mesh`;
+    const answer = await answeredJson<{ readonly links: readonly ReportedLink[] }>(address);
+    if (answer === null) return;
+    this.#reported = answer.links;
+    changed();
+  }
+}
+
+function itemOf({ name, way, how, figures }: LinkRow): HTMLLIElement {
+  const item = document.createElement("li");
+  item.dataset.way = way ?? "none";
+  const dot = document.createElement("span");
+  dot.className = "dot";
+  const [who, what] = [name, [how, figures].filter(Boolean).join(" · ")].map((text) => {
+    const span = document.createElement("span");
+    span.textContent = text;
+    return span;
+  });
+  item.append(dot, who ?? "", what ?? "");
+  return item;
+}

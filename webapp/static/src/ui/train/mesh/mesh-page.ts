@@ -1,0 +1,55 @@
+/** The training page of a decentralized task: one button, what happens in words, the mesh as a picture, and the curves. */
+
+import type { Outcome } from "../../../client/mesh/exchange";
+import { MeshSession } from "../../../client/mesh/session";
+import { milliseconds, number, percent } from "../../../i18n/formatting";
+import { MESH_PROTOCOL } from "../../../protocol/wire/mesh";
+import { part, write } from "../../lib/dom";
+import { bindTrial } from "../../playground/playground";
+import { bindTraining } from "../training-page";
+import { hearVersions } from "../version-events";
+import { MeshFigure } from "./mesh-figure";
+import { meshStatus } from "./status";
+
+/** Binds the page. */
+export function bindMeshPage(): void {
+  const training = bindTraining(MESH_PROTOCOL);
+  const { root, task, control } = training;
+  const session: MeshSession = new MeshSession({
+    ...training.options,
+    task,
+    examples: () => control.own?.examples ?? 0,
+    heard: hearVersions(training, (weights) => session.examine(weights)),
+    made: bindTrial(),
+  });
+  const figure = new MeshFigure(root, task);
+  let last: Pick<Outcome, "fraction" | "seconds"> | null = null;
+
+  control.bind({
+    look: () => {
+      const { view } = session;
+      const { machine, progress, group } = view;
+      const now = performance.now();
+      write(part(root, "averaged"), number(machine.averaged));
+      // What the last average was stays to be read while the next one is made.
+      last = group?.outcome ?? last;
+      write(part(root, "share"), percent(last?.fraction ?? null));
+      write(part(root, "took"), last ? milliseconds(1000 * last.seconds) : "–");
+      // Tests and the curious read from it what this device holds.
+      root.dataset.holds = machine.enter?.holds ?? "";
+      root.dataset.round = String(machine.enter?.round ?? 0);
+      figure.draw(view, now);
+      return {
+        status: meshStatus(view, now, control.own?.examples ?? null),
+        running: machine.contact.link !== "closed",
+        examples: view.examples,
+        loaded: view.loaded,
+        stepMs: progress?.stepMs ?? machine.ready?.step_ms,
+        notice: view.notice ?? "",
+      };
+    },
+    start: (backend) => void session.start(backend),
+    stop: () => session.stop(),
+  });
+  figure.pollReports(() => session.view.machine.contact.link === "open", control.changed);
+}
