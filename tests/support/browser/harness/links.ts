@@ -3,15 +3,19 @@
  * `hear` brings what comes.
  */
 
-import { Identities } from "../../../../webapp/static/src/client/session/identities";
-import { type Heard, Links, MOST_BUFFERED } from "../../../../webapp/static/src/client/transports/links";
+import { TrustStore } from "../../../../webapp/static/src/client/session/identities";
+import {
+  LinkManager,
+  MOST_BUFFERED,
+  type PeerMessage,
+} from "../../../../webapp/static/src/client/transports/links";
 import { fromHex, toHex } from "../../../../webapp/static/src/core/crypto/bytes";
-import type { GroupOrder, Neighbour, Way } from "../../../../webapp/static/src/protocol/wire/mesh";
+import type { GroupOrder, NeighbourInfo, Way } from "../../../../webapp/static/src/protocol/wire/mesh";
 import { type Averaged, Averaging } from "./calls/averaging";
 
 type Carried = "signal" | "relay";
 /** A member as the test writes it down: the identity in hexadecimal. */
-type Written = Omit<Neighbour, "identity"> & { readonly identity: string };
+type Written = Omit<NeighbourInfo, "identity"> & { readonly identity: string };
 
 declare global {
   interface Window {
@@ -43,7 +47,7 @@ function pattern(size: number): Uint8Array<ArrayBuffer> {
 
 const told: string[] = [];
 window.told = told;
-let links: Links;
+let links: LinkManager;
 let averaging: Averaging;
 let most = 0;
 /** What is being fetched. */
@@ -62,7 +66,7 @@ async function give(client: string, weights: string): Promise<void> {
   }
 }
 
-function take(frame: Extract<Heard, { readonly type: "weights" }>): void {
+function take(frame: Extract<PeerMessage, { readonly type: "weights" }>): void {
   if (fetching === null) return;
   if (frame.offset !== fetching.filled) told.push(`out of order at ${frame.offset}`);
   fetching.got.set(frame.data, frame.offset);
@@ -71,13 +75,13 @@ function take(frame: Extract<Heard, { readonly type: "weights" }>): void {
 }
 
 window.begin = async (task, client, ice) => {
-  const identities = new Identities();
+  const identities = new TrustStore();
   const identity = await identities.own();
   const carry = (what: Carried) => (to: string, data: Uint8Array) => {
     void window.carry(to, what, toHex(data));
     return true;
   };
-  links = new Links({
+  links = new LinkManager({
     task,
     client,
     identity,

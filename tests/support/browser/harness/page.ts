@@ -4,12 +4,19 @@
  * the worker in which people try models.
  */
 
-import { Asker } from "../../../../webapp/static/src/client/workers/playground-worker";
+import { PlaygroundWorker } from "../../../../webapp/static/src/client/workers/playground-worker";
 import { Trainer } from "../../../../webapp/static/src/client/workers/training-worker";
 import type { Backend } from "../../../../webapp/static/src/core/backend";
-import { heldShards } from "../../../../webapp/static/src/core/data/shard-cache";
-import type { Question, Subject } from "../../../../webapp/static/src/core/messages/playground";
-import type { FromWorker, Plan, ToWorker } from "../../../../webapp/static/src/core/messages/training";
+import { cachedShards } from "../../../../webapp/static/src/core/data/shard-cache";
+import type {
+  PlaygroundQuestion,
+  PlaygroundSubject,
+} from "../../../../webapp/static/src/core/messages/playground";
+import type {
+  FromWorker,
+  ToWorker,
+  TrainingPlan,
+} from "../../../../webapp/static/src/core/messages/training";
 import type { Answer, Call } from "./messages";
 
 interface Fragile {
@@ -17,14 +24,14 @@ interface Fragile {
   readonly bundle: string;
   readonly backend: Backend | null;
   readonly weights: string;
-  readonly plan: Plan;
+  readonly plan: TrainingPlan;
   readonly loseAt: readonly number[];
 }
 
 interface Asked {
-  readonly subject: Subject;
+  readonly subject: PlaygroundSubject;
   readonly versions: readonly { readonly weights: string; readonly update: readonly number[] | null }[];
-  readonly question: Question;
+  readonly question: PlaygroundQuestion;
 }
 
 declare global {
@@ -155,12 +162,12 @@ window.tell = (message, begun) => {
   return answer.promise;
 };
 
-window.held = heldShards;
+window.held = cachedShards;
 
 window.stop = () => trainingWorker().postMessage({ type: "stop" } satisfies ToWorker);
 
 window.ask = async ({ subject, versions, question }) => {
-  const asker = new Asker(subject);
+  const asker = new PlaygroundWorker(subject);
   try {
     const asked = versions.map(({ weights, update }) => ({
       weights,

@@ -38,7 +38,7 @@ interface GpuBackend {
 }
 
 /** Watches the current backend. A GPU says nothing when it is lost: reading it waits for ever or gives zeros. */
-export class Watch {
+export class HealthWatch {
   #failure: BackendFailure | null = null;
   readonly #failed: Promise<never>;
 

@@ -5,14 +5,14 @@ import type { io, Tensor } from "@tensorflow/tfjs-core";
 import type { NamedTensor, Signature } from "../core/data/bundle";
 import { pinConstants } from "./constant-inputs";
 import { fuse } from "./fusion";
-import { INPUTS as CORRECTIONS } from "./fusion/gradient-correction";
-import { shortConstants, type Topology } from "./fusion/nodes";
+import { CORRECTION_INPUTS } from "./fusion/gradient-correction";
+import { type GraphTopology, shortConstants } from "./fusion/nodes";
 import { scalarize } from "./fusion/scalars";
 import { hasShaders, install } from "./gpu/elementwise";
 import { vet } from "./graph-validation";
 
 export interface GraphFiles {
-  readonly topology: Topology;
+  readonly topology: GraphTopology;
   readonly weightSpecs: io.WeightsManifestEntry[];
   readonly weights: ArrayBuffer[];
 }
@@ -21,7 +21,7 @@ export interface GraphFiles {
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 /** Inputs whose value JavaScript knows: what depends on nothing else never reaches the device. */
-const SCALARS = new Set<string>(["learning_rate", "step", "past_steps", CORRECTIONS.mu]);
+const SCALARS = new Set<string>(["learning_rate", "step", "past_steps", CORRECTION_INPUTS.mu]);
 const isScalar = ({ name }: NamedTensor): boolean => SCALARS.has(name);
 
 /** The graph with fewer, larger ops, as far as the current backend has them. */

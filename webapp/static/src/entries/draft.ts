@@ -2,13 +2,13 @@
 
 import "../ui/styles/minga.css";
 import "../ui/styles/drafts.css";
-import { type Frame, frameOf } from "../ui/drafts/frame";
+import { type DraftFrame, frameOf } from "../ui/drafts/frame";
 import type { StepName } from "../ui/drafts/record";
-import { trying } from "../ui/lib/api";
-import { part } from "../ui/lib/dom";
+import { showRefusal } from "../ui/lib/api";
+import { requireElement } from "../ui/lib/dom";
 
 /** Each is fetched for its own page alone. */
-const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: Frame): void }>>> = {
+const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: DraftFrame): void }>>> = {
   model: () => import("../ui/drafts/steps/model"),
   data: () => import("../ui/drafts/steps/data"),
   preprocess: () => import("../ui/drafts/steps/preprocessing"),
@@ -19,11 +19,11 @@ const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: Frame): void
   review: () => import("../ui/drafts/steps/review"),
 };
 
-const root = part(document, "draft");
+const root = requireElement(document, "draft");
 // On phones the steps are a line that scrolls sideways.
 root.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-await trying(part(root, "problem"), async () => {
+await showRefusal(requireElement(root, "problem"), async () => {
   const [frame, { mount }] = await Promise.all([frameOf(root), STEPS[root.dataset.draftStep as StepName]()]);
   mount(frame);
-  part(root, "step-body").inert = false;
+  requireElement(root, "step-body").inert = false;
 });

@@ -1,10 +1,10 @@
 /** The gallery, and pages without a script of their own: keeps what the cards say fresh, and finds tasks. */
 
 import "../ui/styles/minga.css";
-import { keepFresh } from "../ui/lib/refresh";
+import { startRefreshing } from "../ui/lib/refresh";
 import { bindSearch } from "../ui/task/gallery-search";
 
-if (document.querySelector("[data-live]")) keepFresh(5);
+if (document.querySelector("[data-live]")) startRefreshing(5);
 
 const form = document.querySelector<HTMLFormElement>("[data-find]");
 if (form) bindSearch(form);

@@ -1,7 +1,7 @@
 /** The page of all rounds: those that end appear at its head. */
 
 import "../ui/styles/minga.css";
-import { keepFresh } from "../ui/lib/refresh";
-import { tellRounds } from "../ui/task/timeline";
+import { startRefreshing } from "../ui/lib/refresh";
+import { showTimeline } from "../ui/task/timeline";
 
-keepFresh(5, tellRounds());
+startRefreshing(5, showTimeline());

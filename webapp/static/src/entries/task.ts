@@ -2,16 +2,16 @@
 
 import { bindInvite } from "../ui/task/invite";
 import "../ui/styles/minga.css";
-import { keepFresh } from "../ui/lib/refresh";
-import { bindTrial } from "../ui/playground/playground";
-import { tellRounds } from "../ui/task/timeline";
+import { startRefreshing } from "../ui/lib/refresh";
+import { bindPlayground } from "../ui/playground/playground";
+import { showTimeline } from "../ui/task/timeline";
 import { showVersions } from "../ui/task/version-curve";
 
 const draw = showVersions();
-const tell = tellRounds();
-keepFresh(5, () => {
+const tell = showTimeline();
+startRefreshing(5, () => {
   draw();
   tell();
 });
 bindInvite();
-bindTrial();
+bindPlayground();

@@ -1,10 +1,10 @@
 /** The language that the page was rendered in, such as `es`; English where there is no page, as in workers. */
 export const language: string = page()?.documentElement.lang || "en";
 
-interface Page {
+interface PageLanguage {
   readonly documentElement: { readonly lang: string };
 }
 
-function page(): Page | undefined {
-  return (globalThis as { readonly document?: Page }).document;
+function page(): PageLanguage | undefined {
+  return (globalThis as { readonly document?: PageLanguage }).document;
 }

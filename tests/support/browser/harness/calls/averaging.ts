@@ -1,8 +1,8 @@
 /** Averages of groups in a page, over the page's links. */
 
-import { Early } from "../../../../../webapp/static/src/client/mesh/early-frames";
+import { EarlyFrames } from "../../../../../webapp/static/src/client/mesh/early-frames";
 import { Exchange } from "../../../../../webapp/static/src/client/mesh/exchange";
-import type { Links } from "../../../../../webapp/static/src/client/transports/links";
+import type { LinkManager } from "../../../../../webapp/static/src/client/transports/links";
 import { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
 import { sha256, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { uniform } from "../../../../../webapp/static/src/core/numerics/philox";
@@ -22,12 +22,12 @@ export interface Averaged {
 
 export class Averaging {
   readonly #worker = new AveragingWorker();
-  readonly #early = new Early();
+  readonly #early = new EarlyFrames();
   #current: { readonly order: GroupOrder; readonly exchange: Exchange } | null = null;
 
   constructor(
     private readonly own: string,
-    private readonly links: Links,
+    private readonly links: LinkManager,
   ) {}
 
   /** The vector is drawn as by tests/support/peer/tcp_member.py. */
@@ -58,7 +58,7 @@ export class Averaging {
   heard(client: string, frame: GroupFrame): void {
     if (frame.type === "attest") return;
     const { order, exchange } = this.#current ?? {};
-    if (order?.round === frame.round && order.group === frame.group) exchange?.heard(client, frame);
+    if (order?.round === frame.round && order.group === frame.group) exchange?.receive(client, frame);
     else this.#early.keep(client, frame);
   }
 

@@ -45,7 +45,7 @@ interface Member {
 }
 
 interface Cohort {
-  readonly terms: Omit<context.Terms, "masking"> & context.Terms["masking"];
+  readonly terms: Omit<context.MaskingTerms, "masking"> & context.MaskingTerms["masking"];
   readonly base: string;
   readonly members: readonly Member[];
   readonly roster: string;

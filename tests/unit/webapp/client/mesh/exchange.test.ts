@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Exchange, type Outcome } from "../../../../../webapp/static/src/client/mesh/exchange";
+import { Exchange, type GroupOutcome } from "../../../../../webapp/static/src/client/mesh/exchange";
 import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { shares } from "../../../../../webapp/static/src/core/numerics/aggregation/part-mean";
 import { pieceWords } from "../../../../../webapp/static/src/core/numerics/masking/masked-parts";
@@ -43,8 +43,8 @@ function error(mean: Float32Array, places: readonly number[]): number {
   );
 }
 
-function expectEqual(outcomes: readonly Outcome[]): Outcome {
-  const [first, ...others] = outcomes as [Outcome, ...Outcome[]];
+function expectEqual(outcomes: readonly GroupOutcome[]): GroupOutcome {
+  const [first, ...others] = outcomes as [GroupOutcome, ...GroupOutcome[]];
   for (const { mean, survivors, fraction } of others) {
     expect(Buffer.compare(Buffer.from(mean.buffer), Buffer.from(first.mean.buffer))).toBe(0);
     expect({ survivors, fraction }).toEqual({ survivors: first.survivors, fraction: first.fraction });
@@ -162,7 +162,7 @@ describe("A group over sockets", () => {
     const [first, second, third] = await Promise.allSettled(results);
     expect(second).toMatchObject({ status: "rejected", reason: { name: "GroupError" } });
     expect(String((second as PromiseRejectedResult).reason)).toMatch(/learning rate/);
-    const outcomes = [first, third].map((one) => (one as PromiseFulfilledResult<Outcome>).value);
+    const outcomes = [first, third].map((one) => (one as PromiseFulfilledResult<GroupOutcome>).value);
     const { mean, survivors, fraction } = expectEqual(outcomes);
     expect(survivors).toEqual([0, 2]);
     expect(fraction).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 /** A member of a group with all that it needs in node: an exchange, a worker and links over TCP. */
 
-import { Exchange, type Outcome } from "../../../../../webapp/static/src/client/mesh/exchange";
+import { Exchange, type GroupOutcome } from "../../../../../webapp/static/src/client/mesh/exchange";
 import type { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
 import { uniform } from "../../../../../webapp/static/src/core/numerics/philox";
 import type { GroupFrame, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
@@ -38,7 +38,7 @@ export class Member {
         this.#exchange?.down(other);
       },
       received: (other, frame) => {
-        const hear = () => this.#exchange?.heard(other, this.meddle(frame, other) as Exchanged);
+        const hear = () => this.#exchange?.receive(other, this.meddle(frame, other) as Exchanged);
         if (this.#exchange) hear();
         else this.#early.push(hear);
       },
@@ -54,7 +54,7 @@ export class Member {
     }
   }
 
-  async average(order: GroupOrder, vector: Float32Array<ArrayBuffer>, weight: number): Promise<Outcome> {
+  async average(order: GroupOrder, vector: Float32Array<ArrayBuffer>, weight: number): Promise<GroupOutcome> {
     const worker = await averagingWorker();
     this.#worker = worker;
     const { client: own, links } = this;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Outcome } from "../../../../../webapp/static/src/client/mesh/exchange";
+import type { GroupOutcome } from "../../../../../webapp/static/src/client/mesh/exchange";
 import type { GroupOrder } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { frames, linkAll, type Meddle, Member, orderFor, vectorOf } from "./member";
 import { PythonMember, type Told } from "./python-members";
@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** What a member of either language ended with. */
-function told({ mean, survivors, fraction }: Outcome): Told {
+function told({ mean, survivors, fraction }: GroupOutcome): Told {
   const sha256 = createHash("sha256").update(new Uint8Array(mean.buffer)).digest("hex");
   return { sha256, survivors, fraction };
 }

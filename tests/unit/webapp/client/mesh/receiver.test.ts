@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Arrivals, type Chunk } from "../../../../../webapp/static/src/client/mesh/receiver";
+import { type Chunk, Receiver } from "../../../../../webapp/static/src/client/mesh/receiver";
 
 const WHOLE = Uint8Array.from({ length: 100 }, (_, i) => i);
 
@@ -15,7 +15,7 @@ describe("Chunks on their way in", () => {
     fc.assert(
       fc.property(cuts, (places) => {
         const ends = [...places.sort((a, b) => a - b), 100];
-        const arrivals = new Arrivals();
+        const arrivals = new Receiver();
         const taken = ends.map((end, i) => arrivals.take(1, chunk(ends[i - 1] ?? 0, end), 100));
         expect(taken.slice(0, -1).every((bytes) => bytes === null)).toBe(true);
         expect(taken.at(-1)).toEqual(WHOLE);
@@ -24,7 +24,7 @@ describe("Chunks on their way in", () => {
   });
 
   test("of different members, parts and kinds do not mix", () => {
-    const arrivals = new Arrivals();
+    const arrivals = new Receiver();
     const others = [{ part: 3 }, { type: "mean", contributors: [0, 1] }] as const;
     for (const other of others) expect(arrivals.take(1, chunk(0, 60, other), 100)).toBeNull();
     expect(arrivals.take(2, chunk(0, 60), 100)).toBeNull();
@@ -34,7 +34,7 @@ describe("Chunks on their way in", () => {
   });
 
   test("begin again after a link broke, and what is left of before is passed over", () => {
-    const arrivals = new Arrivals();
+    const arrivals = new Receiver();
     arrivals.take(1, chunk(0, 60), 100);
     arrivals.drop(1);
     expect(arrivals.take(1, chunk(60, 100), 100)).toBeNull();
@@ -44,18 +44,18 @@ describe("Chunks on their way in", () => {
   });
 
   test("of a sum begin again when others are in it", () => {
-    const arrivals = new Arrivals();
+    const arrivals = new Receiver();
     arrivals.take(1, chunk(0, 60, { contributors: [3] }), 100);
     expect(arrivals.take(1, chunk(60, 100, { contributors: [3, 1] }), 100)).toBeNull();
     expect(arrivals.take(1, chunk(60, 100, { contributors: [3] }), 100)).toEqual(WHOLE);
   });
 
   test("of an empty part are one", () => {
-    expect(new Arrivals().take(1, chunk(0, 0), 0)).toEqual(new Uint8Array());
+    expect(new Receiver().take(1, chunk(0, 0), 0)).toEqual(new Uint8Array());
   });
 
   test("are refused beyond the part's end", () => {
-    expect(() => new Arrivals().take(1, chunk(0, 100), 99)).toThrow(RangeError);
-    expect(() => new Arrivals().take(1, chunk(1, 100, { offset: 2 ** 52 }), 99)).toThrow(RangeError);
+    expect(() => new Receiver().take(1, chunk(0, 100), 99)).toThrow(RangeError);
+    expect(() => new Receiver().take(1, chunk(1, 100, { offset: 2 ** 52 }), 99)).toThrow(RangeError);
   });
 });

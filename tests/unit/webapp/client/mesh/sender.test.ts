@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Departures, type GroupLinks } from "../../../../../webapp/static/src/client/mesh/sender";
+import { type GroupLinks, Sender } from "../../../../../webapp/static/src/client/mesh/sender";
 import { encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { clients } from "./member";
 
@@ -76,7 +76,7 @@ class Wires implements GroupLinks {
   }
 }
 
-let made: { readonly wires: Wires; readonly departures: Departures } | null = null;
+let made: { readonly wires: Wires; readonly departures: Sender } | null = null;
 afterEach(() => {
   made?.departures.clear();
   made?.wires.close();
@@ -85,12 +85,12 @@ afterEach(() => {
 async function begin(deaf: readonly string[] = []) {
   const wires = new Wires(deaf);
   for (const client of OTHERS) await wires.take(client);
-  made = { wires, departures: new Departures(wires, MEMBERS, OWN) };
+  made = { wires, departures: new Sender(wires, MEMBERS, OWN) };
   return made;
 }
 
 /** In the order of places, as a machine asks for it. Gives who was made something for. */
-function sendToAll(departures: Departures): string[] {
+function sendToAll(departures: Sender): string[] {
   const asked: string[] = [];
   for (const [part, client] of MEMBERS.entries()) {
     if (client === OWN) continue;

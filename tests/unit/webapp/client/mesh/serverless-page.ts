@@ -2,10 +2,18 @@
 
 import { createHash } from "node:crypto";
 import { Exchange } from "../../../../../webapp/static/src/client/mesh/exchange";
-import { GoingOn } from "../../../../../webapp/static/src/client/mesh/serverless-runner";
+import { ServerlessRunner } from "../../../../../webapp/static/src/client/mesh/serverless-runner";
 import type { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
-import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/mesh/member";
-import type { Effect, Enter, Event } from "../../../../../webapp/static/src/protocol/mesh/member-events";
+import {
+  handleMemberEvent,
+  INITIAL,
+  type MemberState,
+} from "../../../../../webapp/static/src/protocol/mesh/member";
+import type {
+  Enter,
+  MemberEffect,
+  MemberEvent,
+} from "../../../../../webapp/static/src/protocol/mesh/member-events";
 import type { Evaluate, Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import type { Certificate, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { OF, vectorOf } from "./member";
@@ -36,13 +44,13 @@ export interface Past {
 }
 
 export class OnwardPage {
-  state: State = INITIAL;
+  state: MemberState = INITIAL;
   /** How often it was told that the server is there. */
   hastened = 0;
   /** The weights that it ended with. */
   ended: Told | null = null;
   readonly links: TcpLinks;
-  readonly goingOn: GoingOn;
+  readonly goingOn: ServerlessRunner;
   readonly #up = new Set<string>();
   #exchange: Exchange | null = null;
   #worker: AveragingWorker | null = null;
@@ -66,7 +74,7 @@ export class OnwardPage {
       },
       received: (other, frame) => this.#received(other, frame),
     });
-    this.goingOn = new GoingOn({
+    this.goingOn = new ServerlessRunner({
       own: client,
       links: this.links,
       tell: (event) => this.dispatch(event),
@@ -104,9 +112,9 @@ export class OnwardPage {
     this.dispatch({ type: "frame", frame: { type: "entered", ...OF, client, ...records } });
   }
 
-  dispatch(event: Event): void {
+  dispatch(event: MemberEvent): void {
     const { group } = this.state.inHand;
-    const { state, effects } = handle(this.state, event);
+    const { state, effects } = handleMemberEvent(this.state, event);
     this.state = state;
     // What the server asked for is over.
     if (state.byPeers) for (const effect of effects) this.#perform(effect);
@@ -120,7 +128,7 @@ export class OnwardPage {
     this.links.close();
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: MemberEffect): void {
     if (effect.type === "train") {
       const { round } = effect.plan;
       const done = { round, examples: this.examples, steps: 1, loss: 0.5, sums: [] };
@@ -163,7 +171,7 @@ export class OnwardPage {
       case "trained":
       case "group":
       case "evaluation":
-        this.goingOn.heard(other, frame);
+        this.goingOn.receive(other, frame);
         return;
       case "beat":
       case "pass":
@@ -173,8 +181,8 @@ export class OnwardPage {
       case "attest":
         return;
       default:
-        if (this.#exchange) this.#exchange.heard(other, frame);
-        else this.#early.push(() => this.#exchange?.heard(other, frame));
+        if (this.#exchange) this.#exchange.receive(other, frame);
+        else this.#early.push(() => this.#exchange?.receive(other, frame));
     }
   }
 }

@@ -59,15 +59,15 @@ test("two pages follow a Python peer, one measures, and who reaches the server t
 
   await vi.waitFor(() => expect([one.ended, three.ended]).toEqual([led, led]), WAIT);
   expect(led).toMatchObject({ survivors: [0, 1, 2], fraction: 1 });
-  const found = { type: "evaluation", round: 1, version: 1, examples: 40, loss: 0.75, sums: [] };
-  for (const { state, goingOn } of pages) {
+  const evaluation = { type: "evaluation", round: 1, version: 1, examples: 40, loss: 0.75, sums: [] };
+  for (const { state, runner } of pages) {
     expect(state.inHand.plan?.round).toBe(2);
     expect(state.inHand.report?.group).toBeGreaterThanOrEqual(2 ** 40);
     expect(state.enter).toMatchObject({ round: 2, holds: led.sha256 });
-    expect(goingOn.view.finding).toEqual({ client: ONE, found });
+    expect(runner.view.finding).toEqual({ client: ONE, evaluation });
   }
 
   one.reach();
-  expect(one.goingOn.view.company).toBeNull();
+  expect(one.runner.view.company).toBeNull();
   await vi.waitFor(() => expect(three.hastened).toBe(1), WAIT);
 });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Holdings } from "../../../../../webapp/static/src/client/mesh/weight-store";
-import { Fetching } from "../../../../../webapp/static/src/client/mesh/weight-transfer";
-import type { Links } from "../../../../../webapp/static/src/client/transports/links";
+import { KeptWeights } from "../../../../../webapp/static/src/client/mesh/weight-store";
+import { WeightTransfer } from "../../../../../webapp/static/src/client/mesh/weight-transfer";
+import type { LinkManager } from "../../../../../webapp/static/src/client/transports/links";
 import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
 import type { PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { Mesh, type Peer } from "../transports/mesh";
@@ -19,8 +19,8 @@ afterEach(() => {
 
 interface Member {
   readonly peer: Peer;
-  readonly holdings: Holdings;
-  readonly fetching: Fetching;
+  readonly holdings: KeptWeights;
+  readonly fetching: WeightTransfer;
 }
 
 /** Peers that are linked with each other and hand weights on. */
@@ -30,8 +30,8 @@ async function company(...clients: readonly string[]): Promise<readonly Member[]
   const members: Member[] = [];
   for (const client of clients) {
     const peer = await mesh.add(client);
-    const holdings = new Holdings();
-    members.push({ peer, holdings, fetching: new Fetching(peer.links, holdings) });
+    const holdings = new KeptWeights();
+    members.push({ peer, holdings, fetching: new WeightTransfer(peer.links, holdings) });
   }
   for (const { peer, fetching } of members) {
     peer.hear = (from, frame) => {
@@ -85,7 +85,7 @@ test("when one goes away in the middle, the next sends the rest", async () => {
 });
 
 test("who asks anew is sent nothing more of what it asked for before", async () => {
-  const holdings = new Holdings();
+  const holdings = new KeptWeights();
   const [before, now] = [await holdings.keep(WEIGHTS), await holdings.keep(WEIGHTS.slice(4))];
   const sent: string[] = [];
   const slow: (() => void)[] = [];
@@ -94,7 +94,7 @@ test("who asks anew is sent nothing more of what it asked for before", async () 
     send: (_: string, frame: PeerFrame) => sent.push(frame.type === "weights" ? frame.weights : "") > 0,
     drained: () => new Promise<void>((resolve) => slow.push(resolve)),
   };
-  const fetching = new Fetching(links as unknown as Links, holdings);
+  const fetching = new WeightTransfer(links as unknown as LinkManager, holdings);
   const asked = [before, now].map((weights) => fetching.asked(ANN, { type: "fetch", weights, offset: 0 }));
   expect(sent).toEqual([before, now]);
   const drain = setInterval(() => {
@@ -106,7 +106,7 @@ test("who asks anew is sent nothing more of what it asked for before", async () 
 });
 
 test("only the last weights are held", async () => {
-  const holdings = new Holdings();
+  const holdings = new KeptWeights();
   const hashes = [];
   for (let i = 0; i < 3; i++) hashes.push(await holdings.keep(Uint8Array.of(i)));
   expect(hashes.map((hash) => holdings.find(hash)?.[0] ?? null)).toEqual([null, 1, 2]);

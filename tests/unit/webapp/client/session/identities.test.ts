@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Identities, type Shelf } from "../../../../../webapp/static/src/client/session/identities";
+import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/identities";
 import type { Identity } from "../../../../../webapp/static/src/core/crypto/keys";
 import type { Member } from "../../../../../webapp/static/src/core/messages/masking";
 
 /** Keeps things as long as the test runs. */
-function shelf<T>(): Shelf<T> {
+function shelf<T>(): IdentityStore<T> {
   const things = new Map<string, T>();
   return {
     get: async (name) => things.get(name),
@@ -17,7 +17,7 @@ function shelf<T>(): Shelf<T> {
 }
 
 /** A browser that keeps nothing. */
-function none<T>(): Shelf<T> {
+function none<T>(): IdentityStore<T> {
   const refuse = () => Promise.reject(new DOMException("Storage is off.", "InvalidStateError"));
   return { get: refuse, putFirst: refuse };
 }
@@ -33,13 +33,13 @@ describe.each([
   ["that keeps nothing", none],
 ])("in a browser %s", (_, made) => {
   test("the own identity stays the same", async () => {
-    const identities = new Identities(made<Identity>(), made<Uint8Array>());
+    const identities = new TrustStore(made<Identity>(), made<Uint8Array>());
     const [first, again] = [await identities.own(), await identities.own()];
     expect(again.publicKey).toEqual(first.publicKey);
   });
 
   test("who was met is known again, and known to have changed", async () => {
-    const identities = new Identities(made<Identity>(), made<Uint8Array>());
+    const identities = new TrustStore(made<Identity>(), made<Uint8Array>());
     const roster = [member("me", 1), member("ann", 2), member("bo", 3)];
     expect(await identities.compare(roster, "me")).toEqual({ changed: [], met: [] });
     await identities.meet(roster);
@@ -50,17 +50,17 @@ describe.each([
 
 test("what was kept is known on the next visit", async () => {
   const [own, others] = [shelf<Identity>(), shelf<Uint8Array>()];
-  const before = new Identities(own, others);
+  const before = new TrustStore(own, others);
   await before.meet([member("ann", 2)]);
   const { publicKey } = await before.own();
-  const after = new Identities(own, others);
+  const after = new TrustStore(own, others);
   expect((await after.own()).publicKey).toEqual(publicKey);
   expect(await after.compare([member("ann", 9)], "me")).toEqual({ changed: [0], met: [] });
 });
 
 test("two windows that begin at once have one identity", async () => {
   const own = shelf<Identity>();
-  const windows = [new Identities(own, shelf<Uint8Array>()), new Identities(own, shelf<Uint8Array>())];
+  const windows = [new TrustStore(own, shelf<Uint8Array>()), new TrustStore(own, shelf<Uint8Array>())];
   const [one, other] = await Promise.all(windows.map((identities) => identities.own()));
   expect(one?.publicKey).toEqual(other?.publicKey);
 });

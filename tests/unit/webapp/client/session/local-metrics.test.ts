@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { learnedIn } from "../../../../../webapp/static/src/client/session/local-metrics";
+import { localMetrics } from "../../../../../webapp/static/src/client/session/local-metrics";
 
 const trained = {
   steps: 3,
@@ -17,7 +17,7 @@ describe("what this device learned in a round", () => {
       { name: "mae", kind: "ratio" },
       { name: "accuracy", kind: "ratio" },
     ] as const;
-    expect(learnedIn(7, trained, { metrics })).toEqual({
+    expect(localMetrics(7, trained, { metrics })).toEqual({
       version: 8,
       steps: 3,
       examples: 12,
@@ -27,6 +27,6 @@ describe("what this device learned in a round", () => {
   });
 
   it("has no accuracy where the task has none", () => {
-    expect(learnedIn(0, trained, { metrics: [{ name: "mae", kind: "ratio" }] }).accuracy).toBeNull();
+    expect(localMetrics(0, trained, { metrics: [{ name: "mae", kind: "ratio" }] }).accuracy).toBeNull();
   });
 });

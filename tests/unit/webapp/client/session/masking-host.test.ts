@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { Identities, type Shelf } from "../../../../../webapp/static/src/client/session/identities";
-import { type Circumstances, Masker } from "../../../../../webapp/static/src/client/session/masking-host";
+import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/identities";
+import { Masker, type RoundTerms } from "../../../../../webapp/static/src/client/session/masking-host";
 import { MaskingWorker } from "../../../../../webapp/static/src/client/workers/masking-worker";
 import type { ToMasker } from "../../../../../webapp/static/src/core/messages/masking";
 import type { Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
@@ -25,7 +25,7 @@ const PLAN: Train = {
   shards: [{ sha256: HASH, examples: 64 }],
   seconds: 30,
 };
-const HERE: Circumstances = {
+const HERE: RoundTerms = {
   client: "0123456789abcdef",
   task: "digits",
   bundle: HASH,
@@ -35,7 +35,7 @@ const HERE: Circumstances = {
 };
 
 /** A shelf of a browser that keeps nothing. */
-function none<T>(): Shelf<T> {
+function none<T>(): IdentityStore<T> {
   const refuse = () => Promise.reject(new DOMException("Storage is off.", "InvalidStateError"));
   return { get: refuse, putFirst: refuse };
 }
@@ -59,7 +59,7 @@ test("a round that is given up is declined, and again on every new connection un
     send: (frame) => said.push(frame),
     changed: () => undefined,
     gaveUp,
-    identities: new Identities(none(), none()),
+    identities: new TrustStore(none(), none()),
     spawn: () => new MaskingWorker(unable),
   });
   masker.plan(PLAN, HERE);

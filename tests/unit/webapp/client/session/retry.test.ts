@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { insist } from "../../../../../webapp/static/src/client/session/retry";
+import { retry } from "../../../../../webapp/static/src/client/session/retry";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -9,8 +9,8 @@ async function tried(worksAt: number, tireless?: () => boolean) {
   let attempts = 0;
   let wanted = true;
   const troubles: (string | null)[] = [];
-  const answer = insist({
-    wanted: () => wanted,
+  const answer = retry({
+    isNeeded: () => wanted,
     ask: async () => {
       attempts += 1;
       if (attempts < worksAt) throw new Error(`Attempt ${attempts}.`);

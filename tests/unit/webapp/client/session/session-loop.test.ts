@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { NOTHING_SHOWN, Stay } from "../../../../../webapp/static/src/client/session/session-loop";
+import { NOTHING_SHOWN, SessionLoop } from "../../../../../webapp/static/src/client/session/session-loop";
 import type { Transport } from "../../../../../webapp/static/src/client/transports/socket";
 import type { Trainer } from "../../../../../webapp/static/src/client/workers/training-worker";
 import {
   type Connect,
+  type ConnectedMachine,
   type ContactEvent,
-  type Contacting,
   NO_CONTACT,
   type Send,
 } from "../../../../../webapp/static/src/protocol/client/connection";
@@ -15,7 +15,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A machine that is wherever its connection is. */
-function handle(state: Contacting, event: ContactEvent): Step<Contacting, Connect | Send<never>> {
+function handle(state: ConnectedMachine, event: ContactEvent): Step<ConnectedMachine, Connect | Send<never>> {
   const link = { connected: "open", disconnected: "lost", stop: "closed" } as const;
   return { state: { ...state, contact: { ...state.contact, link: link[event.type] } }, effects: [] };
 }
@@ -31,7 +31,14 @@ function begun(works: () => boolean) {
   } as unknown as Trainer;
   const nothing = () => undefined;
   const transport: Transport = { open: nothing, send: nothing, close: nothing, buffered: 0 };
-  const stay = new Stay<Contacting, ContactEvent, { type: string }, never, never, typeof NOTHING_SHOWN>(
+  const stay = new SessionLoop<
+    ConnectedMachine,
+    ContactEvent,
+    { type: string },
+    never,
+    never,
+    typeof NOTHING_SHOWN
+  >(
     {
       transport,
       trainer: () => trainer,
@@ -39,7 +46,7 @@ function begun(works: () => boolean) {
       token: "token",
       agent: "test",
       changed: nothing,
-      heard: nothing,
+      received: nothing,
       progressed: nothing,
       learned: nothing,
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Kept } from "../../../../../webapp/static/src/client/session/update-cache";
-import type { Trained } from "../../../../../webapp/static/src/client/workers/training-worker";
+import { UpdateCache } from "../../../../../webapp/static/src/client/session/update-cache";
+import type { TrainingResult } from "../../../../../webapp/static/src/client/workers/training-worker";
 import type { Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 
 const HASH = "a".repeat(64);
@@ -33,14 +33,14 @@ const MASKED = {
   server: "honest",
 } as const;
 
-function done(steps = 2): Trained {
+function done(steps = 2): TrainingResult {
   const update = Float32Array.of(1, 2, 3).buffer;
   const counts = { examples: 64, steps, planned: 2, loss: 0.5, sums: [], stepMs: 1 };
   return { type: "trained", id: 1, update, local: null, change: null, ...counts };
 }
 
-function kept(trained = done()): Kept {
-  const one = new Kept();
+function kept(trained = done()): UpdateCache {
+  const one = new UpdateCache();
   one.keep(PLAN, trained);
   return one;
 }

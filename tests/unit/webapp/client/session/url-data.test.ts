@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
-  type Fetching,
+  type FileDownload,
   fetchFiles,
   type UrlFile,
 } from "../../../../../webapp/static/src/client/session/url-data";
@@ -37,7 +37,7 @@ afterAll(() => {
 async function get(
   name: string,
   change: Partial<UrlFile> = {},
-  options: Partial<Fetching> = {},
+  options: Partial<FileDownload> = {},
 ): Promise<File[]> {
   const usual = { address: `${origin}/${name}`, sha256: await sha256(CONTENT), bytes: CONTENT.length, name };
   const { signal } = new AbortController();

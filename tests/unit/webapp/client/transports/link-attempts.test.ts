@@ -1,8 +1,8 @@
 /** Attempts at links that both ends begin before they hear of each other's. */
 
 import { expect, test, vi } from "vitest";
-import { Attempts } from "../../../../../webapp/static/src/client/transports/link-attempts";
-import type { Surroundings } from "../../../../../webapp/static/src/client/transports/link-context";
+import { LinkAttempts } from "../../../../../webapp/static/src/client/transports/link-attempts";
+import type { LinkContext } from "../../../../../webapp/static/src/client/transports/link-context";
 import { toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { type Identity, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { readSignal } from "../../../../../webapp/static/src/protocol/mesh/signals";
@@ -20,7 +20,7 @@ const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interva
 
 /** One end, with its signals and parcels to the other one. */
 interface End {
-  readonly attempts: Attempts;
+  readonly attempts: LinkAttempts;
   readonly signals: Uint8Array[];
   readonly parcels: Uint8Array[];
 }
@@ -28,7 +28,7 @@ interface End {
 function end(own: string, other: string, me: Identity, key: Uint8Array): End {
   const signals: Uint8Array[] = [];
   const parcels: Uint8Array[] = [];
-  const around: Surroundings = {
+  const around: LinkContext = {
     task: TASK,
     own,
     identity: me,
@@ -44,7 +44,7 @@ function end(own: string, other: string, me: Identity, key: Uint8Array): End {
     silent: ignore,
     drained: ignore,
   };
-  const attempts = new Attempts({ client: other, key, possible: new Set(["relay"]) }, around, {
+  const attempts = new LinkAttempts({ client: other, key, possible: new Set(["relay"]) }, around, {
     inUse: () => null,
     changed: ignore,
     received: ignore,

@@ -1,23 +1,23 @@
 /** Peers of one mesh in one process, and what their task's server does for them: it hands on what one has for another. */
 
-import { Identities, type Shelf } from "../../../../../webapp/static/src/client/session/identities";
-import { type Heard, Links } from "../../../../../webapp/static/src/client/transports/links";
+import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/identities";
+import { LinkManager, type PeerMessage } from "../../../../../webapp/static/src/client/transports/links";
 import { type Identity, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
-import type { Neighbour } from "../../../../../webapp/static/src/protocol/wire/mesh";
+import type { NeighbourInfo } from "../../../../../webapp/static/src/protocol/wire/mesh";
 
 export interface Peer {
   readonly client: string;
   readonly identity: Identity;
-  readonly links: Links;
+  readonly links: LinkManager;
   /** What was reported, in words. */
   readonly told: string[];
-  readonly received: { readonly from: string; readonly frame: Heard }[];
+  readonly received: { readonly from: string; readonly frame: PeerMessage }[];
   /** What else is done with what comes, and when a link is gone. */
-  hear: (from: string, frame: Heard) => void;
+  hear: (from: string, frame: PeerMessage) => void;
   lost: (client: string) => void;
 }
 
-function shelf<T>(): Shelf<T> {
+function shelf<T>(): IdentityStore<T> {
   const things = new Map<string, T>();
   const get = async (name: string) => things.get(name);
   const putFirst = async (name: string, thing: T) => {
@@ -42,11 +42,11 @@ export class Mesh {
     const identity = await makeIdentity((count) => crypto.getRandomValues(new Uint8Array(count)));
     const told: string[] = [];
     const received: Peer["received"] = [];
-    const links = new Links({
+    const links = new LinkManager({
       task: "digits",
       client,
       identity,
-      identities: new Identities(shelf<Identity>(), shelf<Uint8Array>()),
+      identities: new TrustStore(shelf<Identity>(), shelf<Uint8Array>()),
       ice: [],
       signal: (to, data) => this.#hand((peer) => peer.links.signalled(client, data), to),
       relay: (to, data) => {
@@ -77,7 +77,7 @@ export class Mesh {
     for (const { links } of this.peers) links.members(members);
   }
 
-  member({ client, identity }: Peer): Neighbour {
+  member({ client, identity }: Peer): NeighbourInfo {
     const { publicKey } = identity;
     const ways = ["relay"] as const;
     return {

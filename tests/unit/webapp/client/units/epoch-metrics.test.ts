@@ -1,17 +1,20 @@
 import { expect, test } from "vitest";
-import { EpochLearning } from "../../../../../webapp/static/src/client/units/epoch-metrics";
-import type { Loaded, Trained } from "../../../../../webapp/static/src/client/workers/training-worker";
+import { EpochMetrics } from "../../../../../webapp/static/src/client/units/epoch-metrics";
+import type {
+  LoadedWorker,
+  TrainingResult,
+} from "../../../../../webapp/static/src/client/workers/training-worker";
 
-const LOADED = { metrics: [{ name: "accuracy", kind: "ratio" }] } as unknown as Loaded;
+const LOADED = { metrics: [{ name: "accuracy", kind: "ratio" }] } as unknown as LoadedWorker;
 
-function trained(examples: number, right: number, loss: number): Trained {
+function trained(examples: number, right: number, loss: number): TrainingResult {
   const vectors = { update: new ArrayBuffer(4), local: new ArrayBuffer(4), change: null };
   const sums = [[right, examples]] as const;
   return { type: "trained", id: 1, ...vectors, examples, steps: 2, planned: 2, loss, sums, stepMs: 1 };
 }
 
 test("The units of an epoch are learned from together, and the next epoch begins anew", () => {
-  const learning = new EpochLearning();
+  const learning = new EpochMetrics();
   expect(learning.add(1, trained(10, 5, 1), LOADED)).toEqual({
     version: 1,
     steps: 2,

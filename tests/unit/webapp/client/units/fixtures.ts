@@ -1,7 +1,14 @@
 /** Units, and machines that hold them, for tests. */
 
-import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/units/unit-client";
-import type { Event, Unit } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
+import {
+  handle,
+  INITIAL,
+  type UnitClientState,
+} from "../../../../../webapp/static/src/protocol/units/unit-client";
+import type {
+  Unit,
+  UnitClientEvent,
+} from "../../../../../webapp/static/src/protocol/units/unit-client-events";
 
 const HASH = "a".repeat(64);
 
@@ -40,7 +47,7 @@ const ENLIST = {
   shards: [],
 } as const;
 
-const BEGINNING: readonly Event[] = [
+const BEGINNING: readonly UnitClientEvent[] = [
   { type: "start", enlist: ENLIST, slots: 2, at_once: 1 },
   { type: "connected" },
   {
@@ -51,15 +58,15 @@ const BEGINNING: readonly Event[] = [
 ];
 
 /** The machine after these events, of a client that is ready. */
-export function ready(...events: readonly Event[]): State {
+export function ready(...events: readonly UnitClientEvent[]): UnitClientState {
   return [...BEGINNING, ...events].reduce((state, event) => handle(state, event).state, INITIAL);
 }
 
 /** The server gave this unit. */
-export const given = (unit: Unit): Event => ({ type: "frame", frame: unit });
+export const given = (unit: Unit): UnitClientEvent => ({ type: "frame", frame: unit });
 
 /** The result of `lease` is ready. */
-export const trained = (lease: number): Event => ({
+export const trained = (lease: number): UnitClientEvent => ({
   type: "trained",
   lease,
   size: 8,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OwnWeights } from "../../../../../webapp/static/src/client/units/local-state";
+import { LocalState } from "../../../../../webapp/static/src/client/units/local-state";
 import { unitPlan } from "../../../../../webapp/static/src/client/units/plan";
 import { unitOf } from "./fixtures";
 
@@ -7,7 +7,7 @@ const local = (...values: number[]): ArrayBuffer => Float32Array.from(values).bu
 
 describe("A client's own weights", () => {
   test("are those that it sent last", () => {
-    const own = new OwnWeights();
+    const own = new LocalState();
     expect(own.newest).toBeNull();
     own.sent(1, local(1));
     own.sent(2, local(2));
@@ -15,7 +15,7 @@ describe("A client's own weights", () => {
   });
 
   test("that were refused give way to those before them", () => {
-    const own = new OwnWeights();
+    const own = new LocalState();
     own.sent(1, local(1));
     own.sent(2, local(2));
     own.refused(2);
@@ -25,7 +25,7 @@ describe("A client's own weights", () => {
   });
 
   test("are not gone back beyond what counted", () => {
-    const own = new OwnWeights();
+    const own = new LocalState();
     own.sent(1, local(1));
     own.sent(2, local(2));
     own.counted(2);
@@ -34,7 +34,7 @@ describe("A client's own weights", () => {
   });
 
   test("are as few as can be gone back to", () => {
-    const own = new OwnWeights();
+    const own = new LocalState();
     for (const lease of [1, 2, 3]) own.sent(lease, local(lease));
     own.refused(3);
     own.refused(2);

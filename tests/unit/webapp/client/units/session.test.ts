@@ -74,7 +74,7 @@ async function joined(server: Server, there: number): Promise<UnitsSession> {
     token: "t".repeat(43),
     agent: "test",
     changed: nothing,
-    heard: nothing,
+    received: nothing,
     progressed: nothing,
     learned: nothing,
   });
@@ -100,7 +100,7 @@ test("units whose weights a restarted server lost are given back, and others don
   server.give(5);
   await vi.advanceTimersByTimeAsync(LONG);
   const { machine, problem } = session.view;
-  expect(machine.held.map(({ unit, stage }) => [unit.lease, stage])).toEqual([[5, "training"]]);
+  expect(machine.units.map(({ unit, stage }) => [unit.lease, stage])).toEqual([[5, "training"]]);
   expect(problem).toBeNull();
 });
 

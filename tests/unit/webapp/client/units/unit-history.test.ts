@@ -1,16 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { doing, heard, type Piece, recent } from "../../../../../webapp/static/src/client/units/unit-history";
-import type { Event } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
+import {
+  activityOf,
+  historyAfter,
+  recent,
+  type ShownUnit,
+} from "../../../../../webapp/static/src/client/units/unit-history";
+import type { UnitClientEvent } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
 import type { ServerToUnits } from "../../../../../webapp/static/src/protocol/wire/units";
 import { given, ready, trained, unitOf } from "./fixtures";
 
-function told(...frames: readonly ServerToUnits[]): readonly Piece[] {
-  return frames.reduce<readonly Piece[]>(heard, []);
+function told(...frames: readonly ServerToUnits[]): readonly ShownUnit[] {
+  return frames.reduce<readonly ShownUnit[]>(historyAfter, []);
 }
 
-const only = (pieces: readonly Piece[]): Piece => {
+const only = (pieces: readonly ShownUnit[]): ShownUnit => {
   expect(pieces).toHaveLength(1);
-  return pieces[0] as Piece;
+  return pieces[0] as ShownUnit;
 };
 
 describe("What becomes of a unit", () => {
@@ -32,14 +37,15 @@ describe("What becomes of a unit", () => {
   ] as const)("is told when it is %s", (_, frame, word) => {
     const piece = only(told(unitOf(1), frame));
     expect(piece).toMatchObject({ lease: 1, unit: 11, epoch: 3, examples: 32 });
-    expect(doing(piece, ready())).toBe(word);
+    expect(activityOf(piece, ready())).toBe(word);
     expect(piece.reason).toBe("reason" in frame ? frame.reason : null);
   });
 
   test("is what the machine does with it before anything is said", () => {
     const [first, second] = [unitOf(1), unitOf(2)];
     const pieces = told(first, second);
-    const stages = (...events: readonly Event[]) => pieces.map((piece) => doing(piece, ready(...events)));
+    const stages = (...events: readonly UnitClientEvent[]) =>
+      pieces.map((piece) => activityOf(piece, ready(...events)));
     const both = [given(first), given(second)] as const;
     expect(stages(...both)).toEqual(["waiting", "waiting"]);
     const begun = [...both, { type: "fetched", lease: 1 }, { type: "fetched", lease: 2 }] as const;
@@ -50,12 +56,12 @@ describe("What becomes of a unit", () => {
 
   test("is told once of a unit that the server repeats", () => {
     const again = { ...unitOf(1), seconds: 3 };
-    expect(doing(only(told(unitOf(1), again)), ready(given(again)))).toBe("waiting");
+    expect(activityOf(only(told(unitOf(1), again)), ready(given(again)))).toBe("waiting");
   });
 
   test("is not told of what others' units became", () => {
     const frames = told(unitOf(1), { type: "drop", lease: 9, reason: "" });
-    expect(only(frames).said).toBeNull();
+    expect(only(frames).verdict).toBeNull();
   });
 });
 

@@ -1,22 +1,28 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { rehearse } from "../../../../../webapp/static/src/client/workers/dry-run-worker";
+import { runDryRun } from "../../../../../webapp/static/src/client/workers/dry-run-worker";
 import type {
-  FromRehearsal,
-  Step,
-  ToRehearsal,
+  DryRunStep,
+  FromDryRunWorker,
+  ToDryRunWorker,
 } from "../../../../../webapp/static/src/core/messages/dry-run";
 
-const STEP: Step = { base: "https://here/api/drafts/0", bundle: "a", weights: "b", step: "c", shard: null };
-const ASKED: ToRehearsal = { type: "step", step: STEP, backend: "wasm" };
+const STEP: DryRunStep = {
+  base: "https://here/api/drafts/0",
+  bundle: "a",
+  weights: "b",
+  step: "c",
+  shard: null,
+};
+const ASKED: ToDryRunWorker = { type: "step", step: STEP, backend: "wasm" };
 
 /** A worker that hears, and answers only what it is told to. */
 class Hearer {
-  onmessage: (event: { data: FromRehearsal }) => void = () => undefined;
+  onmessage: (event: { data: FromDryRunWorker }) => void = () => undefined;
   onerror: (event: { message: string }) => void = () => undefined;
-  readonly heard: ToRehearsal[] = [];
+  readonly heard: ToDryRunWorker[] = [];
   ended = false;
 
-  postMessage(message: ToRehearsal): void {
+  postMessage(message: ToDryRunWorker): void {
     this.heard.push(message);
   }
 
@@ -37,7 +43,7 @@ afterEach(() => {
 });
 
 test("a worker is ended with its answer", async () => {
-  const answered = rehearse(ASKED, 1000, new AbortController().signal, spawn);
+  const answered = runDryRun(ASKED, 1000, new AbortController().signal, spawn);
   expect(worker.heard).toEqual([ASKED]);
   worker.onmessage({ data: { type: "absent" } });
   expect(await answered).toEqual({ type: "absent" });
@@ -46,7 +52,7 @@ test("a worker is ended with its answer", async () => {
 });
 
 test("a worker that hangs is ended after its time", async () => {
-  const answered = rehearse(ASKED, 1000, new AbortController().signal, spawn);
+  const answered = runDryRun(ASKED, 1000, new AbortController().signal, spawn);
   vi.advanceTimersByTime(999);
   expect(worker.ended).toBe(false);
   vi.advanceTimersByTime(1);
@@ -56,14 +62,14 @@ test("a worker that hangs is ended after its time", async () => {
 
 test("who leaves a backend out does not wait for it", async () => {
   const leave = new AbortController();
-  const answered = rehearse(ASKED, 1000, leave.signal, spawn);
+  const answered = runDryRun(ASKED, 1000, leave.signal, spawn);
   leave.abort();
   expect(await answered).toBe("left");
   expect(worker.ended).toBe(true);
 });
 
 test("a worker that breaks says why", async () => {
-  const answered = rehearse(ASKED, 1000, new AbortController().signal, spawn);
+  const answered = runDryRun(ASKED, 1000, new AbortController().signal, spawn);
   worker.onerror({ message: "" });
   expect(await answered).toEqual({
     type: "failed",

@@ -1,17 +1,21 @@
 import { expect, test } from "vitest";
-import { Asker } from "../../../../../webapp/static/src/client/workers/playground-worker";
-import type { FromTrial, Subject, ToTrial } from "../../../../../webapp/static/src/core/messages/playground";
+import { PlaygroundWorker } from "../../../../../webapp/static/src/client/workers/playground-worker";
+import type {
+  FromPlaygroundWorker,
+  PlaygroundSubject,
+  ToPlaygroundWorker,
+} from "../../../../../webapp/static/src/core/messages/playground";
 
-const SUBJECT: Subject = { origin: "http://localhost", bundle: "b".repeat(64), preprocess: null };
+const SUBJECT: PlaygroundSubject = { origin: "http://localhost", bundle: "b".repeat(64), preprocess: null };
 const QUESTION = { kind: "values", values: [1, 2, 3] } as const;
 
 /** The browser's end of a worker: what it was told, and what it says when the test says so. */
 class Far {
-  readonly told: ToTrial[] = [];
+  readonly told: ToPlaygroundWorker[] = [];
   ended = false;
-  onmessage: ((event: MessageEvent<FromTrial>) => void) | null = null;
+  onmessage: ((event: MessageEvent<FromPlaygroundWorker>) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
-  postMessage(message: ToTrial): void {
+  postMessage(message: ToPlaygroundWorker): void {
     this.told.push(message);
   }
   terminate(): void {
@@ -19,8 +23,8 @@ class Far {
   }
   answer(): void {
     const id = this.told.flatMap((message) => ("id" in message ? [message.id] : [])).at(-1) ?? 0;
-    const data: FromTrial = { type: "answered", id, outputs: [], picture: null, lacking: [] };
-    this.onmessage?.({ data } as MessageEvent<FromTrial>);
+    const data: FromPlaygroundWorker = { type: "answered", id, outputs: [], picture: null, lacking: [] };
+    this.onmessage?.({ data } as MessageEvent<FromPlaygroundWorker>);
   }
   fail(message: string): void {
     this.onerror?.({ message } as ErrorEvent);
@@ -33,7 +37,7 @@ function asker() {
     workers.push(new Far());
     return workers.at(-1) as unknown as Worker;
   };
-  return { asker: new Asker(SUBJECT, spawn), workers };
+  return { asker: new PlaygroundWorker(SUBJECT, spawn), workers };
 }
 
 test("a worker is started at the first question, and opens the model before it is asked", async () => {

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { fromHex, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import {
   certified,
-  type Ending,
+  type GroupEnding,
   weightsStatement,
 } from "../../../../../webapp/static/src/core/crypto/certificates";
 
 interface Golden {
   readonly task: string;
-  readonly ending: Ending;
+  readonly ending: GroupEnding;
   readonly statement: string;
   readonly signatures: readonly {
     readonly client: string;

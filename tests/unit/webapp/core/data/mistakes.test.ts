@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Bundle } from "../../../../../webapp/static/src/core/data/bundle";
-import { Answers, type Reading, readingOf } from "../../../../../webapp/static/src/core/data/mistakes";
+import {
+  type AnswerReading,
+  ModelAnswers,
+  readingOf,
+} from "../../../../../webapp/static/src/core/data/mistakes";
 
 function bundle(output: readonly number[], label: readonly number[], loss: string | null): Bundle {
   return {
@@ -29,12 +33,12 @@ describe("what a model's answers are", () => {
   });
 });
 
-const three: Reading = { classes: 3, positions: 1, width: 1, binary: false };
+const three: AnswerReading = { classes: 3, positions: 1, width: 1, binary: false };
 const nothing = () => [];
 
 describe("answers", () => {
   it("are counted by what they should be and what they are", () => {
-    const answers = new Answers(three, 5);
+    const answers = new ModelAnswers(three, 5);
     const outputs = Float32Array.of(0.8, 0.1, 0.1, 0.2, 0.7, 0.1, 0.2, 0.3, 0.5);
     answers.add(outputs, [0, 0, 2], 3, nothing);
     const found = answers.findings("own", [[4]]);
@@ -48,7 +52,7 @@ describe("answers", () => {
   });
 
   it("that are wrong are kept with their example, the surest first, and only so many", () => {
-    const answers = new Answers(three, 2);
+    const answers = new ModelAnswers(three, 2);
     const outputs = Float32Array.of(0.1, 0.5, 0.4, 0.1, 0.9, 0, 0.1, 0.7, 0.2);
     answers.add(outputs, [0, 0, 2], 3, (row) => [Uint8Array.of(row)]);
     const { mistakes } = answers.findings("dealt", []);
@@ -60,25 +64,25 @@ describe("answers", () => {
   });
 
   it("of rows that only fill a batch up do not count", () => {
-    const answers = new Answers(three, 5);
+    const answers = new ModelAnswers(three, 5);
     answers.add(new Float32Array(9), [0, 0, 0], 1, nothing);
     expect(answers.examples).toBe(1);
   });
 
   it("without chances are taken for logits", () => {
-    const answers = new Answers(three, 5);
+    const answers = new ModelAnswers(three, 5);
     answers.add(Float32Array.of(0, Math.log(3), 0), [0], 1, nothing);
     expect(answers.findings("own", []).mistakes[0]?.chance).toBeCloseTo(0.6);
   });
 
   it("to one-hot labels are read as well", () => {
-    const answers = new Answers({ ...three, width: 3 }, 5);
+    const answers = new ModelAnswers({ ...three, width: 3 }, 5);
     answers.add(Float32Array.of(0, 1, 0, 0, 0, 1), [0, 1, 0, 1, 0, 0], 2, nothing);
     expect([answers.right, answers.answers]).toEqual([1, 2]);
   });
 
   it("of a sequence are judged one by one; the surest wrong one is kept, and what fills up is left out", () => {
-    const answers = new Answers({ classes: 2, positions: 3, width: 1, binary: false }, 5);
+    const answers = new ModelAnswers({ classes: 2, positions: 3, width: 1, binary: false }, 5);
     answers.add(Float32Array.of(0.6, 0.4, 0.1, 0.9, 1, 0), [1, 0, -1], 1, nothing);
     const { mistakes } = answers.findings("own", []);
     expect([answers.examples, answers.answers, answers.right]).toEqual([1, 2, 0]);
@@ -86,11 +90,11 @@ describe("answers", () => {
   });
 
   it("of yes or no come as a chance, or as a logit", () => {
-    const yesOrNo: Reading = { classes: 2, positions: 1, width: 1, binary: true };
-    const chances = new Answers(yesOrNo, 5);
+    const yesOrNo: AnswerReading = { classes: 2, positions: 1, width: 1, binary: true };
+    const chances = new ModelAnswers(yesOrNo, 5);
     chances.add(Float32Array.of(0.9, 0.2), [1, 1], 2, nothing);
     expect([...chances.findings("own", []).confusion.keys()]).toEqual([3, 2]);
-    const logits = new Answers(yesOrNo, 5);
+    const logits = new ModelAnswers(yesOrNo, 5);
     logits.add(Float32Array.of(0.3, -2), [1, 1], 2, nothing);
     expect([...logits.findings("own", []).confusion.keys()]).toEqual([3, 2]);
     expect(logits.findings("own", []).mistakes[0]?.chance).toBeCloseTo(1 / (1 + Math.exp(-2)));

@@ -6,8 +6,8 @@ import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing
 import { understand } from "../../../../../webapp/static/src/workers/data-reader/files";
 import {
   Problems,
+  type ReadExamples,
   reportOf,
-  type Understood,
 } from "../../../../../webapp/static/src/workers/data-reader/result";
 import type { Golden } from "./vectors";
 
@@ -33,7 +33,7 @@ export async function read(
 }
 
 /** All examples, in their order. */
-export function all(understood: Understood): Promise<Examples> {
+export function all(understood: ReadExamples): Promise<Examples> {
   return understood.take(Uint32Array.from({ length: understood.count }, (_, i) => i));
 }
 

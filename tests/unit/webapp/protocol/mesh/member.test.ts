@@ -1,12 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { handle, INITIAL, phase } from "../../../../../webapp/static/src/protocol/mesh/member";
-import type { Event } from "../../../../../webapp/static/src/protocol/mesh/member-events";
+import {
+  handleMemberEvent,
+  INITIAL,
+  memberPhase,
+} from "../../../../../webapp/static/src/protocol/mesh/member";
+import type { MemberEvent } from "../../../../../webapp/static/src/protocol/mesh/member-events";
 
 interface Conversation {
   readonly name: string;
   readonly steps: readonly {
-    readonly event: Event;
+    readonly event: MemberEvent;
     readonly effects: readonly unknown[];
     readonly phase: string;
     readonly holds: string | null;
@@ -25,11 +29,11 @@ describe("The browser's peer of a mesh speaks like the Python one", () => {
   test.each(conversations)("$name", ({ steps }) => {
     let state = INITIAL;
     for (const expected of steps) {
-      const result = handle(state, expected.event);
+      const result = handleMemberEvent(state, expected.event);
       state = result.state;
       expect(result.effects).toEqual(expected.effects);
       const { averaged, failed, reason, enter } = state;
-      const stood = { phase: phase(state), holds: enter?.holds ?? null, averaged, failed, reason };
+      const stood = { phase: memberPhase(state), holds: enter?.holds ?? null, averaged, failed, reason };
       const { phase: named, holds, averaged: good, failed: bad, reason: why } = expected;
       expect(stood).toEqual({ phase: named, holds, averaged: good, failed: bad, reason: why });
     }

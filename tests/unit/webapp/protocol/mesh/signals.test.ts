@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fromHex, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
-import { readSignal, type Said, writeSignal } from "../../../../../webapp/static/src/protocol/mesh/signals";
+import {
+  readSignal,
+  type SignalBody,
+  writeSignal,
+} from "../../../../../webapp/static/src/protocol/mesh/signals";
 
 interface Golden {
   readonly task: string;
@@ -34,7 +38,7 @@ describe.each(golden.signals)("Python's signal: $name", ({ session, kind, note }
 
   test("is read, and written again the same", async () => {
     const signal = await read({});
-    expect(signal?.said.kind).toBe(kind);
+    expect(signal?.body.kind).toBe(kind);
     expect(toHex(signal?.session ?? new Uint8Array())).toBe(session);
     if (signal === null) throw new Error("The signal was refused.");
     expect(toHex(await writeSignal(keyOf(sender), route, signal))).toBe(note);
@@ -56,8 +60,8 @@ test("a candidate that leaves out what it may is read with nulls", async () => {
   const said = { kind: "candidate", body: { candidate: "candidate:1 1 UDP 1 192.0.2.1 9 typ host" } };
   const data = await writeSignal(keyOf(sender), route, {
     session: new Uint8Array(16),
-    said: said as unknown as Said,
+    body: said as unknown as SignalBody,
   });
   const signal = await readSignal(keyOf(sender).publicKey, route, data);
-  expect(signal?.said.body).toEqual({ ...said.body, sdpMid: null, sdpMLineIndex: null });
+  expect(signal?.body.body).toEqual({ ...said.body, sdpMid: null, sdpMLineIndex: null });
 });

@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { handle, INITIAL, phase } from "../../../../../webapp/static/src/protocol/rounds/participant";
-import type { Effect, Event } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
+import type {
+  ParticipantEffect,
+  ParticipantEvent,
+} from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 
 interface Conversation {
   readonly name: string;
   readonly steps: readonly {
-    readonly event: Event;
-    readonly effects: readonly Effect[];
+    readonly event: ParticipantEvent;
+    readonly effects: readonly ParticipantEffect[];
     readonly phase: string;
     readonly accepted: number;
     readonly refused: number;
@@ -37,7 +40,7 @@ describe("The browser's session speaks like the Python participant", () => {
 });
 
 test("an event that makes no sense changes nothing", () => {
-  const events: readonly Event[] = [
+  const events: readonly ParticipantEvent[] = [
     { type: "connected" },
     { type: "loaded", backend: "wasm", step_ms: 1, examples: 0 },
     { type: "trained", round: 1, examples: 1, steps: 1, loss: 1, sums: [], size: 4 },

@@ -4,9 +4,12 @@ import {
   handle,
   INITIAL,
   phase,
-  type State,
+  type UnitClientState,
 } from "../../../../../webapp/static/src/protocol/units/unit-client";
-import type { Effect, Event } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
+import type {
+  UnitClientEffect,
+  UnitClientEvent,
+} from "../../../../../webapp/static/src/protocol/units/unit-client-events";
 
 interface Standing {
   readonly phase: string;
@@ -21,15 +24,18 @@ interface Standing {
 }
 interface Conversation {
   readonly name: string;
-  readonly steps: readonly ({ readonly event: Event; readonly effects: readonly Effect[] } & Standing)[];
+  readonly steps: readonly ({
+    readonly event: UnitClientEvent;
+    readonly effects: readonly UnitClientEffect[];
+  } & Standing)[];
 }
 
 const path = new URL("../../../../contract/vectors/worker.json", import.meta.url);
 const conversations = JSON.parse(readFileSync(path, "utf8")) as readonly Conversation[];
 
-function standing(state: State): Standing {
+function standing(state: UnitClientState): Standing {
   const { counted, blended, rejected, examples, idle, reason } = state;
-  const held = state.held.map(({ unit, stage }) => [unit.lease, stage] as const);
+  const held = state.units.map(({ unit, stage }) => [unit.lease, stage] as const);
   const waiting = [...state.waiting].sort((one, other) => one - other);
   return { phase: phase(state), held, waiting, counted, blended, rejected, examples, idle, reason };
 }
@@ -47,7 +53,7 @@ describe("The browser's client of work units speaks like the Python one", () => 
 });
 
 test("an event that makes no sense changes nothing", () => {
-  const events: readonly Event[] = [
+  const events: readonly UnitClientEvent[] = [
     { type: "connected" },
     { type: "loaded", backend: "wasm", step_ms: 1 },
     { type: "fetched", lease: 1 },
@@ -67,7 +73,7 @@ test("the state given to the reducer is never changed", () => {
     let state = Object.freeze({ ...INITIAL });
     for (const { event } of steps) {
       state = Object.freeze({ ...handle(state, event).state });
-      Object.freeze(state.held);
+      Object.freeze(state.units);
       Object.freeze(state.waiting);
     }
   }

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
-import { type Change, Saver, type Sign } from "../../../../../webapp/static/src/ui/drafts/autosave";
-import { Refusal, Silence } from "../../../../../webapp/static/src/ui/lib/api";
+import {
+  Autosave,
+  type DraftChange,
+  type SaveState,
+} from "../../../../../webapp/static/src/ui/drafts/autosave";
+import { NoAnswer, Refusal } from "../../../../../webapp/static/src/ui/lib/api";
 
 /** A saver whose server answers `answers` in their order, then takes everything. */
 function saver(...answers: readonly Error[]) {
   const waiting = [...answers];
-  const sent: Change[] = [];
-  const signs: Sign["state"][] = [];
-  const made = new Saver(
+  const sent: DraftChange[] = [];
+  const signs: SaveState["state"][] = [];
+  const made = new Autosave(
     async (change) => {
       sent.push(change);
       const answer = waiting.shift();
@@ -31,7 +35,7 @@ test("changes of a moment go together, the later over the earlier", async () => 
 });
 
 test("what a server that is away did not take is sent again, with what came since", async () => {
-  const { made, sent, signs } = saver(new Silence("away"));
+  const { made, sent, signs } = saver(new NoAnswer("away"));
   await made.save({ task: { title: "A" } });
   expect(sent).toEqual([{ task: { title: "A" } }, { task: { title: "A" } }]);
   expect(signs).toContain("away");
@@ -39,12 +43,12 @@ test("what a server that is away did not take is sent again, with what came sinc
 });
 
 test("what is changed while a server is away goes over what it did not take", async () => {
-  const sent: Change[] = [];
-  const made: Saver = new Saver(
+  const sent: DraftChange[] = [];
+  const made: Autosave = new Autosave(
     async (change) => {
       if (sent.push(change) > 1) return;
       void made.save({ task: { title: "B" }, readme: "y" });
-      throw new Silence("away");
+      throw new NoAnswer("away");
     },
     () => undefined,
     1,
@@ -64,8 +68,8 @@ test("what a server refuses is said, and is no reason to lose what comes after",
 });
 
 test("a page that is left has what waits saved at once", async () => {
-  const sent: Change[] = [];
-  const made = new Saver(
+  const sent: DraftChange[] = [];
+  const made = new Autosave(
     async (change) => void sent.push(change),
     () => undefined,
     1_000_000,

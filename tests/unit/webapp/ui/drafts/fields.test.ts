@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeOf, valueAt, wholly } from "../../../../../webapp/static/src/ui/drafts/fields";
+import { changeOf, isWhole, valueAt } from "../../../../../webapp/static/src/ui/drafts/fields";
 import { merged } from "../../../../../webapp/static/src/ui/drafts/record";
 
 const TASK = {
@@ -22,8 +22,8 @@ test("a key leads to its value, and a change of it to the same place", () => {
 test("another name takes the place of a whole table, and no name takes it out", () => {
   const task = { coordination: { rounds: 3, server_optimizer: { name: "fedadam", beta_1: 0.8 } } };
   const key = "coordination.server_optimizer.name";
-  expect(merged(task, wholly(task, key, "fedyogi"))).toEqual({
+  expect(merged(task, isWhole(task, key, "fedyogi"))).toEqual({
     coordination: { rounds: 3, server_optimizer: { name: "fedyogi" } },
   });
-  expect(merged(task, wholly(task, key, null))).toEqual({ coordination: { rounds: 3 } });
+  expect(merged(task, isWhole(task, key, null))).toEqual({ coordination: { rounds: 3 } });
 });

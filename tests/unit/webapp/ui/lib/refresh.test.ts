@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { keepFresh } from "../../../../../webapp/static/src/ui/lib/refresh";
+import { startRefreshing } from "../../../../../webapp/static/src/ui/lib/refresh";
 
 const EVERY = 5;
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   document.body.innerHTML = pageOf("one", '<a href="/">two</a>');
   changes = [];
-  refresh = keepFresh(EVERY, (names) => changes.push(names));
+  refresh = startRefreshing(EVERY, (names) => changes.push(names));
 });
 afterEach(() => {
   vi.useRealTimers();

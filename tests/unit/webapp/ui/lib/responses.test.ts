@@ -3,7 +3,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { answeredJson } from "../../../../../webapp/static/src/ui/lib/responses";
+import { fetchJson } from "../../../../../webapp/static/src/ui/lib/responses";
 
 let server: Server;
 
@@ -17,7 +17,7 @@ afterEach(() => server.close());
 
 test("an answer is read", async () => {
   const address = await serving((_, response) => response.end('{"links": 3}'));
-  expect(await answeredJson(address)).toEqual({ links: 3 });
+  expect(await fetchJson(address)).toEqual({ links: 3 });
 });
 
 test("a connection that breaks within the answer, or before it, leaves nothing", async () => {
@@ -25,13 +25,13 @@ test("a connection that breaks within the answer, or before it, leaves nothing",
     response.writeHead(200, { "content-length": "100" });
     response.write('{"links"', () => response.destroy());
   });
-  expect(await answeredJson(halfway)).toBeNull();
+  expect(await fetchJson(halfway)).toBeNull();
   server.close();
   const before = await serving((request) => request.socket.destroy());
-  expect(await answeredJson(before)).toBeNull();
+  expect(await fetchJson(before)).toBeNull();
 });
 
 test("a refusal is no answer", async () => {
   const address = await serving((_, response) => response.writeHead(404).end('{"error": {}}'));
-  expect(await answeredJson(address)).toBeNull();
+  expect(await fetchJson(address)).toBeNull();
 });

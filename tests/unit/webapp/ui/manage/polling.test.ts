@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { lookTwice } from "../../../../../webapp/static/src/ui/manage/polling";
+import { pollAfterChange } from "../../../../../webapp/static/src/ui/manage/polling";
 
 let looks: number[];
 let changed: () => void;
@@ -11,7 +11,7 @@ beforeEach(() => {
   const begun = performance.now();
   looks = [];
   newer = 0;
-  changed = lookTwice(async () => {
+  changed = pollAfterChange(async () => {
     looks.push(performance.now() - begun);
     return newer;
   }, 2000);

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import {
   cellsOf,
-  type Known,
+  type KnownClients,
   scoreRows,
   tallyOf,
   trustRow,
-  type Units,
+  type UnitsBoard,
   unitFigures,
 } from "../../../../../webapp/static/src/ui/manage/unit-rows";
 
 const SPREAD = { mean: 0.5, deviation: 0.05, least: 0.4, most: 0.6 };
-const UNITS: Units = {
+const UNITS: UnitsBoard = {
   epoch: 3,
   epochs: 40,
   base: 117,
@@ -30,7 +30,7 @@ const UNITS: Units = {
   scores: [],
   newer_in: 1,
 };
-const KNOWN: Known = {
+const KNOWN: KnownClients = {
   client: "0123456789abcdef",
   kind: "browser webgl",
   here: true,

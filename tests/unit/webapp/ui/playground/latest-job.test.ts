@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { onlyNewest } from "../../../../../webapp/static/src/ui/playground/latest-job";
+import { latestOnly } from "../../../../../webapp/static/src/ui/playground/latest-job";
 
 /** Work that ends when it is told to. */
 function slow() {
@@ -19,7 +19,7 @@ function slow() {
 
 test("what is wanted more often than it can be done is done one at a time, and once more at the end", async () => {
   const { work, end, begun } = slow();
-  const want = onlyNewest(work);
+  const want = latestOnly(work);
   const done = want();
   for (let k = 0; k < 20; k += 1) void want();
   expect(begun()).toBe(1);
@@ -32,7 +32,7 @@ test("what is wanted more often than it can be done is done one at a time, and o
 
 test("what is wanted after the end begins anew", async () => {
   const { work, end, begun } = slow();
-  const want = onlyNewest(work);
+  const want = latestOnly(work);
   void want();
   await end();
   void want();

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { gridOf, type Point, type Stroke } from "../../../../../webapp/static/src/ui/playground/strokes";
+import {
+  gridOf,
+  type Stroke,
+  type StrokePoint,
+} from "../../../../../webapp/static/src/ui/playground/strokes";
 
 const point = fc.record({
   x: fc.double({ min: 0, max: 224, noNaN: true }),
@@ -29,7 +33,7 @@ test("any drawing becomes 64 whole values from 0 to 16, with some ink", () => {
 });
 
 test("size and place of a drawing do not matter", () => {
-  const line: readonly Point[] = [
+  const line: readonly StrokePoint[] = [
     { x: 10, y: 20 },
     { x: 60, y: 20 },
     { x: 30, y: 90 },

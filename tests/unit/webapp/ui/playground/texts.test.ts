@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import {
+  type ClassNames,
   compared,
   guessed,
   leftOut,
-  type Naming,
   numbersIn,
   rowsOf,
 } from "../../../../../webapp/static/src/ui/playground/texts";
 
-const pets: Naming = { labels: ["cat", "dog"], chances: true, logits: false };
-const next: Naming = { labels: ["the next value"], chances: false, logits: false };
+const pets: ClassNames = { labels: ["cat", "dog"], chances: true, logits: false };
+const next: ClassNames = { labels: ["the next value"], chances: false, logits: false };
 
 test("the likeliest answer is said with its chance", () => {
   const rows = rowsOf([0.25, 0.75], pets);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { addressOf, finds } from "../../../../../webapp/static/src/ui/task/gallery-search";
+import { addressOf, matches } from "../../../../../webapp/static/src/ui/task/gallery-search";
 
 interface Golden {
   readonly tasks: readonly { name: string; title: string; summary: string; topics: string[] }[];
@@ -17,7 +17,7 @@ test.each(golden.searches)(
       words: [name, title, summary, ...topics].join(" ").toLowerCase(),
       topics,
     }));
-    expect(cards.filter((card) => finds({ words, topic }, card)).map(({ name }) => name)).toEqual(found);
+    expect(cards.filter((card) => matches({ words, topic }, card)).map(({ name }) => name)).toEqual(found);
   },
 );
 

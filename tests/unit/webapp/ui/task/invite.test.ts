@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { part } from "../../../../../webapp/static/src/ui/lib/dom";
+import { requireElement } from "../../../../../webapp/static/src/ui/lib/dom";
 import { bindInvite } from "../../../../../webapp/static/src/ui/task/invite";
 
 beforeEach(() => {
@@ -16,33 +16,35 @@ function copying(writeText: (text: string) => Promise<void>): void {
 
 test("the dialog shows the full address, and says when others cannot reach it", () => {
   bindInvite();
-  expect(part<HTMLInputElement>(document, "invite-address").value).toBe(`${location.origin}/tasks/digits`);
-  expect(part(document, "invite-alone").hidden).toBe(location.hostname !== "localhost");
-  expect(part(document, "invite").hidden).toBe(false);
+  expect(requireElement<HTMLInputElement>(document, "invite-address").value).toBe(
+    `${location.origin}/tasks/digits`,
+  );
+  expect(requireElement(document, "invite-alone").hidden).toBe(location.hostname !== "localhost");
+  expect(requireElement(document, "invite").hidden).toBe(false);
 });
 
 test("the button copies the address and says so", async () => {
   const copied: string[] = [];
   copying(async (text) => void copied.push(text));
   bindInvite();
-  part(document, "invite-copy").click();
-  await vi.waitFor(() => expect(part(document, "toast").textContent).not.toBe(""));
+  requireElement(document, "invite-copy").click();
+  await vi.waitFor(() => expect(requireElement(document, "toast").textContent).not.toBe(""));
   expect(copied).toEqual([`${location.origin}/tasks/digits`]);
 });
 
 test("without access to the clipboard, the page says something else", async () => {
   copying(async () => undefined);
   bindInvite();
-  part(document, "invite-copy").click();
-  await vi.waitFor(() => expect(part(document, "toast").textContent).not.toBe(""));
-  const copied = part(document, "toast").textContent;
+  requireElement(document, "invite-copy").click();
+  await vi.waitFor(() => expect(requireElement(document, "toast").textContent).not.toBe(""));
+  const copied = requireElement(document, "toast").textContent;
   copying(async () => Promise.reject(new DOMException("Not here.", "NotAllowedError")));
-  part(document, "invite-copy").click();
-  await vi.waitFor(() => expect(part(document, "toast").textContent).not.toBe(copied));
+  requireElement(document, "invite-copy").click();
+  await vi.waitFor(() => expect(requireElement(document, "toast").textContent).not.toBe(copied));
 });
 
 test("a device that cannot share has no share button", () => {
   vi.stubGlobal("navigator", {});
   bindInvite();
-  expect(part(document, "invite-send").hidden).toBe(true);
+  expect(requireElement(document, "invite-send").hidden).toBe(true);
 });

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { expect, test } from "vitest";
-import { tellRounds } from "../../../../../webapp/static/src/ui/task/timeline";
+import { showTimeline } from "../../../../../webapp/static/src/ui/task/timeline";
 
 const TIME = "2026-03-01T12:00:00Z";
 
@@ -27,7 +27,7 @@ function change(...rounds: readonly number[]): void {
 
 test("screen readers hear once that a round has ended", () => {
   show(1);
-  const changed = tellRounds();
+  const changed = showTimeline();
   expect(told()).toBe("");
   change(2, 1);
   changed();
@@ -41,7 +41,7 @@ test("screen readers hear once that a round has ended", () => {
 
 test("screen readers hear of the very first round", () => {
   show();
-  const changed = tellRounds();
+  const changed = showTimeline();
   change(1);
   changed();
   expect(told()).toBe("Round 1 made version 1");
@@ -49,7 +49,7 @@ test("screen readers hear of the very first round", () => {
 
 test("times are shown as the reader's clock has them", () => {
   show(1);
-  tellRounds();
+  showTimeline();
   const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
   expect(document.querySelector("time")?.textContent).toBe(shown.format(new Date(TIME)));
 });

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
-import { part } from "../../../../../webapp/static/src/ui/lib/dom";
-import { Control } from "../../../../../webapp/static/src/ui/train/control-card";
+import { requireElement } from "../../../../../webapp/static/src/ui/lib/dom";
+import { ControlCard } from "../../../../../webapp/static/src/ui/train/control-card";
 
 const PARTS = `status status-line status-hint status-spoken examples backend step-time awake recovered
   backends curve-mine mine-none invite`.split(/\s+/);
@@ -17,7 +17,7 @@ beforeEach(() => {
 function card(running: boolean): string[] {
   const asked: string[] = [];
   const status = { phase: "training", line: "Training", hint: "", spoken: "Training", steps: null };
-  new Control(document.body).bind({
+  new ControlCard(document.body).bind({
     look: () => ({ status, running, examples: 0, loaded: null, stepMs: undefined, notice: "" }),
     start: () => asked.push("start"),
     stop: () => asked.push("stop"),
@@ -27,7 +27,7 @@ function card(running: boolean): string[] {
 
 test("the button starts the training", () => {
   const asked = card(false);
-  part(document, "action").click();
+  requireElement(document, "action").click();
   expect(asked).toEqual(["start"]);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alongside } from "../../../../../webapp/static/src/ui/train/local-rounds";
+import { byVersion } from "../../../../../webapp/static/src/ui/train/local-rounds";
 
 describe("the curve of all and this device's own", () => {
   it("have a place for every version that either knows, in order", () => {
@@ -11,7 +11,7 @@ describe("the curve of all and this device's own", () => {
       [3, "C"],
       [10, "J"],
     ]);
-    expect(alongside(ours, mine)).toEqual([
+    expect(byVersion(ours, mine)).toEqual([
       [2, "b", null],
       [3, null, "C"],
       [10, "j", "J"],
@@ -19,6 +19,6 @@ describe("the curve of all and this device's own", () => {
   });
 
   it("are that of all alone where this device learned nothing yet", () => {
-    expect(alongside(new Map([[1, "a"]]), new Map())).toEqual([[1, "a", null]]);
+    expect(byVersion(new Map([[1, "a"]]), new Map())).toEqual([[1, "a", null]]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MaskedView } from "../../../../../webapp/static/src/client/session/masking-host";
-import { minimumNote, seenOf } from "../../../../../webapp/static/src/ui/train/masked-status";
+import { minimumNote, visibilityOf } from "../../../../../webapp/static/src/ui/train/masked-status";
 
 const VIEW: MaskedView = { stage: "masked", members: 6, active: false, met: null, reason: null };
 
@@ -11,11 +11,11 @@ test.each<[MaskedView["stage"], number, string]>([
   ["revealed", 6, "Masked among 6: the server reads the sum of all now."],
   ["refused", 0, "This round goes on without you."],
 ])("in the stage %s the page says what becomes of the update", (stage, members, begin) => {
-  expect(seenOf({ ...VIEW, stage, members }).line.startsWith(begin)).toBe(true);
+  expect(visibilityOf({ ...VIEW, stage, members }).line.startsWith(begin)).toBe(true);
 });
 
 test("a round that is given up says why, and nothing else", () => {
-  const seen = seenOf({ ...VIEW, stage: "refused", reason: "A client is in the roster twice." });
+  const seen = visibilityOf({ ...VIEW, stage: "refused", reason: "A client is in the roster twice." });
   expect(seen).toEqual({
     line: "Nothing of you goes into this round. A client is in the roster twice.",
     roster: null,
@@ -23,7 +23,7 @@ test("a round that is given up says why, and nothing else", () => {
 });
 
 test("who vouches for the roster is said as soon as there is one", () => {
-  const roster = (change: Partial<MaskedView>) => seenOf({ ...VIEW, ...change }).roster;
+  const roster = (change: Partial<MaskedView>) => visibilityOf({ ...VIEW, ...change }).roster;
   expect(roster({ stage: "keys", members: 0 })).toBeNull();
   expect(roster({})).toContain("The server says who the others are.");
   expect(roster({ active: true, met: 0 })).toContain("for the first time");

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import type { Participant } from "../../../../../webapp/static/src/protocol/wire/messages";
-import { showPeople } from "../../../../../webapp/static/src/ui/train/participants";
+import { showParticipantList } from "../../../../../webapp/static/src/ui/train/participants";
 
 const ANN: Participant = {
   client: "ann",
@@ -25,7 +25,7 @@ function none(): boolean | undefined {
 }
 
 test("every participant has a line, and your own is marked", () => {
-  showPeople(document.body, [ANN, BOB], "ann");
+  showParticipantList(document.body, [ANN, BOB], "ann");
   expect(items().map(({ className }) => className)).toEqual(["me", ""]);
   expect(items()[0]?.textContent).toMatch(/^You · WebGL/);
   expect(items()[0]?.textContent).toMatch(/1 update$/);
@@ -35,14 +35,14 @@ test("every participant has a line, and your own is marked", () => {
 });
 
 test("a participant who leaves disappears, and an empty list says so", () => {
-  showPeople(document.body, [ANN, BOB], "ann");
-  showPeople(document.body, [], "ann");
+  showParticipantList(document.body, [ANN, BOB], "ann");
+  showParticipantList(document.body, [], "ann");
   expect(items()).toEqual([]);
   expect(none()).toBe(true);
 });
 
 test("no count is shown before the server sends one", () => {
-  showPeople(document.body, null, null);
+  showParticipantList(document.body, null, null);
   expect(document.querySelector("[data-people-count]")?.textContent).toBe("");
   expect(none()).toBe(true);
 });

@@ -1,14 +1,18 @@
 import { describe, expect, test } from "vitest";
-import type { View } from "../../../../../webapp/static/src/client/session/session";
-import { handle, INITIAL, type State } from "../../../../../webapp/static/src/protocol/rounds/participant";
-import type { Event } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
+import type { RoundsView } from "../../../../../webapp/static/src/client/session/session";
+import {
+  handle,
+  INITIAL,
+  type ParticipantState,
+} from "../../../../../webapp/static/src/protocol/rounds/participant";
+import type { ParticipantEvent } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import type { FrameOf } from "../../../../../webapp/static/src/protocol/wire/messages";
 import { statusOf } from "../../../../../webapp/static/src/ui/train/status";
 
 const HASH = "a".repeat(64);
 const ME = "0123456789abcdef";
 
-const START: Event = {
+const START: ParticipantEvent = {
   type: "start",
   hello: {
     type: "hello",
@@ -20,7 +24,7 @@ const START: Event = {
     min_masked: 0,
   },
 };
-const WELCOMED: readonly Event[] = [
+const WELCOMED: readonly ParticipantEvent[] = [
   START,
   { type: "connected" },
   {
@@ -35,8 +39,11 @@ const WELCOMED: readonly Event[] = [
     },
   },
 ];
-const READY: readonly Event[] = [...WELCOMED, { type: "loaded", backend: "wasm", step_ms: 8, examples: 0 }];
-const TRAINING: readonly Event[] = [
+const READY: readonly ParticipantEvent[] = [
+  ...WELCOMED,
+  { type: "loaded", backend: "wasm", step_ms: 8, examples: 0 },
+];
+const TRAINING: readonly ParticipantEvent[] = [
   ...READY,
   {
     type: "frame",
@@ -60,12 +67,12 @@ const TRAINING: readonly Event[] = [
     },
   },
 ];
-const TRAINED: readonly Event[] = [
+const TRAINED: readonly ParticipantEvent[] = [
   ...TRAINING,
   { type: "trained", round: 4, examples: 400, steps: 26, loss: 0.5, sums: [], size: 40 },
 ];
 
-const MEASURING: readonly Event[] = [
+const MEASURING: readonly ParticipantEvent[] = [
   ...READY,
   {
     type: "frame",
@@ -73,11 +80,11 @@ const MEASURING: readonly Event[] = [
   },
 ];
 
-function after(events: readonly Event[]): State {
+function after(events: readonly ParticipantEvent[]): ParticipantState {
   return events.reduce((state, event) => handle(state, event).state, INITIAL);
 }
 
-function view(events: readonly Event[], more: Partial<View> = {}): View {
+function view(events: readonly ParticipantEvent[], more: Partial<RoundsView> = {}): RoundsView {
   const nothing = {
     client: ME,
     counted: null,
@@ -121,7 +128,7 @@ const progress = {
 const reported = { client: ME, kind: "browser", backend: "wasm", status: "reported", accepted: 1 } as const;
 
 describe("What the volunteer's device does, in words", () => {
-  test.each<[string, View, string]>([
+  test.each<[string, RoundsView, string]>([
     ["before the first start", view([]), "Ready when you are"],
     ["connecting", view([START]), "Connecting"],
     ["loading", view(WELCOMED), "Getting ready"],
@@ -212,7 +219,7 @@ describe("What the volunteer's device does, in words", () => {
   });
 
   test("offline counts down to the next attempt, and training goes on", () => {
-    const events: readonly Event[] = [...TRAINING, { type: "disconnected", random: 0.5 }];
+    const events: readonly ParticipantEvent[] = [...TRAINING, { type: "disconnected", random: 0.5 }];
     const status = statusOf(view(events, { progress, retryAt: 5000 }), 1200);
     expect(status.line).toBe("Offline: trying again in 4 s");
     expect(status.hint).toContain("step 12 of 36");
@@ -221,8 +228,8 @@ describe("What the volunteer's device does, in words", () => {
 
   test("who is sent away reads why, until the next connection is open", () => {
     const reason = "512 connections come from your network address already.";
-    const lost: Event = { type: "disconnected", random: 0.5 };
-    const events: readonly Event[] = [
+    const lost: ParticipantEvent = { type: "disconnected", random: 0.5 };
+    const events: readonly ParticipantEvent[] = [
       ...READY,
       { type: "frame", frame: { type: "closing", code: "busy", reason } },
       lost,
@@ -241,7 +248,7 @@ describe("What the volunteer's device does, in words", () => {
 
   test("the reason of a replaced session is shown", () => {
     const reason = "Another tab has taken over.";
-    const events: readonly Event[] = [
+    const events: readonly ParticipantEvent[] = [
       ...READY,
       { type: "frame", frame: { type: "closing", code: "replaced", reason } },
     ];

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
-import { Ahead } from "../../../../../webapp/static/src/workers/downloads/prefetch";
+import { PrefetchedFiles } from "../../../../../webapp/static/src/workers/downloads/prefetch";
 
 const files = new Map<string, Uint8Array>();
 let asked: string[] = [];
@@ -41,7 +41,7 @@ afterEach(async () => {
 
 describe("Files of the next unit", () => {
   test("are fetched once, before they are asked for", async () => {
-    const ahead = new Ahead();
+    const ahead = new PrefetchedFiles();
     await ahead.fetch(1, origin, WEIGHTS, SHARD);
     const bring = ahead.take(1, origin);
     expect([...(await bring(WEIGHTS))]).toEqual([1, 2, 3, 4]);
@@ -51,14 +51,14 @@ describe("Files of the next unit", () => {
   });
 
   test("belong to one lease: another that begins at the same weights has its own", async () => {
-    const ahead = new Ahead();
+    const ahead = new PrefetchedFiles();
     await Promise.all([ahead.fetch(1, origin, WEIGHTS, SHARD), ahead.fetch(2, origin, WEIGHTS, OTHER)]);
     (await ahead.take(1, origin)(WEIGHTS)).fill(0);
     expect([...(await ahead.take(2, origin)(WEIGHTS))]).toEqual([1, 2, 3, 4]);
   });
 
   test("may be taken before they are here", async () => {
-    const ahead = new Ahead();
+    const ahead = new PrefetchedFiles();
     const fetched = ahead.fetch(1, origin, WEIGHTS, SHARD);
     expect([...(await ahead.take(1, origin)(SHARD))]).toEqual([5, 6]);
     await fetched;
@@ -66,7 +66,7 @@ describe("Files of the next unit", () => {
   });
 
   test("are asked for again once they were forgotten, taken, or never fetched", async () => {
-    const ahead = new Ahead();
+    const ahead = new PrefetchedFiles();
     await ahead.fetch(1, origin, WEIGHTS, SHARD);
     ahead.forget(1);
     expect([...(await ahead.take(1, origin)(OTHER))]).toEqual([7]);
@@ -76,7 +76,7 @@ describe("Files of the next unit", () => {
 
   test("that could not be had ahead of time are told of, and asked for again", async () => {
     const late = toHex(sha256(Uint8Array.of(9, 9)));
-    const ahead = new Ahead();
+    const ahead = new PrefetchedFiles();
     await expect(ahead.fetch(1, origin, WEIGHTS, late)).rejects.toThrow("does not have a file");
     put(9, 9);
     expect([...(await ahead.take(1, origin)(late))]).toEqual([9, 9]);

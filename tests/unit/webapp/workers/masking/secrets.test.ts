@@ -5,8 +5,8 @@ import { type Bytes, sha256 } from "../../../../../webapp/static/src/core/crypto
 import {
   baseHash,
   contextHash,
+  type MaskingTerms,
   rosterHash,
-  type Terms,
 } from "../../../../../webapp/static/src/core/crypto/context";
 import { type Identity, keyPair, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { addMasks } from "../../../../../webapp/static/src/core/crypto/keystream";
@@ -19,7 +19,7 @@ import { recover } from "../../core/crypto/lagrange";
 
 const CLIENTS = ["0a", "1b", "2c", "3d"];
 const THRESHOLD = 3;
-const TERMS: Terms = {
+const TERMS: MaskingTerms = {
   task: "digits",
   bundle: "ab".repeat(32),
   round: 7,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { PartSpec } from "../../../../../webapp/static/src/core/data/bundle";
-import type { Question } from "../../../../../webapp/static/src/core/messages/playground";
+import type { PlaygroundQuestion } from "../../../../../webapp/static/src/core/messages/playground";
 import type {
   ImageSpec,
   Preprocess,
@@ -11,7 +11,7 @@ import type {
 } from "../../../../../webapp/static/src/core/preprocessing/declaration";
 import { csvRows, trimmed } from "../../../../../webapp/static/src/core/preprocessing/files/csv";
 import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
-import { storedOf } from "../../../../../webapp/static/src/workers/playground/input-values";
+import { storedInputs } from "../../../../../webapp/static/src/workers/playground/input-values";
 import { type Golden, vectors } from "../../core/preprocessing/vectors";
 
 interface Case<S> {
@@ -28,8 +28,8 @@ function parts(rule: Preprocess): PartSpec[] {
   return rule.inputs.map(({ shape }, i) => ({ name: `x${i}`, shape, dtype: "float32" }));
 }
 
-function stored(question: Question, rule: Preprocess, decode: () => Promise<Pixels> = noPictures) {
-  return storedOf(question, rule, parts(rule), decode);
+function stored(question: PlaygroundQuestion, rule: Preprocess, decode: () => Promise<Pixels> = noPictures) {
+  return storedInputs(question, rule, parts(rule), decode);
 }
 
 /** The first example of golden values [n, ...]. */
@@ -97,7 +97,7 @@ it("a picture has the bytes that Python stores, and is shown as the model sees i
 
 it("numbers that are too few or too many say how many the model takes", async () => {
   const inputs: PartSpec[] = [{ name: "x", shape: [3, 1], dtype: "float32" }];
-  const ask = (values: number[]) => storedOf({ kind: "values", values }, null, inputs, noPictures);
+  const ask = (values: number[]) => storedInputs({ kind: "values", values }, null, inputs, noPictures);
   expect((await ask([1, 2, 3])).x).toEqual([[1, 2, 3]]);
   await expect(ask([1, 2])).rejects.toThrow("The model takes 3 numbers; these are 2");
 });

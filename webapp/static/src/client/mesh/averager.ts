@@ -3,18 +3,18 @@
 import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
-import type { Averaged, Failed } from "../../protocol/mesh/member-events";
+import type { GroupAveraged, GroupFailed } from "../../protocol/mesh/member-events";
 import type { Train } from "../../protocol/rounds/participant-events";
 import type { Certificate, GroupFrame, GroupOrder, Outer } from "../../protocol/wire/mesh";
-import type { Links } from "../transports/links";
+import type { LinkManager } from "../transports/links";
 import { AveragingWorker } from "../workers/averaging-worker";
-import { type Attest, Attesting } from "./certificate-collector";
-import { Early } from "./early-frames";
-import { Exchange, type Outcome } from "./exchange";
-import type { Holdings } from "./weight-store";
+import { type AttestFrame, CertificateCollector } from "./certificate-collector";
+import { EarlyFrames } from "./early-frames";
+import { Exchange, type GroupOutcome } from "./exchange";
+import type { KeptWeights } from "./weight-store";
 
 /** What a training made, from which weights, and how the way is changed before averaging. */
-export interface Work {
+export interface TrainedWork {
   readonly plan: Train;
   /** float32 [P]. */
   readonly update: Float32Array;
@@ -29,7 +29,7 @@ export interface Work {
 /** A group of which this peer is, or was, a member. `outcome` is null until it has one. */
 export interface GroupView {
   readonly order: GroupOrder;
-  readonly outcome: Omit<Outcome, "mean"> | null;
+  readonly outcome: Omit<GroupOutcome, "mean"> | null;
   /** Why there is none. */
   readonly reason: string | null;
 }
@@ -39,11 +39,11 @@ export interface AveragerOptions {
   /** This peer's public id. */
   readonly own: string;
   readonly identity: Identity;
-  readonly links: Links;
-  readonly holdings: Holdings;
+  readonly links: LinkManager;
+  readonly holdings: KeptWeights;
   /** Key of a peer by its public id. */
   readonly identityOf: (client: string) => Uint8Array | null;
-  readonly ended: (report: Averaged | Failed) => void;
+  readonly ended: (report: GroupAveraged | GroupFailed) => void;
   readonly certified: (certificate: Certificate) => void;
   readonly changed: () => void;
 }
@@ -53,8 +53,8 @@ export class Averager {
   readonly #worker = new AveragingWorker();
   /** The exchange of the last group: others may ask about it when it has ended here. */
   #exchange: { readonly order: GroupOrder; readonly exchange: Exchange } | null = null;
-  readonly #early = new Early();
-  #attesting: Attesting | null = null;
+  readonly #early = new EarlyFrames();
+  #attesting: CertificateCollector | null = null;
   /** Of the outer step. */
   #memory: Float32Array<ArrayBuffer> = new Float32Array();
   #view: GroupView | null = null;
@@ -69,7 +69,7 @@ export class Averager {
   }
 
   /** Takes part in the group; what came of it is told by `ended`. */
-  async average(order: GroupOrder, work: Work): Promise<void> {
+  async average(order: GroupOrder, work: TrainedWork): Promise<void> {
     const { task, own, links } = this.#options;
     const { bundle } = work;
     this.abort();
@@ -126,7 +126,7 @@ export class Averager {
   }
 
   /** A member of a group said something of it. */
-  heard(client: string, frame: GroupFrame): void {
+  receive(client: string, frame: GroupFrame): void {
     const { round, group } = frame;
     if (frame.type === "attest") {
       const ending = this.#attesting?.ending;
@@ -135,7 +135,7 @@ export class Averager {
       return;
     }
     const order = this.#exchange?.order;
-    if (order?.round === round && order.group === group) this.#exchange?.exchange.heard(client, frame);
+    if (order?.round === round && order.group === group) this.#exchange?.exchange.receive(client, frame);
     else this.#early.keep(client, frame);
   }
 
@@ -146,7 +146,7 @@ export class Averager {
   }
 
   /** Memory of another model is of no use. */
-  #past({ trainable }: Work): Float32Array {
+  #past({ trainable }: TrainedWork): Float32Array {
     return this.#memory.length === trainable ? this.#memory : new Float32Array();
   }
 
@@ -156,11 +156,11 @@ export class Averager {
   }
 
   #hearEarly({ round, group }: GroupOrder): void {
-    for (const { client, frame } of this.#early.take(round, group)) this.heard(client, frame);
+    for (const { client, frame } of this.#early.take(round, group)) this.receive(client, frame);
   }
 
-  async #attested(client: string, frame: Attest): Promise<void> {
-    const certificate = await this.#attesting?.heard(client, frame);
+  async #attested(client: string, frame: AttestFrame): Promise<void> {
+    const certificate = await this.#attesting?.add(client, frame);
     if (certificate) this.#options.certified(certificate);
   }
 
@@ -170,7 +170,7 @@ export class Averager {
     this.#options.ended({ type: "failed", round, group, reason: reason.slice(0, 500) });
   }
 
-  async #averaged(order: GroupOrder, work: Work, outcome: Outcome): Promise<void> {
+  async #averaged(order: GroupOrder, work: TrainedWork, outcome: GroupOutcome): Promise<void> {
     const { task, own, identity, identityOf, links, holdings } = this.#options;
     const { round, group, members, subject } = order;
     const { mean, survivors, fraction, seconds } = outcome;
@@ -185,7 +185,7 @@ export class Averager {
       if (key !== null) keys.set(client, key);
     }
     const ending = { bundle: work.bundle, round, group, survivors: clients, weights };
-    this.#attesting = new Attesting(task, ending, keys);
+    this.#attesting = new CertificateCollector(task, ending, keys);
     const attest = await this.#attesting.sign(own, identity);
     for (const client of clients) if (client !== own) links.send(client, attest);
     if (this.#view) this.#show({ ...this.#view, outcome: { survivors, fraction, seconds } });

@@ -1,28 +1,28 @@
 /** Signatures of a group's survivors, until more than half of them are a certificate. */
 
 import type { Bytes } from "../../core/crypto/bytes";
-import { type Ending, weightsStatement } from "../../core/crypto/certificates";
+import { type GroupEnding, weightsStatement } from "../../core/crypto/certificates";
 import { type Identity, sign, verify } from "../../core/crypto/keys";
 import type { Certificate, PeerFrame } from "../../protocol/wire/mesh";
 
-export type Attest = Extract<PeerFrame, { readonly type: "attest" }>;
+export type AttestFrame = Extract<PeerFrame, { readonly type: "attest" }>;
 
-export class Attesting {
+export class CertificateCollector {
   readonly #statement: Bytes;
   readonly #signatures = new Map<string, Certificate["signatures"][number]>();
-  #told = false;
+  #complete = false;
 
   /** `identities` are the survivors' keys, as far as they are known. */
   constructor(
     task: string,
-    readonly ending: Ending,
+    readonly ending: GroupEnding,
     private readonly identities: ReadonlyMap<string, Uint8Array>,
   ) {
     this.#statement = weightsStatement(task, ending);
   }
 
   /** This peer's own signature, which counts from now on, for the others. */
-  async sign(client: string, identity: Identity): Promise<Attest & { readonly signature: Bytes }> {
+  async sign(client: string, identity: Identity): Promise<AttestFrame & { readonly signature: Bytes }> {
     const signature = await sign(identity, this.#statement);
     this.#signatures.set(client, { client, identity: identity.publicKey, signature });
     const { round, group, weights } = this.ending;
@@ -30,14 +30,14 @@ export class Attesting {
   }
 
   /** The certificate, if it came about by this signature. */
-  async heard(client: string, { weights, signature }: Attest): Promise<Certificate | null> {
+  async add(client: string, { weights, signature }: AttestFrame): Promise<Certificate | null> {
     const { survivors } = this.ending;
     const identity = this.identities.get(client);
     if (identity === undefined || !survivors.includes(client) || weights !== this.ending.weights) return null;
     if (!(await verify(identity, signature, this.#statement))) return null;
     this.#signatures.set(client, { client, identity, signature });
-    if (this.#told || 2 * this.#signatures.size <= survivors.length) return null;
-    this.#told = true;
+    if (this.#complete || 2 * this.#signatures.size <= survivors.length) return null;
+    this.#complete = true;
     const signatures = [...this.#signatures.values()].sort((a, b) => (a.client < b.client ? -1 : 1));
     return { ...this.ending, survivors: [...survivors].sort(), signatures };
   }

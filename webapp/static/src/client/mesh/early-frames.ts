@@ -5,19 +5,19 @@ import type { GroupFrame } from "../../protocol/wire/mesh";
 const MOST_OF_CLIENT = 64;
 const MOST_GROUPS = 64;
 
-export interface Said {
+export interface EarlyFrame {
   readonly client: string;
   readonly frame: GroupFrame;
 }
 
-export class Early {
-  readonly #groups = new Map<string, Said[]>();
+export class EarlyFrames {
+  readonly #groups = new Map<string, EarlyFrame[]>();
 
   keep(client: string, frame: GroupFrame): void {
     const name = nameOf(frame.round, frame.group);
-    const said = this.#groups.get(name) ?? [];
-    this.#groups.set(name, said);
-    if (said.filter((one) => one.client === client).length < MOST_OF_CLIENT) said.push({ client, frame });
+    const frames = this.#groups.get(name) ?? [];
+    this.#groups.set(name, frames);
+    if (frames.filter((one) => one.client === client).length < MOST_OF_CLIENT) frames.push({ client, frame });
     // Whoever invents groups pushes out the oldest.
     for (const oldest of this.#groups.keys()) {
       if (this.#groups.size <= MOST_GROUPS) break;
@@ -25,10 +25,10 @@ export class Early {
     }
   }
 
-  take(round: number, group: number): readonly Said[] {
-    const said = this.#groups.get(nameOf(round, group)) ?? [];
+  take(round: number, group: number): readonly EarlyFrame[] {
+    const frames = this.#groups.get(nameOf(round, group)) ?? [];
     this.#groups.delete(nameOf(round, group));
-    return said;
+    return frames;
   }
 }
 

@@ -11,11 +11,11 @@ import type { Effect, Event } from "../../protocol/allreduce/group-events";
 import { AllReduce } from "../../protocol/allreduce/member";
 import type { GroupFrame, GroupOrder } from "../../protocol/wire/mesh";
 import type { AveragingWorker } from "../workers/averaging-worker";
-import { Arrivals, type Chunk } from "./receiver";
-import { type Content, Departures, type GroupLinks } from "./sender";
+import { type Chunk, Receiver } from "./receiver";
+import { type GroupLinks, type PartContent, Sender } from "./sender";
 
 /** What comes of a group for a member that ends with the others. */
-export interface Outcome {
+export interface GroupOutcome {
   readonly mean: Float32Array<ArrayBuffer>;
   /** Places of all that have the same. */
   readonly survivors: readonly number[];
@@ -46,18 +46,18 @@ export interface ExchangeOptions {
 }
 
 /** Frames of a group that are the session's business, not the exchange's. */
-type Exchanged = Exclude<GroupFrame, { readonly type: "attest" }>;
+type ExchangeFrame = Exclude<GroupFrame, { readonly type: "attest" }>;
 
 export class Exchange {
   /** Rejects with a GroupError. */
-  readonly result: Promise<Outcome>;
+  readonly result: Promise<GroupOutcome>;
   readonly #options: ExchangeOptions;
   readonly #place: number;
   readonly #begunAt = now();
   readonly #machine: AllReduce;
-  readonly #arrivals = new Arrivals();
-  readonly #departures: Departures;
-  #settle: (outcome: Outcome) => void = () => undefined;
+  readonly #arrivals = new Receiver();
+  readonly #departures: Sender;
+  #settle: (outcome: GroupOutcome) => void = () => undefined;
   #refuse: (problem: Error) => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
@@ -68,7 +68,7 @@ export class Exchange {
     this.#options = options;
     this.#place = order.members.indexOf(own);
     this.#machine = new AllReduce(order, this.#place, this.#begunAt);
-    this.#departures = new Departures(links, order.members, own);
+    this.#departures = new Sender(links, order.members, own);
     this.result = new Promise((resolve, reject) => {
       this.#settle = resolve;
       this.#refuse = reject;
@@ -99,7 +99,7 @@ export class Exchange {
   }
 
   /** A frame of this round and group. */
-  heard(client: string, frame: Exchanged): void {
+  receive(client: string, frame: ExchangeFrame): void {
     const place = this.#placeOf(client);
     if (place === null || this.#closed) return;
     if (frame.type === "piece" || frame.type === "mean") {
@@ -261,7 +261,7 @@ export class Exchange {
     make: () => Promise<{ readonly contributors: readonly number[]; readonly bytes: Bytes }>,
   ): void {
     const { members, round, group } = this.#options.order;
-    let made: Promise<Content | null> | null = null;
+    let made: Promise<PartContent | null> | null = null;
     const parcel = () => {
       made ??= make().then(
         ({ contributors, bytes }) => ({ head: { type, round, group, part, contributors }, bytes }),

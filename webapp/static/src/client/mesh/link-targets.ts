@@ -10,7 +10,7 @@ const MOST_LINKS = 32;
  * With whom the peer `own` links whatever its group is: with everybody where there are few. If one of two links with the
  * other, so does the other.
  */
-export function around(own: string, clients: readonly string[]): readonly string[] {
+export function linkTargets(own: string, clients: readonly string[]): readonly string[] {
   const circle = clients.filter((client) => client !== own).sort();
   if (circle.length <= MOST_LINKS) return circle;
   const first = circle.filter((client) => client < own).length;

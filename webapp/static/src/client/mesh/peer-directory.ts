@@ -4,67 +4,67 @@
  */
 
 import type { Identity } from "../../core/crypto/keys";
-import type { Averaged, Entered, Event, Failed } from "../../protocol/mesh/member-events";
+import type { Entered, GroupAveraged, GroupFailed, MemberEvent } from "../../protocol/mesh/member-events";
 import {
   type Certificate,
   encodeMesh,
   type GroupOrder,
-  type Neighbour,
+  type NeighbourInfo,
   type PeerToServer,
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
-import type { Identities } from "../session/identities";
-import { type Heard, Links } from "../transports/links";
+import type { TrustStore } from "../session/identities";
+import { LinkManager, type PeerMessage } from "../transports/links";
 import { watchSleep } from "../transports/page-lifecycle";
 import type { Transport } from "../transports/socket";
 import { Averager } from "./averager";
-import { around } from "./link-targets";
-import { GoingOn } from "./serverless-runner";
-import type { Holdings } from "./weight-store";
-import { Fetching } from "./weight-transfer";
-import type { Holders } from "./weights";
+import { linkTargets } from "./link-targets";
+import { ServerlessRunner } from "./serverless-runner";
+import type { KeptWeights } from "./weight-store";
+import { WeightTransfer } from "./weight-transfer";
+import type { WeightHolders } from "./weights";
 
 /** The server hears of the links this often, and soon after a change, in milliseconds. */
 const LINKS_EVERY = 10_000;
 const LINKS_SOON = 500;
 
-export interface CompanyOptions {
+export interface PeerDirectoryOptions {
   readonly entered: Entered;
   readonly identity: Identity;
-  readonly identities: Identities;
-  readonly holdings: Holdings;
+  readonly identities: TrustStore;
+  readonly holdings: KeptWeights;
   readonly transport: Transport;
   /** Whether the server hears what is sent to it. */
   readonly connected: () => boolean;
   /** The group in hand. */
   readonly group: () => GroupOrder | null;
-  readonly ended: (report: Averaged | Failed) => void;
+  readonly ended: (report: GroupAveraged | GroupFailed) => void;
   readonly certified: (certificate: Certificate) => void;
   /** Takes events for the member's machine. */
-  readonly tell: (event: Event) => void;
+  readonly tell: (event: MemberEvent) => void;
   /** Another peer has the server. */
   readonly hasten: () => void;
   /** Something that the page shows has changed. */
   readonly changed: () => void;
 }
 
-export class Company {
+export class PeerDirectory {
   readonly client: string;
-  readonly links: Links;
+  readonly links: LinkManager;
   readonly averager: Averager;
-  readonly goingOn: GoingOn;
-  readonly #options: CompanyOptions;
-  readonly #fetching: Fetching;
+  readonly serverless: ServerlessRunner;
+  readonly #options: PeerDirectoryOptions;
+  readonly #fetching: WeightTransfer;
   readonly #deaf: () => void;
-  #members: readonly Neighbour[] = [];
+  #members: readonly NeighbourInfo[] = [];
   #telling: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: CompanyOptions) {
+  constructor(options: PeerDirectoryOptions) {
     const { entered, identity, holdings, ended, certified, tell, hasten, changed } = options;
     this.#options = options;
     this.client = entered.client;
     this.links = this.#makeLinks();
-    this.#fetching = new Fetching(this.links, holdings);
+    this.#fetching = new WeightTransfer(this.links, holdings);
     this.averager = new Averager({
       task: entered.task,
       own: entered.client,
@@ -76,18 +76,18 @@ export class Company {
       certified,
       changed,
     });
-    this.goingOn = new GoingOn({ own: entered.client, links: this.links, tell, hasten });
+    this.serverless = new ServerlessRunner({ own: entered.client, links: this.links, tell, hasten });
     this.#deaf = watchSleep(this.links);
     this.#tell(LINKS_EVERY);
   }
 
   /** Everybody in the mesh, this peer included. */
-  get members(): readonly Neighbour[] {
+  get members(): readonly NeighbourInfo[] {
     return this.#members;
   }
 
   /** What the server says of other peers, or brings from them. */
-  told(frame: ServerToPeer): void {
+  receive(frame: ServerToPeer): void {
     switch (frame.type) {
       case "members":
         this.#members = frame.members;
@@ -109,11 +109,11 @@ export class Company {
   want(): void {
     const group = this.#options.group() ?? this.averager.view?.order;
     const clients = this.#members.map(({ client }) => client);
-    this.links.want([...around(this.client, clients), ...(group?.members ?? [])]);
+    this.links.want([...linkTargets(this.client, clients), ...(group?.members ?? [])]);
   }
 
   /** Those with a link that have these weights of `size` bytes. */
-  holders(hash: string, size: number): Holders {
+  holders(hash: string, size: number): WeightHolders {
     const linked = this.#members.filter(({ client, holds }) => holds === hash && this.links.way(client));
     return { fetching: this.#fetching, size, clients: linked.map(({ client }) => client) };
   }
@@ -121,17 +121,17 @@ export class Company {
   /** Ends all links. */
   close(): void {
     this.#deaf();
-    this.goingOn.close();
+    this.serverless.close();
     this.averager.close();
     this.links.close();
     // A link that ends is told of soon: not here any more.
     clearTimeout(this.#telling);
   }
 
-  #makeLinks(): Links {
+  #makeLinks(): LinkManager {
     const { entered, identity, identities, transport, connected } = this.#options;
     const { task, client, ice } = entered;
-    return new Links({
+    return new LinkManager({
       task,
       client,
       identity,
@@ -145,20 +145,20 @@ export class Company {
       relayBuffered: () => transport.buffered,
       up: (other) => {
         this.averager.up(other);
-        this.goingOn.happened({ type: "linked", client: other });
+        this.serverless.happened({ type: "linked", client: other });
         this.#tell(LINKS_SOON);
       },
       down: (other) => {
         this.averager.down(other);
         this.#fetching.lost(other);
-        this.goingOn.happened({ type: "lost", client: other });
+        this.serverless.happened({ type: "lost", client: other });
         this.#tell(LINKS_SOON);
       },
       silent: (other) => {
         this.averager.silent(other);
-        this.goingOn.happened({ type: "lost", client: other });
+        this.serverless.happened({ type: "lost", client: other });
       },
-      received: (other, frame) => this.#heard(other, frame),
+      received: (other, frame) => this.#receivePeerMessage(other, frame),
     });
   }
 
@@ -166,7 +166,7 @@ export class Company {
     if (this.#options.connected()) this.#options.transport.send(encodeMesh(frame));
   }
 
-  #heard(client: string, frame: Heard): void {
+  #receivePeerMessage(client: string, frame: PeerMessage): void {
     switch (frame.type) {
       case "fetch":
         void this.#fetching.asked(client, frame);
@@ -180,11 +180,11 @@ export class Company {
       case "trained":
       case "group":
       case "evaluation":
-        this.goingOn.heard(client, frame);
+        this.serverless.receive(client, frame);
         this.#options.changed();
         return;
       default:
-        this.averager.heard(client, frame);
+        this.averager.receive(client, frame);
     }
   }
 

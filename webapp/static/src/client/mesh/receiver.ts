@@ -5,15 +5,15 @@ import type { PeerFrame } from "../../protocol/wire/mesh";
 
 export type Chunk = Extract<PeerFrame, { readonly type: "piece" | "mean" }>;
 
-interface Arrival {
+interface PartialPart {
   readonly contributors: readonly number[];
   readonly bytes: Bytes;
   filled: number;
 }
 
-export class Arrivals {
+export class Receiver {
   /** By kind, place and part: a member has one of each under way. */
-  readonly #arrivals = new Map<string, Arrival>();
+  readonly #arrivals = new Map<string, PartialPart>();
 
   /**
    * All bytes, once the last chunk is here; else null. A chunk that does not go on where the one before ended is one of

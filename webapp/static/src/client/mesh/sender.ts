@@ -29,13 +29,13 @@ export interface GroupLinks {
 }
 
 /** A chunk's frame without what differs from chunk to chunk, and all bytes. */
-export interface Content {
+export interface PartContent {
   readonly head: Omit<Chunk, "offset" | "data">;
   readonly bytes: Bytes;
 }
 
 /** Makes what is sent when its turn comes; null where there is nothing to send after all. */
-export type Parcel = () => Promise<Content | null>;
+export type ContentMaker = () => Promise<PartContent | null>;
 
 /** A transfer under way. */
 interface Transfer {
@@ -43,15 +43,15 @@ interface Transfer {
 }
 
 /** What is sent to one member, one after the other. */
-interface Line {
-  waiting: Parcel[];
+interface SendQueue {
+  waiting: ContentMaker[];
   running: Transfer | null;
 }
 
 /** Turns begin with the member after one's own and go round: so no two members begin with the same. */
-export class Departures {
+export class Sender {
   readonly #links: GroupLinks;
-  readonly #lines: ReadonlyMap<string, Line>;
+  readonly #lines: ReadonlyMap<string, SendQueue>;
   /** The others; whose turn it was goes to the end. */
   #turns: readonly string[];
   #looking = false;
@@ -64,7 +64,7 @@ export class Departures {
     this.#lines = new Map(this.#turns.map((client) => [client, { waiting: [], running: null }]));
   }
 
-  add(client: string, parcel: Parcel): void {
+  add(client: string, parcel: ContentMaker): void {
     this.#lines.get(client)?.waiting.push(parcel);
     if (this.#looking) return;
     this.#looking = true;
@@ -98,11 +98,12 @@ export class Departures {
     clearTimeout(this.#timer);
     const now = performance.now();
     const lines = [...this.#lines.values()];
-    const getsOn = ({ running }: Line) => running !== null && now - running.gotOnAt < STALLED_MILLISECONDS;
+    const getsOn = ({ running }: SendQueue) =>
+      running !== null && now - running.gotOnAt < STALLED_MILLISECONDS;
     let busy = lines.filter(getsOn).length;
     for (const client of this.#turns) {
       if (busy >= AT_ONCE) break;
-      const line = this.#lines.get(client) as Line;
+      const line = this.#lines.get(client) as SendQueue;
       const parcel = line.running === null ? line.waiting.shift() : undefined;
       if (parcel === undefined) continue;
       const at = this.#turns.indexOf(client) + 1;
@@ -114,7 +115,7 @@ export class Departures {
       this.#timer = setTimeout(() => this.#goOn(), STALLED_MILLISECONDS);
   }
 
-  async #depart(client: string, line: Line, parcel: Parcel): Promise<void> {
+  async #depart(client: string, line: SendQueue, parcel: ContentMaker): Promise<void> {
     const transfer: Transfer = { gotOnAt: performance.now() };
     line.running = transfer;
     const linked = await this.#sent(client, parcel, transfer, () => line.running === transfer);
@@ -126,14 +127,19 @@ export class Departures {
   }
 
   /** Sends all chunks while `wanted`; false when the link is gone. An empty part is one empty chunk. */
-  async #sent(client: string, parcel: Parcel, transfer: Transfer, wanted: () => boolean): Promise<boolean> {
+  async #sent(
+    client: string,
+    parcel: ContentMaker,
+    transfer: Transfer,
+    isNeeded: () => boolean,
+  ): Promise<boolean> {
     const content = await parcel();
     if (content === null) return true;
     const { head, bytes } = content;
     let offset = 0;
     do {
       await this.#links.drained(client, WAITING_BYTES);
-      if (!wanted()) return true;
+      if (!isNeeded()) return true;
       const room = this.#links.room(client);
       const data = bytes.subarray(offset, offset + room);
       if (room === 0 || !this.#links.send(client, { ...head, offset, data }, true)) return false;

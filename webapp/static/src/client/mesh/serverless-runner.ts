@@ -1,63 +1,64 @@
 /** Rounds without the server: performs what the machine of them decides, over links. Owns that machine. */
 
-import type { State } from "../../protocol/mesh/member";
-import type { Event as MemberEvent } from "../../protocol/mesh/member-events";
+import type { MemberState } from "../../protocol/mesh/member";
+import type { MemberEvent } from "../../protocol/mesh/member-events";
 import { isBusy } from "../../protocol/mesh/member-work";
 import type { Effect, Event } from "../../protocol/mesh/serverless/events";
 import { Onward } from "../../protocol/mesh/serverless/rounds";
 import type { Evaluation } from "../../protocol/rounds/participant-events";
-import type { GroupOrder, OnwardFrame } from "../../protocol/wire/mesh";
-import type { Links } from "../transports/links";
+import type { GroupOrder, ServerlessFrame } from "../../protocol/wire/mesh";
+import type { LinkManager } from "../transports/links";
 
 /** What a peer measured while the server was away: by its own word. */
-export interface Finding {
+export interface LocalMeasurement {
   readonly client: string;
-  readonly found: Evaluation;
+  readonly evaluation: Evaluation;
 }
 
 /** How the peers do without the server. */
-export interface OnwardView {
+export interface ServerlessView {
   /** Others with whom this peer would go on, or does; null while it has the server, or nothing to go on from. */
   readonly company: readonly string[] | null;
   /** The last thing that a peer measured. */
-  readonly finding: Finding | null;
+  readonly finding: LocalMeasurement | null;
 }
 
-export interface GoingOnOptions {
+export interface ServerlessRunnerOptions {
   /** This peer's public id. */
   readonly own: string;
-  readonly links: Pick<Links, "send">;
+  readonly links: Pick<LinkManager, "send">;
   /** Takes events for the member's machine. */
   readonly tell: (event: MemberEvent) => void;
   /** The server can be reached. */
   readonly hasten: () => void;
 }
 
-export class GoingOn {
-  readonly #options: GoingOnOptions;
+export class ServerlessRunner {
+  readonly #options: ServerlessRunnerOptions;
   readonly #machine: Onward;
-  #finding: Finding | null = null;
+  #finding: LocalMeasurement | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor(options: GoingOnOptions) {
+  constructor(options: ServerlessRunnerOptions) {
     this.#options = options;
     this.#machine = new Onward(options.own);
   }
 
-  get view(): OnwardView {
+  get view(): ServerlessView {
     return { company: this.#machine.company, finding: this.#finding };
   }
 
   /** The member has handled `event` and stands at `member` now; `group` is the one that it was in before. */
-  noticed(event: MemberEvent, member: State, group: GroupOrder | null): void {
+  noticed(event: MemberEvent, member: MemberState, group: GroupOrder | null): void {
     const happened = meaning(event, member, group);
     if (happened !== null) this.happened(happened);
   }
 
   /** Another peer said something of such rounds. */
-  heard(client: string, frame: OnwardFrame): void {
-    if (frame.type === "evaluation" && this.#machine.survivors.has(client)) this.#found(client, frame);
+  receive(client: string, frame: ServerlessFrame): void {
+    if (frame.type === "evaluation" && this.#machine.survivors.has(client))
+      this.#recordMeasurement(client, frame);
     this.happened({ type: "heard", client, frame });
   }
 
@@ -81,7 +82,7 @@ export class GoingOn {
     switch (effect.type) {
       case "say":
         for (const client of effect.clients) this.#options.links.send(client, effect.frame);
-        if (effect.frame.type === "evaluation") this.#found(this.#options.own, effect.frame);
+        if (effect.frame.type === "evaluation") this.#recordMeasurement(this.#options.own, effect.frame);
         return;
       case "agree":
         this.#options.tell({ type: "agreed", frame: effect.frame });
@@ -92,13 +93,13 @@ export class GoingOn {
   }
 
   /** What cannot be is no news. */
-  #found(client: string, found: Evaluation): void {
-    if (found.examples > 0 && Number.isFinite(found.loss)) this.#finding = { client, found };
+  #recordMeasurement(client: string, evaluation: Evaluation): void {
+    if (evaluation.examples > 0 && Number.isFinite(evaluation.loss)) this.#finding = { client, evaluation };
   }
 }
 
 /** What an event of the member's is for rounds without the server; null where it is nothing. */
-function meaning(event: MemberEvent, member: State, group: GroupOrder | null): Event | null {
+function meaning(event: MemberEvent, member: MemberState, group: GroupOrder | null): Event | null {
   switch (event.type) {
     case "frame":
       if (event.frame.type === "entered" && member.contact.link === "open") return { type: "reached" };

@@ -6,11 +6,17 @@
 import type { Backend } from "../../core/backend";
 import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
-import type { Findings } from "../../core/data/mistakes";
+import type { MistakeFindings } from "../../core/data/mistakes";
 import { clock } from "../../core/messages/training";
 import { trainingSeconds } from "../../protocol/client/training-pace";
-import { handle, INITIAL, type State } from "../../protocol/mesh/member";
-import type { Averaged, Effect, Entered, Event, Failed } from "../../protocol/mesh/member-events";
+import { handleMemberEvent, INITIAL, type MemberState } from "../../protocol/mesh/member";
+import type {
+  Entered,
+  GroupAveraged,
+  GroupFailed,
+  MemberEffect,
+  MemberEvent,
+} from "../../protocol/mesh/member-events";
 import type { Evaluate, Train } from "../../protocol/rounds/participant-events";
 import {
   type Certificate,
@@ -19,21 +25,21 @@ import {
   type PeerToServer,
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
-import { Examining } from "../session/evaluation-examples";
-import { Identities } from "../session/identities";
-import { learnedIn } from "../session/local-metrics";
+import { EvaluationExamples } from "../session/evaluation-examples";
+import { TrustStore } from "../session/identities";
+import { localMetrics } from "../session/local-metrics";
 import { workerPlan } from "../session/plan";
-import { Stay, type StayOptions } from "../session/session-loop";
-import { Kept } from "../session/update-cache";
+import { SessionLoop, type SessionLoopOptions } from "../session/session-loop";
+import { UpdateCache } from "../session/update-cache";
 import { ownWays } from "../transports/links";
-import type { Made, Trained, Trainer } from "../workers/training-worker";
-import type { Work } from "./averager";
-import { Company } from "./peer-directory";
-import { type MeshView, NOTHING, type Shown } from "./view";
-import { Visits } from "./weight-store";
-import { Weights } from "./weights";
+import type { Made, Trainer, TrainingResult } from "../workers/training-worker";
+import type { TrainedWork } from "./averager";
+import { PeerDirectory } from "./peer-directory";
+import { type MeshView, NOTHING, type ShownMeshState } from "./view";
+import { VisitStore } from "./weight-store";
+import { WeightSources } from "./weights";
 
-export interface MeshOptions extends StayOptions<ServerToPeer> {
+export interface MeshOptions extends SessionLoopOptions<ServerToPeer> {
   readonly task: string;
   /** The volunteer's own training examples; 0 where the task deals out shards. */
   readonly examples: () => number;
@@ -43,31 +49,46 @@ export interface MeshOptions extends StayOptions<ServerToPeer> {
 
 export class MeshSession {
   readonly #options: MeshOptions;
-  readonly #identities = new Identities();
-  readonly #visits: Visits;
-  readonly #kept = new Kept();
-  readonly #examining = new Examining();
+  readonly #identities = new TrustStore();
+  readonly #visits: VisitStore;
+  readonly #updateCache = new UpdateCache();
+  readonly #examining = new EvaluationExamples();
   #identity: Identity | null = null;
-  readonly #stay: Stay<State, Event, Effect, PeerToServer, ServerToPeer, Shown>;
-  #company: Company | null = null;
-  #weights: Weights;
+  readonly #stay: SessionLoop<
+    MemberState,
+    MemberEvent,
+    MemberEffect,
+    PeerToServer,
+    ServerToPeer,
+    ShownMeshState
+  >;
+  #company: PeerDirectory | null = null;
+  #weights: WeightSources;
   #backend: Backend | null = null;
   /** What was trained last, until the next training is done. */
-  #work: Work | null = null;
+  #work: TrainedWork | null = null;
 
   constructor(options: MeshOptions) {
     this.#options = options;
-    this.#weights = new Weights(options.origin, options.task);
-    this.#visits = new Visits(`${options.origin} ${options.task}`, options.task);
-    this.#stay = new Stay<State, Event, Effect, PeerToServer, ServerToPeer, Shown>(options, {
+    this.#weights = new WeightSources(options.origin, options.task);
+    this.#visits = new VisitStore(`${options.origin} ${options.task}`, options.task);
+    this.#stay = new SessionLoop<
+      MemberState,
+      MemberEvent,
+      MemberEffect,
+      PeerToServer,
+      ServerToPeer,
+      ShownMeshState
+    >(options, {
       initial: INITIAL,
       shown: NOTHING,
-      handle,
+      handle: handleMemberEvent,
       encode: encodeMesh,
       decode: decodeToPeer,
       perform: (effect) => this.#perform(effect),
       received: (frame) => this.#receive(frame),
-      handled: (event, { inHand }) => this.#company?.goingOn.noticed(event, this.#stay.machine, inHand.group),
+      handled: (event, { inHand }) =>
+        this.#company?.serverless.noticed(event, this.#stay.machine, inHand.group),
     });
   }
 
@@ -80,7 +101,7 @@ export class MeshSession {
       links: links?.view ?? [],
       strangers: links?.strangers ?? [],
       group: this.#company?.averager.view ?? null,
-      onward: this.#company?.goingOn.view ?? null,
+      onward: this.#company?.serverless.view ?? null,
     };
   }
 
@@ -90,7 +111,7 @@ export class MeshSession {
     const { averaged, failed } = this.#stay.machine;
     this.#stay.renew({ averaged, failed });
     this.#backend = backend;
-    this.#weights = new Weights(this.#options.origin, this.#options.task);
+    this.#weights = new WeightSources(this.#options.origin, this.#options.task);
     this.#stay.show({ ...NOTHING, examples: this.#stay.shown.examples });
     const { token, agent } = this.#options;
     this.#identity = await this.#identities.own();
@@ -120,13 +141,13 @@ export class MeshSession {
   }
 
   /** Where the version of these weights is wrong; null where that cannot be told now. */
-  async examine(weights: string): Promise<Findings | null> {
+  async examine(weights: string): Promise<MistakeFindings | null> {
     const trainer = this.#stay.trainer.current;
     const brought = trainer && (await this.#bring(weights).catch(() => null));
     return brought && this.#examining.ask(trainer, brought.slice().buffer);
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: MemberEffect): void {
     switch (effect.type) {
       case "load":
         void this.#load(effect.bundle);
@@ -161,17 +182,17 @@ export class MeshSession {
 
   #receive(frame: ServerToPeer): void {
     if (frame.type === "entered") this.#enter(frame);
-    this.#company?.told(frame);
+    this.#company?.receive(frame);
     if (frame.type === "state") this.#stay.show({ task: frame, taskAt: performance.now() });
     this.#stay.dispatch({ type: "frame", frame });
-    this.#options.heard(frame);
+    this.#options.received(frame);
   }
 
   /** Who this peer is stands with the first answer of the server: then it can have links. */
   #enter(entered: Entered): void {
     if (this.#company?.client === entered.client || this.#identity === null) return;
     this.#leave();
-    this.#company = new Company({
+    this.#company = new PeerDirectory({
       entered,
       identity: this.#identity,
       identities: this.#identities,
@@ -187,7 +208,7 @@ export class MeshSession {
     });
   }
 
-  #averaged(report: Averaged | Failed): void {
+  #averaged(report: GroupAveraged | GroupFailed): void {
     if (report.type === "averaged")
       this.#stay.show({ examples: this.#stay.shown.examples + (this.#work?.examples ?? 0) });
     this.#stay.dispatch(report);
@@ -200,8 +221,8 @@ export class MeshSession {
   }
 
   async #load(bundle: string): Promise<void> {
-    const wanted = () => this.#stay.machine.entered?.bundle === bundle && this.#stay.machine.ready === null;
-    const loaded = await this.#stay.trainer.load(bundle, this.#backend, wanted);
+    const isNeeded = () => this.#stay.machine.entered?.bundle === bundle && this.#stay.machine.ready === null;
+    const loaded = await this.#stay.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
     this.#stay.show({ loaded });
     const { backend, stepMs } = loaded;
@@ -209,26 +230,26 @@ export class MeshSession {
   }
 
   async #train(plan: Train): Promise<void> {
-    const wanted = () => this.#stay.machine.inHand.plan === plan;
+    const isNeeded = () => this.#stay.machine.inHand.plan === plan;
     const until = clock() + 1000 * trainingSeconds(null, plan.seconds, 0);
     let base: Bytes | null = null;
-    const train = async (trainer: Trainer): Promise<Trained> => {
+    const train = async (trainer: Trainer): Promise<TrainingResult> => {
       base = await this.#bring(plan.weights);
-      const kept = this.#kept.take(plan);
-      if (kept !== null) return kept;
+      const cached = this.#updateCache.take(plan);
+      if (cached !== null) return cached;
       const weights = base.slice().buffer;
       return trainer.train(weights, workerPlan(plan, null, until), (progress) => {
-        if (!wanted()) return;
+        if (!isNeeded()) return;
         this.#stay.show({ progress });
         this.#options.progressed(progress);
       });
     };
-    const trained = await this.#stay.trainer.insist(wanted, train);
+    const trained = await this.#stay.trainer.insist(isNeeded, train);
     const { entered } = this.#stay.machine;
     const { loaded } = this.#stay.shown;
     // Without a whole step there is nothing to say.
     if (trained === null || trained.steps === 0 || base === null || !entered || !loaded) return;
-    this.#kept.keep(plan, trained);
+    this.#updateCache.keep(plan, trained);
     this.#learnedIn(plan, trained);
     this.#tell(base, trained);
     const { examples, steps } = trained;
@@ -247,7 +268,7 @@ export class MeshSession {
   }
 
   /** Copies: what was trained goes on to other workers. */
-  #tell(base: Bytes, { update }: Trained): void {
+  #tell(base: Bytes, { update }: TrainingResult): void {
     this.#options.made?.({ weights: base.slice().buffer, update: update.slice(0) });
   }
 
@@ -256,9 +277,9 @@ export class MeshSession {
     return this.#weights.bring(hash, this.#company?.holders(hash, size) ?? null);
   }
 
-  #learnedIn({ version }: Train, trained: Trained): void {
+  #learnedIn({ version }: Train, trained: TrainingResult): void {
     const { loaded } = this.#stay.shown;
-    if (loaded) this.#options.learned(learnedIn(version, trained, loaded));
+    if (loaded) this.#options.learned(localMetrics(version, trained, loaded));
   }
 
   /** A measurement that fails is left to others; training goes on. */
@@ -277,7 +298,7 @@ export class MeshSession {
 
   #end(): void {
     this.#leave();
-    this.#kept.forget();
+    this.#updateCache.forget();
     this.#stay.show({ task: null });
   }
 

@@ -2,42 +2,42 @@
 
 import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import { certified } from "../../core/crypto/certificates";
-import { Keeping } from "../../core/data/storage";
+import { BrowserStore } from "../../core/data/storage";
 import type { Certificate } from "../../protocol/wire/mesh";
 
 /** The newest, and those of the round before, which a newcomer may still be fetching. */
 const MOST_HELD = 2;
 
-export class Holdings {
+export class KeptWeights {
   /** By their SHA-256, the last ones that were kept. */
-  readonly #held = new Map<string, Bytes>();
+  readonly #weights = new Map<string, Bytes>();
 
   /** Has these weights from now on; their SHA-256. */
   async keep(content: Bytes): Promise<string> {
     const hash = toHex(await sha256(content));
-    this.#held.delete(hash);
-    this.#held.set(hash, content);
-    for (const oldest of this.#held.keys()) {
-      if (this.#held.size <= MOST_HELD) break;
-      this.#held.delete(oldest);
+    this.#weights.delete(hash);
+    this.#weights.set(hash, content);
+    for (const oldest of this.#weights.keys()) {
+      if (this.#weights.size <= MOST_HELD) break;
+      this.#weights.delete(oldest);
     }
     return hash;
   }
 
   find(hash: string): Bytes | null {
-    return this.#held.get(hash) ?? null;
+    return this.#weights.get(hash) ?? null;
   }
 }
 
 /** What a peer brings along to a task that it was in before. */
-export interface Visit {
+export interface EarlierVisit {
   readonly certificate: Certificate;
   readonly weights: Bytes;
 }
 
 /** The newest certified weights of one task. A browser that keeps nothing begins anew each time. */
-export class Visits {
-  readonly #kept = new Keeping<Visit>("minga-mesh", "visits");
+export class VisitStore {
+  readonly #store = new BrowserStore<EarlierVisit>("minga-mesh", "visits");
 
   /** `address` is the task's whole one, `task` its name. */
   constructor(
@@ -45,12 +45,12 @@ export class Visits {
     private readonly task: string,
   ) {}
 
-  async write(visit: Visit): Promise<void> {
-    await this.#kept.put(this.address, visit).catch(() => undefined);
+  async write(visit: EarlierVisit): Promise<void> {
+    await this.#store.put(this.address, visit).catch(() => undefined);
   }
 
-  async read(): Promise<Visit | null> {
-    const visit = await this.#kept.get(this.address).catch(() => undefined);
+  async read(): Promise<EarlierVisit | null> {
+    const visit = await this.#store.get(this.address).catch(() => undefined);
     if (visit === undefined) return null;
     const right = toHex(await sha256(visit.weights)) === visit.certificate.weights;
     return right && (await certified(visit.certificate, this.task)) ? visit : null;

@@ -2,16 +2,16 @@
 
 import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
-import { type Links, MOST_BUFFERED } from "../transports/links";
-import type { Holdings } from "./weight-store";
+import { type LinkManager, MOST_BUFFERED } from "../transports/links";
+import type { KeptWeights } from "./weight-store";
 
 /** A peer that hands out weights and says nothing for so long is given up for another, in seconds. */
 const PATIENCE = 5;
 
-type Frame<T extends PeerFrame["type"]> = Extract<PeerFrame, { readonly type: T }>;
+type PeerFrameOf<T extends PeerFrame["type"]> = Extract<PeerFrame, { readonly type: T }>;
 
 /** Weights that come from `client`, chunk after chunk; `filled` bytes are here, some of them from other peers. */
-interface Coming {
+interface IncomingWeights {
   readonly client: string;
   readonly hash: string;
   readonly content: Bytes;
@@ -20,15 +20,15 @@ interface Coming {
   readonly news: (more: boolean) => void;
 }
 
-export class Fetching {
-  #coming: Coming | null = null;
+export class WeightTransfer {
+  #coming: IncomingWeights | null = null;
   /** Who is handed out what, by the number of the request: a newer one ends the older. */
   readonly #handing = new Map<string, number>();
   #requests = 0;
 
   constructor(
-    private readonly links: Links,
-    private readonly holdings: Holdings,
+    private readonly links: LinkManager,
+    private readonly holdings: KeptWeights,
   ) {}
 
   /**
@@ -63,14 +63,14 @@ export class Fetching {
         if (more && coming.filled < content.length) patience = setTimeout(end, PATIENCE * 1000);
         else end();
       };
-      const coming: Coming = { client, hash, content, filled, news };
+      const coming: IncomingWeights = { client, hash, content, filled, news };
       this.#coming = coming;
       news(true);
     });
   }
 
   /** A chunk came; from whom none was asked for, it is passed over. */
-  came(client: string, { weights, size, offset, data }: Frame<"weights">): void {
+  came(client: string, { weights, size, offset, data }: PeerFrameOf<"weights">): void {
     const coming = this.#coming;
     if (coming?.client !== client || coming.hash !== weights) return;
     const fits = size === coming.content.length && offset + data.length <= size;
@@ -82,7 +82,7 @@ export class Fetching {
   }
 
   /** `client` wants weights; what it wanted before it no longer does. */
-  async asked(client: string, { weights, offset }: Frame<"fetch">): Promise<void> {
+  async asked(client: string, { weights, offset }: PeerFrameOf<"fetch">): Promise<void> {
     this.#requests += 1;
     const request = this.#requests;
     this.#handing.set(client, request);

@@ -1,19 +1,19 @@
 /** Weights as this peer gets them and hands them in for the record: over links, or as blobs of the task's server. */
 
 import type { Bytes } from "../../core/crypto/bytes";
-import { Holdings } from "./weight-store";
-import type { Fetching } from "./weight-transfer";
+import { KeptWeights } from "./weight-store";
+import type { WeightTransfer } from "./weight-transfer";
 
 /** Peers that may have the weights; `size` is how many bytes these have. */
-export interface Holders {
-  readonly fetching: Fetching;
+export interface WeightHolders {
+  readonly fetching: WeightTransfer;
   readonly clients: readonly string[];
   readonly size: number;
 }
 
-export class Weights {
+export class WeightSources {
   /** What is here already. */
-  readonly holdings = new Holdings();
+  readonly holdings = new KeptWeights();
 
   constructor(
     private readonly origin: string,
@@ -21,9 +21,9 @@ export class Weights {
   ) {}
 
   /** From here, from peers that have them, or else from the server. Throws an Error for people. */
-  async bring(hash: string, holders: Holders | null): Promise<Bytes> {
-    const held = this.holdings.find(hash);
-    if (held !== null) return held;
+  async bring(hash: string, holders: WeightHolders | null): Promise<Bytes> {
+    const local = this.holdings.find(hash);
+    if (local !== null) return local;
     const brought = await holders?.fetching.fetch(hash, holders.size, holders.clients);
     const content = brought ?? (await this.#download(hash));
     if ((await this.holdings.keep(content)) !== hash)

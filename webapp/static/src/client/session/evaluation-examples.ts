@@ -1,11 +1,11 @@
 /** Which examples a page asks the newest version about: those that nobody trains on, where the server dealt out such. */
 
-import type { Findings } from "../../core/data/mistakes";
-import type { Weights } from "../../core/messages/training";
+import type { MistakeFindings } from "../../core/data/mistakes";
+import type { WeightsSource } from "../../core/messages/training";
 import type { Evaluate, Train } from "../../protocol/rounds/participant-events";
 import type { Trainer } from "../workers/training-worker";
 
-export class Examining {
+export class EvaluationExamples {
   #dealt: readonly string[] = [];
   #aside: readonly string[] = [];
 
@@ -18,7 +18,7 @@ export class Examining {
   }
 
   /** Null where nothing can be said now. */
-  async ask(trainer: Trainer | null, weights: Weights): Promise<Findings | null> {
+  async ask(trainer: Trainer | null, weights: WeightsSource): Promise<MistakeFindings | null> {
     const aside = this.#aside.length > 0;
     return (await trainer?.examine(weights, aside ? this.#aside : this.#dealt, aside)) ?? null;
   }

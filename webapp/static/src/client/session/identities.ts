@@ -5,38 +5,38 @@
 
 import { type Bytes, sameBytes } from "../../core/crypto/bytes";
 import { type Identity, makeIdentity } from "../../core/crypto/keys";
-import { Keeping } from "../../core/data/storage";
+import { BrowserStore } from "../../core/data/storage";
 
 /** A client and the identity that it came with. */
-export interface Acquaintance {
+export interface KnownClient {
   readonly client: string;
   readonly identity: Uint8Array;
 }
 
 /** Where identities are kept; tests bring another. */
-export interface Shelf<T> {
+export interface IdentityStore<T> {
   get(name: string): Promise<T | undefined>;
   putFirst(name: string, thing: T): Promise<T>;
 }
 
 /** How a roster's clients compare with those met before. */
-export interface Comparison {
+export interface RosterComparison {
   /** Places of clients whose identity is not the one they had. */
   readonly changed: readonly number[];
   /** Places of clients that were met before. */
   readonly met: readonly number[];
 }
 
-export class Identities {
-  readonly #own: Shelf<Identity>;
-  readonly #others: Shelf<Uint8Array>;
+export class TrustStore {
+  readonly #own: IdentityStore<Identity>;
+  readonly #others: IdentityStore<Uint8Array>;
   #visit: Identity | null = null;
   /** Those met while this page is open. */
   readonly #met = new Map<string, Uint8Array>();
 
   constructor(
-    own: Shelf<Identity> = new Keeping("minga-identity", "own"),
-    others: Shelf<Uint8Array> = new Keeping("minga-met", "identities"),
+    own: IdentityStore<Identity> = new BrowserStore("minga-identity", "own"),
+    others: IdentityStore<Uint8Array> = new BrowserStore("minga-met", "identities"),
   ) {
     this.#own = own;
     this.#others = others;
@@ -49,16 +49,18 @@ export class Identities {
   }
 
   /** Looks the clients of a roster up; `own` is this client itself. */
-  async compare(members: readonly Acquaintance[], own: string): Promise<Comparison> {
-    const known = await Promise.all(members.map(({ client }) => this.#known(client)));
-    const places = members.flatMap(({ client }, place) => (known[place] && client !== own ? [place] : []));
+  async compare(members: readonly KnownClient[], own: string): Promise<RosterComparison> {
+    const identities = await Promise.all(members.map(({ client }) => this.#identityOf(client)));
+    const places = members.flatMap(({ client }, place) =>
+      identities[place] && client !== own ? [place] : [],
+    );
     const same = (place: number) =>
-      sameBytes(known[place] as Uint8Array, (members[place] as Acquaintance).identity);
+      sameBytes(identities[place] as Uint8Array, (members[place] as KnownClient).identity);
     return { changed: places.filter((place) => !same(place)), met: places.filter(same) };
   }
 
   /** From now on each of these clients is known by its identity. */
-  async meet(members: readonly Acquaintance[]): Promise<void> {
+  async meet(members: readonly KnownClient[]): Promise<void> {
     for (const { client, identity } of members) {
       const copy: Bytes = new Uint8Array(identity);
       this.#met.set(client, copy);
@@ -71,7 +73,7 @@ export class Identities {
     return this.#own.putFirst("identity", made).catch(() => made);
   }
 
-  async #known(client: string): Promise<Uint8Array | undefined> {
+  async #identityOf(client: string): Promise<Uint8Array | undefined> {
     return this.#met.get(client) ?? (await this.#others.get(client).catch(() => undefined));
   }
 }

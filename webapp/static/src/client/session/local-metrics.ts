@@ -1,9 +1,9 @@
 /** What this device learned in a round, for its own curve: it is told to nobody else by this. */
 
 import { metricValues } from "../../core/numerics/metrics";
-import type { Loaded, Trained } from "../workers/training-worker";
+import type { LoadedWorker, TrainingResult } from "../workers/training-worker";
 
-export interface Learned {
+export interface LocalMetrics {
   /** The version that the round makes. */
   readonly version: number;
   readonly steps: number;
@@ -16,11 +16,11 @@ export interface Learned {
 }
 
 /** Of a training that began with version `version`. */
-export function learnedIn(
+export function localMetrics(
   version: number,
-  { steps, examples, loss, sums }: Pick<Trained, "steps" | "examples" | "loss" | "sums">,
-  { metrics }: Pick<Loaded, "metrics">,
-): Learned {
+  { steps, examples, loss, sums }: Pick<TrainingResult, "steps" | "examples" | "loss" | "sums">,
+  { metrics }: Pick<LoadedWorker, "metrics">,
+): LocalMetrics {
   const place = metrics.findIndex(({ name }) => name === "accuracy");
   const accuracy = place < 0 ? null : (metricValues(metrics, sums.flat())[place] ?? null);
   return { version: version + 1, steps, examples, loss, accuracy };

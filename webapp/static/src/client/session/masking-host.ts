@@ -3,13 +3,13 @@
  * Owns the machine's state and the worker that has the round's secrets.
  */
 
-import type { Terms } from "../../core/crypto/context";
+import type { MaskingTerms } from "../../core/crypto/context";
 import { Residual } from "../../core/numerics/masking/sparse";
 import { handle, INITIAL, members, type Stage, type State } from "../../protocol/secagg/member";
 import type { Effect, Event, Train } from "../../protocol/secagg/member-events";
 import type { ClientFrame, ServerFrame } from "../../protocol/wire/messages";
-import { MaskingWorker, type Question } from "../workers/masking-worker";
-import { Identities } from "./identities";
+import { type MaskingQuestion, MaskingWorker } from "../workers/masking-worker";
+import { TrustStore } from "./identities";
 
 /** What the page shows of a masked round. */
 export interface MaskedView {
@@ -25,7 +25,7 @@ export interface MaskedView {
 }
 
 /** What a round's terms say besides its plan. */
-export interface Circumstances {
+export interface RoundTerms {
   readonly client: string;
   readonly task: string;
   readonly bundle: string;
@@ -36,7 +36,7 @@ export interface Circumstances {
 }
 
 /** What a client trained for a masked round; `sums` as in an offer. */
-export interface Told {
+export interface UnmaskedUpdate {
   readonly update: ArrayBuffer;
   readonly examples: number;
   readonly loss: number;
@@ -48,14 +48,14 @@ export interface MaskerOptions {
   readonly changed: () => void;
   /** Nothing of this client goes into the round: training for it is of no use. */
   readonly gaveUp: () => void;
-  readonly identities?: Identities;
+  readonly identities?: TrustStore;
   readonly spawn?: () => MaskingWorker;
 }
 
 /** The round in hand. */
-interface Round {
+interface MaskedRound {
   readonly plan: Train;
-  readonly circumstances: Circumstances;
+  readonly circumstances: RoundTerms;
   readonly worker: MaskingWorker;
   /** Resolves when the update may be masked (true) or never will be (false). */
   readonly allowed: Promise<boolean>;
@@ -66,9 +66,9 @@ interface Round {
 
 export class Masker {
   readonly #options: MaskerOptions;
-  readonly #identities: Identities;
+  readonly #identities: TrustStore;
   #machine: State = INITIAL;
-  #round: Round | null = null;
+  #round: MaskedRound | null = null;
   /** Of what this client trained for this model. */
   #residual = new Residual();
   #residualOf = "";
@@ -76,7 +76,7 @@ export class Masker {
 
   constructor(options: MaskerOptions) {
     this.#options = options;
-    this.#identities = options.identities ?? new Identities();
+    this.#identities = options.identities ?? new TrustStore();
   }
 
   /** Null outside of masked rounds. */
@@ -94,7 +94,7 @@ export class Masker {
   }
 
   /** A plan with masking came, perhaps once more. */
-  plan(plan: Train, circumstances: Circumstances): void {
+  plan(plan: Train, circumstances: RoundTerms): void {
     const { round } = plan;
     if (this.#round?.plan.round !== round) this.#begin(plan, circumstances);
     const { client, bundle, minimum } = circumstances;
@@ -112,14 +112,17 @@ export class Masker {
   }
 
   /** The masked update of `round` as it is sent, when it may be; null where it is not to be sent. */
-  async mask(round: number, { update, examples, loss, sums }: Told): Promise<Uint8Array<ArrayBuffer> | null> {
+  async mask(
+    round: number,
+    { update, examples, loss, sums }: UnmaskedUpdate,
+  ): Promise<Uint8Array<ArrayBuffer> | null> {
     const mine = this.#round;
     if (mine?.plan.round !== round || !(await mine.allowed)) return null;
     try {
-      const told = toldUnder(mine.plan, { examples, loss, sums }, mine.circumstances.rows);
+      const unmasked = unmaskedUnder(mine.plan, { examples, loss, sums }, mine.circumstances.rows);
       const { plan, circumstances } = mine;
       const owed = this.#residual.own(plan.version, circumstances.parameters);
-      const { bytes, left } = await mine.worker.ask({ type: "mask", update, owed, ...told }, [update]);
+      const { bytes, left } = await mine.worker.ask({ type: "mask", update, owed, ...unmasked }, [update]);
       mine.left = left;
       return bytes;
     } catch (error) {
@@ -141,7 +144,7 @@ export class Masker {
     if (mine?.plan.round === round && mine.left !== null) this.#residual.keep(mine.plan.version, mine.left);
   }
 
-  #begin(plan: Train, circumstances: Circumstances): void {
+  #begin(plan: Train, circumstances: RoundTerms): void {
     this.#end();
     const { task, bundle, client } = circumstances;
     if (this.#residualOf !== `${task} ${bundle} ${client}`) this.#residual = new Residual();
@@ -188,7 +191,7 @@ export class Masker {
   }
 
   /** Does what the machine asked for and tells it what came of it, unless the round is over by then. */
-  async #work(mine: Round, effect: Work): Promise<void> {
+  async #work(mine: MaskedRound, effect: MaskingEffect): Promise<void> {
     let event: Event;
     try {
       event = await this.#done(mine, effect);
@@ -198,7 +201,7 @@ export class Masker {
     if (this.#round === mine) this.#dispatch(event);
   }
 
-  async #done({ plan, circumstances, worker }: Round, effect: Work): Promise<Event> {
+  async #done({ plan, circumstances, worker }: MaskedRound, effect: MaskingEffect): Promise<Event> {
     const { round } = plan;
     switch (effect.type) {
       case "make_keys": {
@@ -222,7 +225,7 @@ export class Masker {
   }
 
   /** Who is verified is known from then on; where nobody is, nobody is told apart. */
-  async #checkRoster(worker: MaskingWorker, client: string, effect: CheckRoster): Promise<Event> {
+  async #checkRoster(worker: MaskingWorker, client: string, effect: RosterCheck): Promise<Event> {
     const { type, round, members, degree, threshold, verify } = effect;
     const checked = await worker.ask({ type, members, degree, threshold, verify });
     if (!verify) return { ...checked, round, changed: [] };
@@ -233,7 +236,7 @@ export class Masker {
   }
 
   /** Makes the masks while the training goes on: it gets them when they are needed. */
-  async #expand(mine: Round, { place, pairs }: Extract<Effect, { type: "mask" }>): Promise<void> {
+  async #expand(mine: MaskedRound, { place, pairs }: Extract<Effect, { type: "mask" }>): Promise<void> {
     try {
       await mine.worker.ask({ type: "expand", place, pairs });
       mine.allow(true);
@@ -244,15 +247,15 @@ export class Masker {
   }
 
   /** There will be no masked update. */
-  #fail({ plan }: Round, error: unknown): void {
+  #fail({ plan }: MaskedRound, error: unknown): void {
     this.#dispatch({ type: "failed", round: plan.round, reason: sentence(error) });
   }
 }
 
-type Work = Exclude<Effect, { type: "send" | "mask" | "give_up" | "forget" }>;
-type CheckRoster = Extract<Effect, { type: "check_roster" }>;
+type MaskingEffect = Exclude<Effect, { type: "send" | "mask" | "give_up" | "forget" }>;
+type RosterCheck = Extract<Effect, { type: "check_roster" }>;
 
-function termsOf(plan: Train, { task, bundle, parameters, rows }: Circumstances): Terms {
+function termsOf(plan: Train, { task, bundle, parameters, rows }: RoundTerms): MaskingTerms {
   const { round, version, weights, masking } = plan;
   if (masking === null) throw new Error("The round is not masked.");
   return { task, bundle, round, version, weights, parameters, rows, masking };
@@ -262,11 +265,11 @@ function termsOf(plan: Train, { task, bundle, parameters, rows }: Circumstances)
  * What is told besides the update: nothing under noise on whole updates, and where that is on the gradients of examples
  * nothing that shows them.
  */
-function toldUnder(
+function unmaskedUnder(
   { masking, privacy }: Train,
-  { examples, loss, sums }: Omit<Told, "update">,
+  { examples, loss, sums }: Omit<UnmaskedUpdate, "update">,
   rows: number,
-): Omit<Question<"mask">, "type" | "update" | "owed"> {
+): Omit<MaskingQuestion<"mask">, "type" | "update" | "owed"> {
   const alone = (masking?.noise ?? 0) > 0 || (privacy?.clip ?? 0) > 0;
   if (privacy === null) return { examples, loss, sums: sums.flat(), alone };
   return { examples, loss: 0, sums: new Array<number>(2 * rows).fill(0), alone };

@@ -1,6 +1,6 @@
 /** From the server's plan to the training worker's. */
 
-import type { Control, ExampleClip, Plan, Protection } from "../../core/messages/training";
+import type { ControlVariates, ExampleClip, Protection, TrainingPlan } from "../../core/messages/training";
 import type { Train } from "../../protocol/rounds/participant-events";
 
 /** What a plan's privacy asks of the whole update, if anything; a masked one is clipped while it is masked. */
@@ -16,7 +16,7 @@ function exampleClip(privacy: Train["privacy"]): ExampleClip | null {
 }
 
 /** What the worker has to do until `until` (milliseconds of `clock`). */
-export function workerPlan(plan: Train, control: Control | null, until: number): Plan {
+export function workerPlan(plan: Train, control: ControlVariates | null, until: number): TrainingPlan {
   return {
     seed: plan.seed,
     epochs: plan.epochs,

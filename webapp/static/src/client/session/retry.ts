@@ -3,9 +3,9 @@
 /** Seconds before each new attempt, the last for those that follow. */
 const RETRIES = [1, 3, 9];
 
-export interface Insisting<A> {
+export interface RetryOptions<A> {
   /** Whether anybody still wants the answer. */
-  readonly wanted: () => boolean;
+  readonly isNeeded: () => boolean;
   readonly ask: () => Promise<A>;
   /** It failed for this reason and is tried again; null when it worked after all. */
   readonly troubled: (problem: string | null) => void;
@@ -16,21 +16,21 @@ export interface Insisting<A> {
 }
 
 /** The answer, or null when nobody wants it any more or nothing helped. */
-export async function insist<A>({
-  wanted,
+export async function retry<A>({
+  isNeeded,
   ask,
   troubled,
   tireless = () => false,
   gaveUp,
-}: Insisting<A>): Promise<A | null> {
-  for (let failures = 0; wanted(); failures += 1) {
+}: RetryOptions<A>): Promise<A | null> {
+  for (let failures = 0; isNeeded(); failures += 1) {
     try {
       const answer = await ask();
-      if (!wanted()) return null;
+      if (!isNeeded()) return null;
       troubled(null);
       return answer;
     } catch (error) {
-      if (!wanted()) return null;
+      if (!isNeeded()) return null;
       const problem = error instanceof Error ? error.message : String(error);
       const delay = RETRIES[failures] ?? (tireless() ? RETRIES.at(-1) : undefined);
       if (delay === undefined) gaveUp(problem);

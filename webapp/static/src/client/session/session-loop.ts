@@ -5,35 +5,35 @@
  */
 
 import { say } from "../../i18n";
-import type { Connect, ContactEvent, Contacting, Send } from "../../protocol/client/connection";
+import type { Connect, ConnectedMachine, ContactEvent, Send } from "../../protocol/client/connection";
 import type { Step } from "../../protocol/client/reducer";
 import type { Transport } from "../transports/socket";
-import type { Loaded, Progress, Recovered, Trainer } from "../workers/training-worker";
-import type { Learned } from "./local-metrics";
-import { VisitTrainer } from "./session-trainer";
+import type { LoadedWorker, RecoveryListener, Trainer, TrainingProgress } from "../workers/training-worker";
+import type { LocalMetrics } from "./local-metrics";
+import { SessionTrainer } from "./session-trainer";
 
 /** What every page gives its session. */
-export interface StayOptions<Heard> {
+export interface SessionLoopOptions<Heard> {
   readonly transport: Transport;
   /** Makes the worker of one visit; called on start. */
-  readonly trainer: (recovered: Recovered) => Trainer;
+  readonly trainer: (recovered: RecoveryListener) => Trainer;
   readonly origin: string;
   readonly token: string;
   readonly agent: string;
   /** Something that `view` shows has changed. */
   readonly changed: () => void;
-  readonly heard: (frame: Heard) => void;
-  readonly progressed: (progress: Progress) => void;
+  readonly received: (frame: Heard) => void;
+  readonly progressed: (progress: TrainingProgress) => void;
   /** A training with at least one step ended here: what this device learned. */
-  readonly learned: (learned: Learned) => void;
+  readonly learned: (learned: LocalMetrics) => void;
 }
 
 /** What every session shows. Times are those of `performance.now()`. */
-export interface Shown {
+export interface SessionView {
   /** Of what is trained, once it made a step. */
-  readonly progress: Progress | null;
+  readonly progress: TrainingProgress | null;
   /** What trains here, once it is loaded. */
-  readonly loaded: Loaded | null;
+  readonly loaded: LoadedWorker | null;
   /** Why something else trains than at first. */
   readonly notice: string | null;
   /** When the next attempt to connect is made. */
@@ -43,7 +43,7 @@ export interface Shown {
 }
 
 /** Before anything happened. */
-export const NOTHING_SHOWN: Shown = {
+export const NOTHING_SHOWN: SessionView = {
   progress: null,
   loaded: null,
   notice: null,
@@ -52,12 +52,19 @@ export const NOTHING_SHOWN: Shown = {
 };
 
 /** What sessions perform themselves; after `close` the stay hangs up. */
-interface Work {
+interface SessionEffect {
   readonly type: string;
 }
 
 /** What differs from session to session. */
-export interface StayParts<State, Event, Effect extends Work, Said, Heard, View extends Shown> {
+export interface SessionLoopParts<
+  State,
+  Event,
+  Effect extends SessionEffect,
+  Said,
+  Heard,
+  View extends SessionView,
+> {
   readonly initial: State;
   readonly shown: View;
   readonly handle: (state: State, event: Event | ContactEvent) => Step<State, Effect | Connect | Send<Said>>;
@@ -73,20 +80,30 @@ export interface StayParts<State, Event, Effect extends Work, Said, Heard, View 
   readonly handled?: (event: Event | ContactEvent, before: State) => void;
 }
 
-export class Stay<State extends Contacting, Event, Effect extends Work, Said, Heard, View extends Shown> {
-  readonly trainer: VisitTrainer;
-  readonly #options: StayOptions<Heard>;
-  readonly #parts: StayParts<State, Event, Effect, Said, Heard, View>;
+export class SessionLoop<
+  State extends ConnectedMachine,
+  Event,
+  Effect extends SessionEffect,
+  Said,
+  Heard,
+  View extends SessionView,
+> {
+  readonly trainer: SessionTrainer;
+  readonly #options: SessionLoopOptions<Heard>;
+  readonly #parts: SessionLoopParts<State, Event, Effect, Said, Heard, View>;
   #machine: State;
   #shown: View;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: StayOptions<Heard>, parts: StayParts<State, Event, Effect, Said, Heard, View>) {
+  constructor(
+    options: SessionLoopOptions<Heard>,
+    parts: SessionLoopParts<State, Event, Effect, Said, Heard, View>,
+  ) {
     this.#options = options;
     this.#parts = parts;
     this.#machine = parts.initial;
     this.#shown = parts.shown;
-    this.trainer = new VisitTrainer({
+    this.trainer = new SessionTrainer({
       make: options.trainer,
       origin: options.origin,
       recovered: (notice, loaded) => this.#tell({ notice, loaded }),
@@ -114,8 +131,8 @@ export class Stay<State extends Contacting, Event, Effect extends Work, Said, He
   }
 
   /** Forgets the last visit but for what is `kept`. */
-  renew(kept: Partial<State>): void {
-    this.#machine = { ...this.#parts.initial, ...kept };
+  renew(initial: Partial<State>): void {
+    this.#machine = { ...this.#parts.initial, ...initial };
   }
 
   show(change: Partial<View>): void {
@@ -143,13 +160,13 @@ export class Stay<State extends Contacting, Event, Effect extends Work, Said, He
     if (this.#shown.retryAt !== null) this.#connect();
   }
 
-  #tell(change: Partial<Shown>): void {
+  #tell(change: Partial<SessionView>): void {
     this.#shown = { ...this.#shown, ...change };
     this.#options.changed();
   }
 
   #perform(effect: Effect | Connect | Send<Said>): void {
-    if (isOfContact(effect)) {
+    if (isContactEffect(effect)) {
       if (effect.type === "send") this.#options.transport.send(this.#parts.encode(effect.frame));
       else this.#wait(effect.delay);
       return;
@@ -194,6 +211,6 @@ export class Stay<State extends Contacting, Event, Effect extends Work, Said, He
   }
 }
 
-function isOfContact<Said>(effect: Work | Connect | Send<Said>): effect is Connect | Send<Said> {
+function isContactEffect<Said>(effect: SessionEffect | Connect | Send<Said>): effect is Connect | Send<Said> {
   return effect.type === "connect" || effect.type === "send";
 }

@@ -1,12 +1,12 @@
 import type { Backend } from "../../core/backend";
-import type { Loaded, Recovered, Trainer } from "../workers/training-worker";
-import { insist } from "./retry";
+import type { LoadedWorker, RecoveryListener, Trainer } from "../workers/training-worker";
+import { retry } from "./retry";
 
-export interface VisitTrainerOptions {
+export interface SessionTrainerOptions {
   /** Makes the worker. */
-  readonly make: (recovered: Recovered) => Trainer;
+  readonly make: (recovered: RecoveryListener) => Trainer;
   readonly origin: string;
-  readonly recovered: Recovered;
+  readonly recovered: RecoveryListener;
   /** The worker has to be asked again for this reason; null when it answered after all. */
   readonly troubled: (problem: string | null) => void;
   /** Whether the server is away. The worker is asked until it is back then, and not three times more. */
@@ -15,11 +15,11 @@ export interface VisitTrainerOptions {
   readonly gaveUp: (problem: string) => void;
 }
 
-export class VisitTrainer {
-  readonly #options: VisitTrainerOptions;
+export class SessionTrainer {
+  readonly #options: SessionTrainerOptions;
   #current: Trainer | null = null;
 
-  constructor(options: VisitTrainerOptions) {
+  constructor(options: SessionTrainerOptions) {
     this.#options = options;
   }
 
@@ -29,23 +29,23 @@ export class VisitTrainer {
   }
 
   /** Loads the bundle with this backend; null leaves the choice to the worker. */
-  load(bundle: string, backend: Backend | null, wanted: () => boolean): Promise<Loaded | null> {
+  load(bundle: string, backend: Backend | null, isNeeded: () => boolean): Promise<LoadedWorker | null> {
     const { make, recovered, origin } = this.#options;
     this.#current ??= make(recovered);
-    return this.insist(wanted, (trainer) => trainer.load(origin, bundle, backend));
+    return this.insist(isNeeded, (trainer) => trainer.load(origin, bundle, backend));
   }
 
   /** Asks until it answers, or nobody wants the answer any more, or it failed for the last time (null). */
   insist<A>(
-    wanted: () => boolean,
+    isNeeded: () => boolean,
     ask: (trainer: Trainer) => Promise<A>,
     gaveUp = this.#options.gaveUp,
   ): Promise<A | null> {
     const trainer = this.#current;
     if (trainer === null) return Promise.resolve(null);
     const { troubled, away } = this.#options;
-    return insist({
-      wanted: () => trainer === this.#current && wanted(),
+    return retry({
+      isNeeded: () => trainer === this.#current && isNeeded(),
       ask: () => ask(trainer),
       troubled,
       tireless: away,

@@ -4,13 +4,18 @@
  */
 
 import type { Backend } from "../../core/backend";
-import type { Findings } from "../../core/data/mistakes";
-import { type Control, clock } from "../../core/messages/training";
+import type { MistakeFindings } from "../../core/data/mistakes";
+import { type ControlVariates, clock } from "../../core/messages/training";
 import { maskedBytes } from "../../core/numerics/masking/bit-packing";
 import { chosenValues } from "../../core/numerics/masking/sparse";
 import { trainingSeconds } from "../../protocol/client/training-pace";
-import { handle, INITIAL, type State } from "../../protocol/rounds/participant";
-import type { Effect, Evaluate, Event, Train } from "../../protocol/rounds/participant-events";
+import { handle, INITIAL, type ParticipantState } from "../../protocol/rounds/participant";
+import type {
+  Evaluate,
+  ParticipantEffect,
+  ParticipantEvent,
+  Train,
+} from "../../protocol/rounds/participant-events";
 import {
   type ClientFrame,
   decodeServer,
@@ -18,16 +23,16 @@ import {
   type FrameOf,
   type ServerFrame,
 } from "../../protocol/wire/messages";
-import type { Made, Trained, Trainer } from "../workers/training-worker";
-import { Examining } from "./evaluation-examples";
-import { learnedIn } from "./local-metrics";
+import type { Made, Trainer, TrainingResult } from "../workers/training-worker";
+import { EvaluationExamples } from "./evaluation-examples";
+import { localMetrics } from "./local-metrics";
 import { type MaskedView, Masker } from "./masking-host";
 import { workerPlan } from "./plan";
-import { NOTHING_SHOWN, type Shown as ShownByAll, Stay, type StayOptions } from "./session-loop";
-import { Kept } from "./update-cache";
+import { NOTHING_SHOWN, SessionLoop, type SessionLoopOptions, type SessionView } from "./session-loop";
+import { UpdateCache } from "./update-cache";
 import { Uploader } from "./uploader";
 
-export interface SessionOptions extends StayOptions<ServerFrame> {
+export interface SessionOptions extends SessionLoopOptions<ServerFrame> {
   /** The volunteer's own training examples; 0 where the task deals out shards. */
   readonly examples: () => number;
   /** Told what this device trained; null where nobody wants to know. */
@@ -35,8 +40,8 @@ export interface SessionOptions extends StayOptions<ServerFrame> {
 }
 
 /** What the page shows. Times are those of `performance.now()`. */
-export interface View extends ShownByAll {
-  readonly machine: State;
+export interface RoundsView extends SessionView {
+  readonly machine: ParticipantState;
   /** Examples of all updates that counted. */
   readonly examples: number;
   /** This participant's public id, once known. */
@@ -52,9 +57,9 @@ export interface View extends ShownByAll {
 }
 
 /** What the session itself has to show. */
-type Shown = Omit<View, "machine" | "examples" | "masked">;
+type ShownRoundsState = Omit<RoundsView, "machine" | "examples" | "masked">;
 
-const NOTHING: Shown = {
+const NOTHING: ShownRoundsState = {
   ...NOTHING_SHOWN,
   client: null,
   counted: null,
@@ -64,9 +69,9 @@ const NOTHING: Shown = {
 };
 
 /** What one training made, until the next one is done. */
-interface Update {
+interface TrainedUpdate {
   readonly plan: Train;
-  readonly control: Control | null;
+  readonly control: ControlVariates | null;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly examples: number;
   readonly change: ArrayBuffer | null;
@@ -74,7 +79,14 @@ interface Update {
 
 export class Session {
   readonly #options: SessionOptions;
-  readonly #stay: Stay<State, Event, Effect, ClientFrame, ServerFrame, Shown>;
+  readonly #stay: SessionLoop<
+    ParticipantState,
+    ParticipantEvent,
+    ParticipantEffect,
+    ClientFrame,
+    ServerFrame,
+    ShownRoundsState
+  >;
   readonly #masker: Masker;
   readonly #uploader: Uploader;
   /** Among how many the volunteer's updates are masked at least; 0 where they need not be. */
@@ -83,16 +95,23 @@ export class Session {
   #learned = 0;
   #task = "";
   #backend: Backend | null = null;
-  #update: Update | null = null;
-  readonly #kept = new Kept();
-  readonly #examining = new Examining();
+  #update: TrainedUpdate | null = null;
+  readonly #updateCache = new UpdateCache();
+  readonly #examining = new EvaluationExamples();
   /** What the kept control variate belongs to: the task and this client. */
   #identity = "";
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#uploader = new Uploader(options.transport);
-    this.#stay = new Stay<State, Event, Effect, ClientFrame, ServerFrame, Shown>(options, {
+    this.#stay = new SessionLoop<
+      ParticipantState,
+      ParticipantEvent,
+      ParticipantEffect,
+      ClientFrame,
+      ServerFrame,
+      ShownRoundsState
+    >(options, {
       initial: INITIAL,
       shown: NOTHING,
       handle,
@@ -115,7 +134,7 @@ export class Session {
     });
   }
 
-  get view(): View {
+  get view(): RoundsView {
     const { machine, shown } = this.#stay;
     const examples = machine.examples + this.#learned;
     return { ...shown, machine, examples, masked: this.#masker.view };
@@ -153,11 +172,11 @@ export class Session {
   }
 
   /** Where the version of these weights is wrong; null where that cannot be told now. */
-  examine(weights: string): Promise<Findings | null> {
+  examine(weights: string): Promise<MistakeFindings | null> {
     return this.#examining.ask(this.#stay.trainer.current, weights);
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: ParticipantEffect): void {
     switch (effect.type) {
       case "load":
         void this.#load(effect.bundle);
@@ -184,13 +203,13 @@ export class Session {
         return;
       case "send_chunks": {
         const { round, from, until } = effect;
-        const wanted = () => this.#stay.machine.offer?.round === round;
-        if (this.#update) this.#uploader.send(round, this.#update.bytes, from, until, wanted);
+        const isNeeded = () => this.#stay.machine.offer?.round === round;
+        if (this.#update) this.#uploader.send(round, this.#update.bytes, from, until, isNeeded);
         return;
       }
       case "close":
         this.#masker.stop();
-        this.#kept.forget();
+        this.#updateCache.forget();
         this.#stay.show({ task: null });
     }
   }
@@ -211,9 +230,9 @@ export class Session {
       this.#uploader.answered(this.#update.bytes.length);
     if (frame.type === "state") this.#stay.show({ task: frame, taskAt: performance.now() });
     this.#stay.dispatch({ type: "frame", frame });
-    this.#kept.hear(frame);
+    this.#updateCache.hear(frame);
     this.#tellMasker(frame);
-    this.#options.heard(frame);
+    this.#options.received(frame);
   }
 
   /** A plan goes to the masker when the participant took it, and a greeting when it is answered. */
@@ -253,8 +272,8 @@ export class Session {
   }
 
   async #load(bundle: string): Promise<void> {
-    const wanted = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
-    const loaded = await this.#stay.trainer.load(bundle, this.#backend, wanted);
+    const isNeeded = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
+    const loaded = await this.#stay.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
     this.#stay.show({ loaded });
     const { backend, stepMs } = loaded;
@@ -262,21 +281,22 @@ export class Session {
   }
 
   async #train(plan: Train, until: number): Promise<void> {
-    const wanted = () => this.#stay.machine.plan === plan;
+    const isNeeded = () => this.#stay.machine.plan === plan;
     const { version } = plan;
-    const control = plan.control === null ? null : { server: plan.control, kept: this.#identity, version };
+    const control =
+      plan.control === null ? null : { server: plan.control, storedAs: this.#identity, version };
     const train = (trainer: Trainer) =>
       trainer.train(plan.weights, workerPlan(plan, control, until), (progress) => {
-        if (!wanted()) return;
+        if (!isNeeded()) return;
         this.#stay.show({ progress });
         this.#options.progressed(progress);
       });
     // Even what is there already is handed over only after the masker heard of the plan.
-    const kept = await Promise.resolve(this.#kept.take(plan));
-    const trained = kept ?? (await this.#stay.trainer.insist(wanted, train));
+    const cached = await Promise.resolve(this.#updateCache.take(plan));
+    const trained = cached ?? (await this.#stay.trainer.insist(isNeeded, train));
     // Without a whole step there is nothing to say.
     if (!trained || trained.steps === 0) return;
-    this.#kept.keep(plan, trained);
+    this.#updateCache.keep(plan, trained);
     this.#learnedIn(plan, trained);
     // A copy: the update goes on to other workers.
     this.#options.made?.({ weights: plan.weights, update: trained.update.slice(0) });
@@ -286,16 +306,16 @@ export class Session {
     const { round, masking } = plan;
     this.#stay.show({ done: [steps, planned] });
     const bytes = masking ? await this.#masker.mask(round, trained) : new Uint8Array(trained.update);
-    if (bytes === null || !wanted()) return;
+    if (bytes === null || !isNeeded()) return;
     this.#update = { plan, control, bytes, examples, change };
     // What a masked update says of itself is masked with it.
-    const told = masking ? { examples: 0, steps: 0, loss: 0, sums: [] } : { examples, steps, loss, sums };
-    this.#stay.dispatch({ type: "trained", round, size: bytes.length, ...told });
+    const unmasked = masking ? { examples: 0, steps: 0, loss: 0, sums: [] } : { examples, steps, loss, sums };
+    this.#stay.dispatch({ type: "trained", round, size: bytes.length, ...unmasked });
   }
 
-  #learnedIn({ version }: Train, trained: Trained): void {
+  #learnedIn({ version }: Train, trained: TrainingResult): void {
     const { loaded } = this.#stay.shown;
-    if (loaded) this.#options.learned(learnedIn(version, trained, loaded));
+    if (loaded) this.#options.learned(localMetrics(version, trained, loaded));
   }
 
   /** A measurement that fails is left to others; training goes on. */

@@ -14,8 +14,8 @@ export function makeToken(): string {
 /** The kept token, made on the first visit. A browser that keeps nothing gets one for this visit. */
 export function ownToken(): string {
   try {
-    const kept = localStorage.getItem(KEY);
-    if (kept && /^[A-Za-z0-9_-]{22,64}$/.test(kept)) return kept;
+    const stored = localStorage.getItem(KEY);
+    if (stored && /^[A-Za-z0-9_-]{22,64}$/.test(stored)) return stored;
     const made = makeToken();
     localStorage.setItem(KEY, made);
     return made;

@@ -3,7 +3,7 @@
 import { same } from "../../core/data/equality";
 import type { Train } from "../../protocol/rounds/participant-events";
 import type { ServerFrame } from "../../protocol/wire/messages";
-import type { Trained } from "../workers/training-worker";
+import type { TrainingResult } from "../workers/training-worker";
 
 /** Refused for what it is; any other refusal is about the round it was for. */
 const SPOILT = new Set(["not-finite", "norm-too-large", "wrong-length", "bad-examples"]);
@@ -13,19 +13,19 @@ const SPOILT = new Set(["not-finite", "norm-too-large", "wrong-length", "bad-exa
  * its clients nothing: what they trained holds as long as nobody has a newer version. Where updates are masked it was
  * not seen by anybody, and is masked anew.
  */
-export class Kept {
+export class UpdateCache {
   #plan: Train | null = null;
-  #trained: Trained | null = null;
+  #trained: TrainingResult | null = null;
 
   /** Remembers what `plan` made if it was done to its end. Takes a copy: the update goes on to other workers. */
-  keep(plan: Train, trained: Trained): void {
+  keep(plan: Train, trained: TrainingResult): void {
     if (trained.steps < trained.planned) return;
     this.#plan = work(plan);
     this.#trained = copy(trained);
   }
 
   /** What `plan` would make, if that was made already. */
-  take(plan: Train): Trained | null {
+  take(plan: Train): TrainingResult | null {
     return this.#trained && same(this.#plan, work(plan)) ? copy(this.#trained) : null;
   }
 
@@ -46,6 +46,6 @@ function work(plan: Train): Train {
   return { ...plan, round: 0, seed: 0, seconds: 0, masking: null };
 }
 
-function copy(trained: Trained): Trained {
+function copy(trained: TrainingResult): TrainingResult {
   return { ...trained, update: trained.update.slice(0), change: trained.change?.slice(0) ?? null };
 }

@@ -40,10 +40,10 @@ export class Uploader {
   }
 
   /** Sends [from, until) of the update of `round`, after what was asked for before, as long as it is `wanted`. */
-  send(round: number, update: Uint8Array, from: number, until: number, wanted: () => boolean): void {
+  send(round: number, update: Uint8Array, from: number, until: number, isNeeded: () => boolean): void {
     const connection = this.#connection;
     if (from === 0) this.#since = clock();
-    const current = () => connection === this.#connection && wanted();
+    const current = () => connection === this.#connection && isNeeded();
     this.#sending = this.#sending.then(() =>
       this.#sendChunks(round, update.subarray(0, until), from, current),
     );

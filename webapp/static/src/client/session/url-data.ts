@@ -14,7 +14,7 @@ export interface UrlFile {
   readonly name: string;
 }
 
-export interface Fetching {
+export interface FileDownload {
   /** The host of this page: a file of the same machine may lie in its own network. */
   readonly here: string;
   readonly signal: AbortSignal;
@@ -28,17 +28,17 @@ const PATIENCE_MS = 60_000;
 const LOCAL = /^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.|\[)/;
 
 /** All files, one after the other. Throws an error for people. */
-export async function fetchFiles(files: readonly UrlFile[], fetching: Fetching): Promise<File[]> {
+export async function fetchFiles(files: readonly UrlFile[], fetching: FileDownload): Promise<File[]> {
   const here: File[] = [];
   for (const file of files) here.push(await fetchFile(file, fetching));
   return here;
 }
 
-async function fetchFile(file: UrlFile, fetching: Fetching): Promise<File> {
+async function fetchFile(file: UrlFile, fetching: FileDownload): Promise<File> {
   const { host, hostname } = new URL(file.address);
   // A task of a stranger's must not look into the network that this device is in.
   if (LOCAL.test(hostname) && hostname !== fetching.here) throw new Error(words.local(host));
-  const watch = new Watch(fetching);
+  const watch = new DownloadTimeout(fetching);
   try {
     const bytes = await receive(file, host, watch, fetching.came);
     if ((await sha256(bytes)) !== file.sha256) throw new Error(words.otherFile(file.name, host));
@@ -54,8 +54,8 @@ async function fetchFile(file: UrlFile, fetching: Fetching): Promise<File> {
 async function receive(
   file: UrlFile,
   host: string,
-  watch: Watch,
-  came: Fetching["came"],
+  watch: DownloadTimeout,
+  came: FileDownload["came"],
 ): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetch(file.address, {
     mode: "cors",
@@ -77,7 +77,7 @@ async function receive(
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
     if (done) break;
-    watch.heard();
+    watch.restart();
     if (filled + value.length > file.bytes) throw new Error(words.tooLong(file.name, host));
     bytes.set(value, filled);
     filled += value.length;
@@ -88,24 +88,24 @@ async function receive(
 }
 
 /** Aborts when nothing came for a while, or whoever waits gives up. */
-class Watch {
+class DownloadTimeout {
   readonly #abort = new AbortController();
   readonly #patience: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   stalled = false;
 
-  constructor({ signal, patience = PATIENCE_MS }: Fetching) {
+  constructor({ signal, patience = PATIENCE_MS }: FileDownload) {
     this.#patience = patience;
     signal.addEventListener("abort", () => this.#abort.abort(signal.reason), { signal: this.#abort.signal });
     if (signal.aborted) this.#abort.abort(signal.reason);
-    this.heard();
+    this.restart();
   }
 
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  heard(): void {
+  restart(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.stalled = true;

@@ -11,14 +11,14 @@ const FIRST_RETRY = 4;
 const BETTER_WAY_EVERY = 60;
 
 /** When a way is tried next, and how often it failed in a row. */
-interface Trial {
+interface WayAttempts {
   next: number;
   failures: number;
 }
 
-export class Trials {
+export class AttemptSchedule {
   readonly #politeness: number;
-  readonly #trials: Record<BrowserWay, Trial>;
+  readonly #trials: Record<BrowserWay, WayAttempts>;
 
   constructor(
     private readonly possible: ReadonlySet<Way>,

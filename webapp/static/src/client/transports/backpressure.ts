@@ -3,13 +3,13 @@
 /** The server's socket does not say when it has sent what it was given: while somebody waits, it is looked at so often. */
 const LOOK_MILLISECONDS = 20;
 
-interface Waiting {
+interface DrainWaiter {
   readonly below: number;
   readonly resolve: () => void;
 }
 
-export class Draining {
-  readonly #waiting = new Map<string, readonly Waiting[]>();
+export class Backpressure {
+  readonly #waiting = new Map<string, readonly DrainWaiter[]>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(
@@ -39,7 +39,7 @@ export class Draining {
     for (const { below, resolve } of waiting) if (buffered < below) resolve();
   }
 
-  #keep(client: string, waiting: readonly Waiting[]): void {
+  #keep(client: string, waiting: readonly DrainWaiter[]): void {
     if (waiting.length === 0) this.#waiting.delete(client);
     else {
       this.#waiting.set(client, waiting);

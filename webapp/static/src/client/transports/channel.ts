@@ -1,6 +1,6 @@
 /** One way to one peer while it stands: frames in, frames out. A data channel and the sealed relay are two of them. */
 
-import type { Said } from "../../protocol/mesh/signals";
+import type { SignalBody } from "../../protocol/mesh/signals";
 import type { Way } from "../../protocol/wire/mesh";
 
 /** What a frame's envelope takes at most, beside the data of its chunk. */
@@ -35,7 +35,7 @@ export interface Channel {
   /** Says what this end has to say first: of all, or as an answer. */
   begin(): Promise<void>;
   /** What the other end says about this attempt, in the order in which it said it. */
-  heard(said: Said): Promise<void>;
+  receiveSignal(body: SignalBody): Promise<void>;
   /** Frames keep their order among those with the same `bulk`. */
   send(frame: Uint8Array<ArrayBuffer>, bulk: boolean): void;
   /** Somebody wants to hear when fewer than `below` bytes wait. */

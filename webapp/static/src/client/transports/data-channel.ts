@@ -3,7 +3,7 @@
  * attempt has a connection of its own; what fails is tried anew in another session, never repaired.
  */
 
-import type { Candidate, Said } from "../../protocol/mesh/signals";
+import type { Candidate, SignalBody } from "../../protocol/mesh/signals";
 import { type Channel, type ChannelEvents, MOST_MESSAGE_BYTES, roomIn } from "./channel";
 
 export class DataChannelLink implements Channel {
@@ -12,7 +12,7 @@ export class DataChannelLink implements Channel {
   readonly #peer: RTCPeerConnection;
   readonly #control: RTCDataChannel;
   readonly #bulk: RTCDataChannel;
-  readonly #tell: (said: Said) => void;
+  readonly #tell: (body: SignalBody) => void;
   readonly #events: ChannelEvents;
   /** Candidates that came before the description they belong to. */
   #early: (Candidate | null)[] = [];
@@ -22,13 +22,13 @@ export class DataChannelLink implements Channel {
   constructor(
     readonly session: Uint8Array,
     configuration: RTCConfiguration,
-    tell: (said: Said) => void,
+    tell: (body: SignalBody) => void,
     events: ChannelEvents,
   ) {
     this.#tell = tell;
     this.#events = events;
     this.#peer = new RTCPeerConnection(configuration);
-    this.#peer.onicecandidate = ({ candidate }) => this.#found(candidate);
+    this.#peer.onicecandidate = ({ candidate }) => this.#sendCandidate(candidate);
     this.#peer.onconnectionstatechange = () => {
       if (this.#peer.connectionState === "failed") this.#lost();
     };
@@ -49,15 +49,15 @@ export class DataChannelLink implements Channel {
     await this.#describe();
   }
 
-  async heard(said: Said): Promise<void> {
+  async receiveSignal(body: SignalBody): Promise<void> {
     if (this.#ended) return;
-    if (said.kind === "candidate") await this.#candidate(said.body);
-    if (said.kind !== "description" || this.#peer.remoteDescription !== null) return;
-    await this.#peer.setRemoteDescription(said.body);
+    if (body.kind === "candidate") await this.#candidate(body.body);
+    if (body.kind !== "description" || this.#peer.remoteDescription !== null) return;
+    await this.#peer.setRemoteDescription(body.body);
     const early = this.#early;
     this.#early = [];
     for (const candidate of early) await this.#candidate(candidate);
-    if (said.body.type === "offer") await this.#describe();
+    if (body.body.type === "offer") await this.#describe();
   }
 
   send(frame: Uint8Array<ArrayBuffer>, bulk: boolean): void {
@@ -97,7 +97,7 @@ export class DataChannelLink implements Channel {
     this.#tell({ kind: "description", body: { type: made.type, sdp: made.sdp } });
   }
 
-  #found(candidate: RTCIceCandidate | null): void {
+  #sendCandidate(candidate: RTCIceCandidate | null): void {
     if (this.#ended) return;
     // Browsers say the end of each component's candidates by an empty one, and then that of all by null.
     if (candidate?.candidate === "") return;

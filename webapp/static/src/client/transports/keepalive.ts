@@ -9,9 +9,9 @@ const BEATS = 4;
 /** The latest round trip's part in the mean of them. */
 const NEWEST = 0.25;
 
-export type Beat = Extract<PeerFrame, { readonly type: "beat" }>;
+export type BeatFrame = Extract<PeerFrame, { readonly type: "beat" }>;
 
-export class Pulse {
+export class Keepalive {
   /** There and back; 0 until it is known. */
   seconds = 0;
   #heardAt: number;
@@ -25,7 +25,7 @@ export class Pulse {
   }
 
   /** Something came. */
-  heard(now: number): void {
+  received(now: number): void {
     this.#heardAt = now;
   }
 
@@ -34,7 +34,7 @@ export class Pulse {
     return now - this.#heardAt;
   }
 
-  beaten({ sent, echo, since }: Beat, now: number): void {
+  beaten({ sent, echo, since }: BeatFrame, now: number): void {
     this.#theirs = sent;
     this.#theirsAt = now;
     if (echo <= 0) return;
@@ -43,13 +43,13 @@ export class Pulse {
   }
 
   /** The beat to send now, if one is due. `patience` is that of the group in hand, null outside of groups. */
-  due(patience: number | null, now: number): Beat | null {
+  due(patience: number | null, now: number): BeatFrame | null {
     if (now < this.#beatAt) return null;
     this.#beatAt = now + (patience === null ? IDLE_BEAT : Math.min(IDLE_BEAT, patience / BEATS));
     return this.beat(now);
   }
 
-  beat(now: number): Beat {
+  beat(now: number): BeatFrame {
     return { type: "beat", sent: now, echo: this.#theirs, since: now - this.#theirsAt };
   }
 

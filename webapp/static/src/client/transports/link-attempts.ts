@@ -4,12 +4,12 @@
  */
 
 import { toHex } from "../../core/crypto/bytes";
-import { readSignal, type Said, SESSION_BYTES, writeSignal } from "../../protocol/mesh/signals";
+import { readSignal, SESSION_BYTES, type SignalBody, writeSignal } from "../../protocol/mesh/signals";
 import type { Way } from "../../protocol/wire/mesh";
-import { Trials } from "./attempt-schedule";
+import { AttemptSchedule } from "./attempt-schedule";
 import type { BrowserWay, Channel, ChannelEvents } from "./channel";
 import { DataChannelLink } from "./data-channel";
-import type { Surroundings } from "./link-context";
+import type { LinkContext } from "./link-context";
 import { RelayedLink } from "./relay-channel";
 
 /** An attempt that is not open by then has failed. */
@@ -20,13 +20,13 @@ const SPARE_SECONDS = 30;
 const MOST_ENDED = 64;
 
 /** Who is at the other end: public id and key, and by which ways. */
-export interface Other {
+export interface RemotePeer {
   readonly client: string;
   readonly key: Uint8Array;
   readonly possible: ReadonlySet<Way>;
 }
 
-export interface AttemptsEvents {
+export interface LinkAttemptEvents {
   /** The channel that is used, if any. */
   inUse(): Channel | null;
   /** There may be another best channel. */
@@ -37,21 +37,21 @@ export interface AttemptsEvents {
   greeting(): Uint8Array<ArrayBuffer>;
 }
 
-interface Attempt<C extends Channel> {
+interface LinkAttempt<C extends Channel> {
   readonly channel: C;
   /** This end drew the session. */
   readonly mine: boolean;
   readonly begunAt: number;
 }
 
-export class Attempts {
-  readonly #other: Other;
-  readonly #around: Surroundings;
-  readonly #events: AttemptsEvents;
+export class LinkAttempts {
+  readonly #other: RemotePeer;
+  readonly #context: LinkContext;
+  readonly #events: LinkAttemptEvents;
   readonly #leads: boolean;
-  readonly #trials: Trials;
-  #direct: Attempt<DataChannelLink> | null = null;
-  #relayed: Attempt<RelayedLink> | null = null;
+  readonly #trials: AttemptSchedule;
+  #direct: LinkAttempt<DataChannelLink> | null = null;
+  #relayed: LinkAttempt<RelayedLink> | null = null;
   #relayHeardAt = 0;
   readonly #ended: string[] = [];
   /** Signals and parcels one after the other, as they came: to look at them takes time. */
@@ -60,27 +60,27 @@ export class Attempts {
   #outbox: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(other: Other, around: Surroundings, events: AttemptsEvents) {
+  constructor(other: RemotePeer, context: LinkContext, events: LinkAttemptEvents) {
     this.#other = other;
-    this.#around = around;
+    this.#context = context;
     this.#events = events;
-    this.#leads = around.own < other.client;
-    this.#trials = new Trials(other.possible, this.#leads, around.now());
+    this.#leads = context.own < other.client;
+    this.#trials = new AttemptSchedule(other.possible, this.#leads, context.now());
   }
 
   /** The best channel that is open. */
   get best(): Channel | null {
-    const open = (attempt: Attempt<Channel> | null) => (attempt?.channel.open ? attempt.channel : null);
+    const open = (attempt: LinkAttempt<Channel> | null) => (attempt?.channel.open ? attempt.channel : null);
     return open(this.#direct) ?? open(this.#relayed);
   }
 
   /** A signal that is said to be this peer's. */
   signalled(data: Uint8Array): void {
-    const { task, own } = this.#around;
+    const { task, own } = this.#context;
     const { client, key } = this.#other;
     this.#then(async () => {
       const signal = await readSignal(key, { task, from: client, to: own }, data);
-      if (signal !== null && !this.#closed) await this.#heard(signal.session, signal.said);
+      if (signal !== null && !this.#closed) await this.#receiveSignal(signal.session, signal.body);
     });
   }
 
@@ -117,18 +117,18 @@ export class Attempts {
 
   /** The other can be reached again: what was put off is tried at once. */
   nudge(): void {
-    this.#trials.nudge(this.#around.now());
+    this.#trials.nudge(this.#context.now());
   }
 
   /** The link in use is gone: another is tried at once. */
   again(): void {
-    this.#trials.again(this.#around.now());
+    this.#trials.again(this.#context.now());
   }
 
   /** The other does not speak the protocol there: it is left alone for a while. */
   shun(channel: Channel): void {
     this.#end(channel.way, true);
-    this.#trials.rest(this.#around.now());
+    this.#trials.rest(this.#context.now());
   }
 
   /** Ends all for now; the other is told where it can be. */
@@ -154,11 +154,11 @@ export class Attempts {
   }
 
   #make(way: BrowserWay, session: Uint8Array, mine: boolean): Channel {
-    const { configuration, own, relay, relayBuffered } = this.#around;
+    const { configuration, own, relay, relayBuffered } = this.#context;
     const { client } = this.#other;
-    const tell = (said: Said) => this.#say(session, said);
+    const tell = (body: SignalBody) => this.#say(session, body);
     const events = this.#eventsOf(way, () => channel);
-    const begunAt = this.#around.now();
+    const begunAt = this.#context.now();
     let channel: Channel;
     if (way === "webrtc") {
       const direct = new DataChannelLink(session, configuration, tell, events);
@@ -186,7 +186,7 @@ export class Attempts {
         this.#events.changed();
       },
       received: (frame) => {
-        if (way === "relay") this.#relayHeardAt = this.#around.now();
+        if (way === "relay") this.#relayHeardAt = this.#context.now();
         this.#events.received(channel(), frame);
       },
       closed: () => {
@@ -201,18 +201,18 @@ export class Attempts {
     };
   }
 
-  async #heard(session: Uint8Array, said: Said): Promise<void> {
+  async #receiveSignal(session: Uint8Array, body: SignalBody): Promise<void> {
     const name = toHex(session);
-    const known = [this.#direct, this.#relayed].find(
+    const attempt = [this.#direct, this.#relayed].find(
       (attempt) => attempt && toHex(attempt.channel.session) === name,
     );
-    if (known) {
-      if (said.kind === "bye") this.#failed(known.channel, false);
-      else await this.#attempt(known.channel, () => known.channel.heard(said));
+    if (attempt) {
+      if (body.kind === "bye") this.#failed(attempt.channel, false);
+      else await this.#attempt(attempt.channel, () => attempt.channel.receiveSignal(body));
       return;
     }
-    const way = said.kind === "seal" ? "relay" : "webrtc";
-    const begins = said.kind === "seal" || (said.kind === "description" && said.body.type === "offer");
+    const way = body.kind === "seal" ? "relay" : "webrtc";
+    const begins = body.kind === "seal" || (body.kind === "description" && body.body.type === "offer");
     if (!begins || this.#ended.includes(name) || !this.#other.possible.has(way)) return;
     const before = this.#attemptAt(way);
     // Both began: the session of the smaller id stays.
@@ -221,7 +221,7 @@ export class Attempts {
     const channel = this.#make(way, session, false);
     await this.#attempt(channel, async () => {
       if (channel.way === "relay") await channel.begin();
-      await channel.heard(said);
+      await channel.receiveSignal(body);
     });
     this.#events.changed();
   }
@@ -242,7 +242,7 @@ export class Attempts {
     this.#events.changed();
   }
 
-  #attemptAt(way: BrowserWay): Attempt<Channel> | null {
+  #attemptAt(way: BrowserWay): LinkAttempt<Channel> | null {
     return way === "webrtc" ? this.#direct : this.#relayed;
   }
 
@@ -259,13 +259,13 @@ export class Attempts {
 
   #putOff(way: BrowserWay): void {
     const standing = way === "webrtc" && (this.#relayed?.channel.open ?? false);
-    this.#trials.failed(way, standing, this.#around.now());
+    this.#trials.failed(way, standing, this.#context.now());
   }
 
-  #say(session: Uint8Array, said: Said): void {
-    const { task, own, identity, carry } = this.#around;
+  #say(session: Uint8Array, body: SignalBody): void {
+    const { task, own, identity, carry } = this.#context;
     const { client } = this.#other;
-    const signed = writeSignal(identity, { task, from: own, to: client }, { session, said });
+    const signed = writeSignal(identity, { task, from: own, to: client }, { session, body });
     this.#outbox = this.#outbox.then(async () => carry(client, await signed));
   }
 }

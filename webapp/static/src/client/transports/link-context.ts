@@ -4,7 +4,7 @@ import type { Identity } from "../../core/crypto/keys";
 import type { PeerFrame, Way } from "../../protocol/wire/mesh";
 
 /** Who this peer is, what brings signals and parcels to others, and whom it tells what becomes of links. */
-export interface Surroundings {
+export interface LinkContext {
   readonly task: string;
   readonly own: string;
   readonly identity: Identity;

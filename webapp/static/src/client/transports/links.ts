@@ -4,12 +4,12 @@
  */
 
 import type { Identity } from "../../core/crypto/keys";
-import type { Measure, Neighbour as Member, PeerFrame, Way } from "../../protocol/wire/mesh";
-import type { Identities } from "../session/identities";
-import { Draining } from "./backpressure";
+import type { NeighbourInfo, PeerFrame, PushSumMeasure, Way } from "../../protocol/wire/mesh";
+import type { TrustStore } from "../session/identities";
+import { Backpressure } from "./backpressure";
 import type { BrowserWay } from "./channel";
-import type { Surroundings } from "./link-context";
-import { Neighbour } from "./neighbour";
+import type { LinkContext } from "./link-context";
+import { NeighbourLinks } from "./neighbour";
 
 /** No more than this waits at a link: who sends a lot waits until it is `drained`. */
 export const MOST_BUFFERED = 1 << 21;
@@ -21,14 +21,14 @@ const MOST_CARRIERS = 4;
 const WAYS: readonly BrowserWay[] = ["webrtc", "relay"];
 
 /** What peers say to each other beside what links need themselves. */
-export type Heard = Exclude<PeerFrame, { readonly type: "beat" | "pass" | "passed" }>;
+export type PeerMessage = Exclude<PeerFrame, { readonly type: "beat" | "pass" | "passed" }>;
 
-export interface LinksOptions {
+export interface LinkManagerOptions {
   readonly task: string;
   /** This peer's public id. */
   readonly client: string;
   readonly identity: Identity;
-  readonly identities: Identities;
+  readonly identities: TrustStore;
   readonly ice: readonly RTCIceServer[];
   /** What the task's server takes along; false while there is no connection to it. */
   signal(client: string, data: Uint8Array): boolean;
@@ -38,7 +38,7 @@ export interface LinksOptions {
   /** There is a link to this peer now, or a better one, or it is heard again after `silent`. */
   up(client: string, way: Way): void;
   down(client: string): void;
-  received(client: string, frame: Heard): void;
+  received(client: string, frame: PeerMessage): void;
   /** Within a group: nothing came of this peer for the patience. Said once for each silence, which `up` ends. */
   silent(client: string): void;
 }
@@ -58,28 +58,28 @@ export function ownWays(): readonly Way[] {
   return typeof RTCPeerConnection === "undefined" ? ["relay"] : WAYS;
 }
 
-export class Links {
-  readonly #options: LinksOptions;
-  readonly #around: Surroundings;
-  readonly #neighbours = new Map<string, Neighbour>();
+export class LinkManager {
+  readonly #options: LinkManagerOptions;
+  readonly #context: LinkContext;
+  readonly #neighbours = new Map<string, NeighbourLinks>();
   /** Peers that have another identity than the one by which they were met. */
   readonly #strangers = new Set<string>();
-  readonly #draining = new Draining(
+  readonly #draining = new Backpressure(
     (client) => this.buffered(client),
     (client, below) => this.#neighbours.get(client)?.notice(below),
   );
   readonly #timer: ReturnType<typeof setInterval>;
   #patience: number | null = null;
   /** To whom links are made; null: to everybody. */
-  #wanted: ReadonlySet<string> | null = null;
+  #targets: ReadonlySet<string> | null = null;
   #vetting: Promise<void> = Promise.resolve();
   #tickAt = now();
   #closed = false;
 
-  constructor(options: LinksOptions) {
+  constructor(options: LinkManagerOptions) {
     this.#options = options;
     const { task, client: own, identity } = options;
-    this.#around = {
+    this.#context = {
       task,
       own,
       identity,
@@ -102,14 +102,14 @@ export class Links {
   }
 
   /** Who is in the mesh. Those who left are let go when their link is gone, too: the server may only have forgotten them. */
-  members(members: readonly Member[]): void {
+  members(members: readonly NeighbourInfo[]): void {
     this.#vetting = this.#vetting.then(() => this.#vet(members));
   }
 
   /** To whom links are made, and made again when they break, of all members. Others are not cut. */
   want(clients: Iterable<string>): void {
-    this.#wanted = new Set(clients);
-    for (const one of this.#neighbours.values()) one.wanted = this.#wanted.has(one.client);
+    this.#targets = new Set(clients);
+    for (const one of this.#neighbours.values()) one.isTarget = this.#targets.has(one.client);
   }
 
   /** Peers that are not let in, because they came with another identity than before. */
@@ -163,7 +163,7 @@ export class Links {
   }
 
   /** What this peer tells the server of its links. */
-  get measures(): readonly Measure[] {
+  get measures(): readonly PushSumMeasure[] {
     return this.view.flatMap(({ client, way, seconds, rate }) =>
       way === null ? [] : [{ client, way, seconds, rate }],
     );
@@ -194,36 +194,36 @@ export class Links {
     this.#neighbours.clear();
   }
 
-  async #vet(members: readonly Member[]): Promise<void> {
+  async #vet(members: readonly NeighbourInfo[]): Promise<void> {
     const { client: own, identities } = this.#options;
     const others = members.filter(({ client }) => client !== own);
     const { changed } = await identities.compare(others, own);
     if (this.#closed) return;
-    const known = others.filter((_, place) => !changed.includes(place));
+    const trusted = others.filter((_, place) => !changed.includes(place));
     this.#strangers.clear();
-    for (const place of changed) this.#strangers.add((others[place] as Member).client);
-    for (const member of known) this.#want(member);
-    const here = new Set(known.map(({ client }) => client));
+    for (const place of changed) this.#strangers.add((others[place] as NeighbourInfo).client);
+    for (const member of trusted) this.#want(member);
+    const here = new Set(trusted.map(({ client }) => client));
     for (const [client, one] of this.#neighbours) {
       if (here.has(client)) continue;
       if (one.way === null) this.#drop(one);
     }
-    await identities.meet(known);
+    await identities.meet(trusted);
   }
 
-  #want({ client, identity, ways }: Member): void {
+  #want({ client, identity, ways }: NeighbourInfo): void {
     const before = this.#neighbours.get(client);
     if (before) {
       before.nudge();
       return;
     }
     const possible = ownWays().filter((way) => ways.includes(way));
-    const made = new Neighbour(client, identity, possible, this.#around);
-    made.wanted = this.#wanted?.has(client) ?? true;
+    const made = new NeighbourLinks(client, identity, possible, this.#context);
+    made.isTarget = this.#targets?.has(client) ?? true;
     this.#neighbours.set(client, made);
   }
 
-  #drop(one: Neighbour): void {
+  #drop(one: NeighbourLinks): void {
     one.close();
     this.#neighbours.delete(one.client);
     this.#draining.tell(one.client);

@@ -5,10 +5,10 @@
 
 import { decodePeer, encodeMesh, type PeerFrame, type Way } from "../../protocol/wire/mesh";
 import type { Channel } from "./channel";
-import { Pulse } from "./keepalive";
-import { Attempts } from "./link-attempts";
-import type { Surroundings } from "./link-context";
-import { Meter } from "./throughput";
+import { Keepalive } from "./keepalive";
+import { LinkAttempts } from "./link-attempts";
+import type { LinkContext } from "./link-context";
+import { ThroughputMeter } from "./throughput";
 
 /** A link over which nothing came for so long, and for so many patiences, is dead. */
 const DEAD_SECONDS = 12;
@@ -18,18 +18,18 @@ const PROBE_SECONDS = 3;
 /** A better way is taken when nothing but beats was said for so long. */
 const IDLE_SECONDS = 1;
 
-export class Neighbour {
-  readonly #around: Surroundings;
-  readonly #attempts: Attempts;
+export class NeighbourLinks {
+  readonly #context: LinkContext;
+  readonly #attempts: LinkAttempts;
   #using: Channel | null = null;
-  #pulse: Pulse;
-  #meter = new Meter();
+  #pulse: Keepalive;
+  #meter = new ThroughputMeter();
   #silenceTold = false;
   #proveBy: number | null = null;
   /** When something was said last that is no beat. */
   #saidAt = Number.NEGATIVE_INFINITY;
   /** Whether this end makes links; one that the other makes stands in any case. */
-  wanted = true;
+  isTarget = true;
   /** Bytes that came, and that went, over all links to it. */
   heardBytes = 0;
   sentBytes = 0;
@@ -38,19 +38,19 @@ export class Neighbour {
     readonly client: string,
     key: Uint8Array,
     possible: Iterable<Way>,
-    around: Surroundings,
+    context: LinkContext,
   ) {
-    this.#around = around;
-    this.#pulse = new Pulse(around.now());
-    this.#attempts = new Attempts({ client, key, possible: new Set(possible) }, around, {
+    this.#context = context;
+    this.#pulse = new Keepalive(context.now());
+    this.#attempts = new LinkAttempts({ client, key, possible: new Set(possible) }, context, {
       inUse: () => this.#using,
       changed: () => this.#pick(),
       received: (channel, frame) => this.#receive(channel, frame),
       drained: () => {
-        this.#meter.look(this.buffered, around.now());
-        around.drained(client);
+        this.#meter.look(this.buffered, context.now());
+        context.drained(client);
       },
-      greeting: () => encodeMesh(this.#pulse.beat(around.now())),
+      greeting: () => encodeMesh(this.#pulse.beat(context.now())),
     });
   }
 
@@ -83,8 +83,8 @@ export class Neighbour {
     const bytes = encodeMesh(frame);
     channel.send(bytes, bulk);
     this.sentBytes += bytes.length;
-    if (frame.type !== "beat") this.#saidAt = this.#around.now();
-    this.#meter.gave(bytes.length, channel.buffered, this.#around.now());
+    if (frame.type !== "beat") this.#saidAt = this.#context.now();
+    this.#meter.gave(bytes.length, channel.buffered, this.#context.now());
     return true;
   }
 
@@ -110,8 +110,8 @@ export class Neighbour {
 
   /** The link has to show that it still stands. */
   probe(): void {
-    const now = this.#around.now();
-    this.#pulse.heard(now);
+    const now = this.#context.now();
+    this.#pulse.received(now);
     this.#pulse.hurry();
     this.#proveBy = now + PROBE_SECONDS;
     this.nudge();
@@ -123,11 +123,11 @@ export class Neighbour {
   }
 
   tick(): void {
-    const now = this.#around.now();
+    const now = this.#context.now();
     this.#attempts.expire(now);
-    if (this.wanted) this.#attempts.go(now);
+    if (this.isTarget) this.#attempts.go(now);
     this.#pick();
-    const patience = this.#around.patience();
+    const patience = this.#context.patience();
     if (this.#using === null) return;
     this.#meter.look(this.#using.buffered, now);
     const beat = this.#pulse.due(patience, now);
@@ -135,7 +135,7 @@ export class Neighbour {
     const silence = this.#pulse.silence(now);
     if (patience !== null && silence > patience && !this.#silenceTold) {
       this.#silenceTold = true;
-      this.#around.silent(this.client);
+      this.#context.silent(this.client);
     }
     const proofIsDue = this.#proveBy !== null && now > this.#proveBy;
     if (proofIsDue || silence > Math.max(DEAD_SECONDS, DEAD_PATIENCES * (patience ?? 0))) this.#dead();
@@ -155,7 +155,7 @@ export class Neighbour {
 
   /** Nothing is under way that must not be overtaken on another link. */
   get #idle(): boolean {
-    return this.#around.patience() === null && this.#around.now() > this.#saidAt + IDLE_SECONDS;
+    return this.#context.patience() === null && this.#context.now() > this.#saidAt + IDLE_SECONDS;
   }
 
   #dead(): void {
@@ -171,21 +171,21 @@ export class Neighbour {
     if (best === before || (before?.open && best !== null && !this.#idle)) return;
     this.#using = best;
     if (best === null) {
-      this.#around.down(this.client);
+      this.#context.down(this.client);
       return;
     }
-    if (before === null) this.#pulse = new Pulse(this.#around.now());
-    this.#meter = new Meter();
+    if (before === null) this.#pulse = new Keepalive(this.#context.now());
+    this.#meter = new ThroughputMeter();
     this.#silenceTold = false;
-    this.#around.up(this.client, best.way);
+    this.#context.up(this.client, best.way);
   }
 
   #receive(channel: Channel, bytes: Uint8Array): void {
-    const now = this.#around.now();
+    const now = this.#context.now();
     this.heardBytes += bytes.length;
-    this.#pulse.heard(now);
+    this.#pulse.received(now);
     this.#proveBy = null;
-    if (this.#silenceTold && this.#using !== null) this.#around.up(this.client, this.#using.way);
+    if (this.#silenceTold && this.#using !== null) this.#context.up(this.client, this.#using.way);
     this.#silenceTold = false;
     let frame: PeerFrame;
     try {
@@ -196,6 +196,6 @@ export class Neighbour {
       return;
     }
     if (frame.type === "beat") this.#pulse.beaten(frame, now);
-    else this.#around.received(this.client, frame);
+    else this.#context.received(this.client, frame);
   }
 }

@@ -1,9 +1,9 @@
 /** Tells links when the page sleeps, wakes, or gets another network. */
 
-import type { Links } from "./links";
+import type { LinkManager } from "./links";
 
 /** Listens until the returned function is called. */
-export function watchSleep(links: Links): () => void {
+export function watchSleep(links: LinkManager): () => void {
   const listening = new AbortController();
   const { signal } = listening;
   const wake = () => {

@@ -2,12 +2,12 @@
 
 import type { Bytes } from "../../core/crypto/bytes";
 import { type KeyPair, keyPair } from "../../core/crypto/keys";
-import { type Ends, SealedLink, TAG_BYTES } from "../../core/crypto/sealed-link";
-import type { Said } from "../../protocol/mesh/signals";
+import { type LinkEnds, SealedLink, TAG_BYTES } from "../../core/crypto/sealed-link";
+import type { SignalBody } from "../../protocol/mesh/signals";
 import { type Channel, type ChannelEvents, MOST_PARCEL_BYTES, roomIn } from "./channel";
 
 /** The server's part of it. */
-export interface Relay {
+export interface ParcelRelay {
   send(parcel: Bytes): void;
   /** Bytes on their way to the server, of all peers. */
   readonly buffered: number;
@@ -28,9 +28,9 @@ export class RelayedLink implements Channel {
 
   constructor(
     readonly session: Uint8Array,
-    private readonly ends: Ends,
-    private readonly relay: Relay,
-    private readonly tell: (said: Said) => void,
+    private readonly ends: LinkEnds,
+    private readonly relay: ParcelRelay,
+    private readonly tell: (body: SignalBody) => void,
     /** The first frame, by which the other end knows that this one has the keys. */
     private readonly greeting: () => Uint8Array<ArrayBuffer>,
     private readonly events: ChannelEvents,
@@ -50,9 +50,9 @@ export class RelayedLink implements Channel {
     if (!this.#ended) this.tell({ kind: "seal", body: { key: publicKey } });
   }
 
-  async heard(said: Said): Promise<void> {
-    if (this.#ended || said.kind !== "seal" || this.#sealed !== null) return;
-    const sealed = await SealedLink.make(this.ends, await this.#keys, said.body.key);
+  async receiveSignal(body: SignalBody): Promise<void> {
+    if (this.#ended || body.kind !== "seal" || this.#sealed !== null) return;
+    const sealed = await SealedLink.make(this.ends, await this.#keys, body.body.key);
     if (this.#ended) return;
     if (sealed === null) {
       this.#lost();

@@ -4,7 +4,7 @@
 const LEAST_BYTES = 1 << 18;
 const LEAST_SECONDS = 0.01;
 
-export class Meter {
+export class ThroughputMeter {
   /** Bytes a second; 0 until so many went at a time. */
   rate = 0;
   #sent = 0;

@@ -1,10 +1,10 @@
 /** What this device learned in each epoch: the units of an epoch together. */
 
-import { type Learned, learnedIn } from "../session/local-metrics";
-import type { Loaded, Trained } from "../workers/training-worker";
+import { type LocalMetrics, localMetrics } from "../session/local-metrics";
+import type { LoadedWorker, TrainingResult } from "../workers/training-worker";
 
 /** An epoch makes one version of the model. */
-export class EpochLearning {
+export class EpochMetrics {
   #epoch = 0;
   #sums: readonly (readonly [number, number])[] = [];
   #steps = 0;
@@ -12,7 +12,7 @@ export class EpochLearning {
   #loss = 0;
 
   /** After a unit of `epoch` was trained. */
-  add(epoch: number, { steps, examples, loss, sums }: Trained, loaded: Loaded): Learned {
+  add(epoch: number, { steps, examples, loss, sums }: TrainingResult, loaded: LoadedWorker): LocalMetrics {
     if (epoch !== this.#epoch) {
       [this.#epoch, this.#steps, this.#examples, this.#loss] = [epoch, 0, 0, 0];
       this.#sums = sums.map(() => [0, 0]);
@@ -26,6 +26,6 @@ export class EpochLearning {
       return [above + more, below + of];
     });
     const { steps: allSteps, loss: mean } = { steps: this.#steps, loss: this.#loss };
-    return learnedIn(epoch - 1, { steps: allSteps, examples: all, loss: mean, sums: this.#sums }, loaded);
+    return localMetrics(epoch - 1, { steps: allSteps, examples: all, loss: mean, sums: this.#sums }, loaded);
   }
 }

@@ -2,14 +2,14 @@
 
 import type { Unit } from "../../protocol/units/unit-client-events";
 
-interface Beat {
+interface UnitHeartbeat {
   readonly timer: ReturnType<typeof setInterval>;
   steps: number;
 }
 
 /** Owns its timers; pages that are hidden may beat later than they mean to, and say so by that. */
-export class Beats {
-  readonly #beats = new Map<number, Beat>();
+export class Heartbeats {
+  readonly #beats = new Map<number, UnitHeartbeat>();
 
   constructor(private readonly tell: (lease: number, steps: number) => void) {}
 

@@ -1,6 +1,6 @@
 /** Where this client's own training stands, for units that go on from there. */
 
-interface Sent {
+interface SentResult {
   readonly lease: number;
   /** float32. */
   readonly local: ArrayBuffer;
@@ -10,8 +10,8 @@ interface Sent {
 const MOST = 2;
 
 /** The weights that this client sent last and that were not refused. Owns them. */
-export class OwnWeights {
-  #sent: readonly Sent[] = [];
+export class LocalState {
+  #sent: readonly SentResult[] = [];
 
   /** The newest; null before the first. */
   get newest(): ArrayBuffer | null {

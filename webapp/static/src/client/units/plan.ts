@@ -1,10 +1,10 @@
 /** From the server's unit to the training worker's plan. */
 
-import type { Plan } from "../../core/messages/training";
+import type { TrainingPlan } from "../../core/messages/training";
 import type { Unit } from "../../protocol/units/unit-client-events";
 
 /** `own` are the client's own last weights, if it has any. */
-export function unitPlan(unit: Unit, own: ArrayBuffer | null): Plan {
+export function unitPlan(unit: Unit, own: ArrayBuffer | null): TrainingPlan {
   const { lease, first, examples, start } = unit;
   const elasticity = start === "elastic" ? unit.elasticity : 0;
   return {

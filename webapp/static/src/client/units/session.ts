@@ -4,40 +4,47 @@
  */
 
 import type { Backend } from "../../core/backend";
-import { heldShards } from "../../core/data/shard-cache";
-import { handle, INITIAL, type State } from "../../protocol/units/unit-client";
-import type { Effect, Event, Unit } from "../../protocol/units/unit-client-events";
+import { cachedShards } from "../../core/data/shard-cache";
+import { handle, INITIAL, type UnitClientState } from "../../protocol/units/unit-client";
+import type { Unit, UnitClientEffect, UnitClientEvent } from "../../protocol/units/unit-client-events";
 import {
   decodeToUnits,
   encodeUnits,
   type ServerToUnits,
   type UnitsToServer,
 } from "../../protocol/wire/units";
-import { Stay, type StayOptions } from "../session/session-loop";
+import { SessionLoop, type SessionLoopOptions } from "../session/session-loop";
 import { Uploader } from "../session/uploader";
-import type { Trained } from "../workers/training-worker";
-import { EpochLearning } from "./epoch-metrics";
-import { Beats } from "./heartbeats";
-import { OwnWeights } from "./local-state";
+import type { TrainingResult } from "../workers/training-worker";
+import { EpochMetrics } from "./epoch-metrics";
+import { Heartbeats } from "./heartbeats";
+import { LocalState } from "./local-state";
 import { unitPlan } from "./plan";
-import { heard, recent } from "./unit-history";
-import { NOTHING, type Shown, type UnitsView } from "./view";
+import { historyAfter, recent } from "./unit-history";
+import { NOTHING, type ShownUnitsState, type UnitsView } from "./view";
 
 /** One is trained; the next is fetched meanwhile, or the last one sent. */
 const SLOTS = 2;
 /** After so many units in a row that came to nothing here, this device is no help. */
 const MOST_FAILURES = 3;
 
-export type UnitsOptions = StayOptions<ServerToUnits>;
+export type UnitsOptions = SessionLoopOptions<ServerToUnits>;
 
 export class UnitsSession {
   readonly #options: UnitsOptions;
   readonly #uploader: Uploader;
   readonly #results = new Map<number, Uint8Array<ArrayBuffer>>();
-  readonly #own = new OwnWeights();
-  readonly #learning = new EpochLearning();
-  readonly #beats = new Beats((lease, steps) => this.#stay.dispatch({ type: "pulse", lease, steps }));
-  readonly #stay: Stay<State, Event, Effect, UnitsToServer, ServerToUnits, Shown>;
+  readonly #own = new LocalState();
+  readonly #learning = new EpochMetrics();
+  readonly #beats = new Heartbeats((lease, steps) => this.#stay.dispatch({ type: "pulse", lease, steps }));
+  readonly #stay: SessionLoop<
+    UnitClientState,
+    UnitClientEvent,
+    UnitClientEffect,
+    UnitsToServer,
+    ServerToUnits,
+    ShownUnitsState
+  >;
   #backend: Backend | null = null;
   /** The lease that the worker is at. */
   #training: number | null = null;
@@ -48,7 +55,14 @@ export class UnitsSession {
   constructor(options: UnitsOptions) {
     this.#options = options;
     this.#uploader = new Uploader(options.transport);
-    this.#stay = new Stay<State, Event, Effect, UnitsToServer, ServerToUnits, Shown>(options, {
+    this.#stay = new SessionLoop<
+      UnitClientState,
+      UnitClientEvent,
+      UnitClientEffect,
+      UnitsToServer,
+      ServerToUnits,
+      ShownUnitsState
+    >(options, {
       initial: INITIAL,
       shown: NOTHING,
       handle,
@@ -71,7 +85,7 @@ export class UnitsSession {
 
   /** Takes part with this backend; null leaves the choice to the worker. */
   async start(backend: Backend | null): Promise<void> {
-    const shards = await heldShards();
+    const shards = await cachedShards();
     if (!this.#stay.isClosed) return;
     // Another visit may use another backend, so nothing loaded is kept.
     const { counted, blended, rejected, examples } = this.#stay.machine;
@@ -105,16 +119,16 @@ export class UnitsSession {
 
   /** What cannot be had later of the units in hand, the server lost: no fault of this device. */
   #lostContact(): void {
-    this.#before = new Set(this.#stay.machine.held.map(({ unit }) => unit.lease));
+    this.#before = new Set(this.#stay.machine.units.map(({ unit }) => unit.lease));
   }
 
   /** Who was to finish, and has nothing left, stops. */
   #finished(): void {
-    const { held } = this.#stay.machine;
-    if (this.#stay.shown.finishing && !this.#stay.isClosed && held.length === 0) this.stop();
+    const { units } = this.#stay.machine;
+    if (this.#stay.shown.finishing && !this.#stay.isClosed && units.length === 0) this.stop();
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: UnitClientEffect): void {
     switch (effect.type) {
       case "load":
         void this.#load(effect.bundle);
@@ -149,18 +163,18 @@ export class UnitsSession {
     if (frame.type === "counted") this.#own.counted(frame.lease);
     if (frame.type === "rejected") this.#own.refused(frame.lease);
     this.#stay.dispatch({ type: "frame", frame });
-    this.#stay.show({ pieces: recent(heard(this.#stay.shown.pieces, frame), this.#stay.machine) });
-    this.#options.heard(frame);
+    this.#stay.show({ pieces: recent(historyAfter(this.#stay.shown.pieces, frame), this.#stay.machine) });
+    this.#options.received(frame);
   }
 
   /** Whether this unit is still at this stage. */
   #isAt({ lease }: Unit, stage: "fetching" | "training"): boolean {
-    return this.#stay.machine.held.some((one) => one.unit.lease === lease && one.stage === stage);
+    return this.#stay.machine.units.some((one) => one.unit.lease === lease && one.stage === stage);
   }
 
   async #load(bundle: string): Promise<void> {
-    const wanted = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
-    const loaded = await this.#stay.trainer.load(bundle, this.#backend, wanted);
+    const isNeeded = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
+    const loaded = await this.#stay.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
     this.#stay.show({ loaded });
     this.#stay.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
@@ -179,14 +193,14 @@ export class UnitsSession {
 
   async #train(unit: Unit): Promise<void> {
     const { lease, weights } = unit;
-    const wanted = () => this.#isAt(unit, "training");
+    const isNeeded = () => this.#isAt(unit, "training");
     const plan = unitPlan(unit, this.#own.newest);
     this.#training = lease;
     const trained = await this.#stay.trainer.insist(
-      wanted,
+      isNeeded,
       (trainer) =>
         trainer.train(weights, plan, (progress) => {
-          if (!wanted()) return;
+          if (!isNeeded()) return;
           this.#beats.stepped(lease, progress.step);
           this.#stay.show({ progress });
           this.#options.progressed(progress);
@@ -199,7 +213,7 @@ export class UnitsSession {
     else this.#trained(unit, trained);
   }
 
-  #trained({ lease, epoch }: Unit, trained: Trained): void {
+  #trained({ lease, epoch }: Unit, trained: TrainingResult): void {
     const { update, local, examples, steps, loss, sums } = trained;
     const { loaded } = this.#stay.shown;
     this.#failures = 0;

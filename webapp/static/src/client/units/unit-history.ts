@@ -1,60 +1,65 @@
 /** What became of the units of this visit, for people. Pure: a list in, a list out. */
 
-import type { State } from "../../protocol/units/unit-client";
+import type { UnitClientState } from "../../protocol/units/unit-client";
 import type { Unit } from "../../protocol/units/unit-client-events";
 import type { ServerToUnits } from "../../protocol/wire/units";
 
 /** What the server said of a unit; null while it is at work, and after it was given back. */
-type Said = "checked" | "compared" | "blended" | "counted" | "rejected" | "dropped" | null;
+type UnitVerdict = "checked" | "compared" | "blended" | "counted" | "rejected" | "dropped" | null;
 
-export interface Piece {
+export interface ShownUnit {
   readonly lease: number;
   readonly unit: number;
   readonly epoch: number;
   readonly examples: number;
-  readonly said: Said;
+  readonly verdict: UnitVerdict;
   /** Why it does not count, or is not needed. */
   readonly reason: string | null;
 }
 
 /** What a page says of a unit. */
-export type Doing = Exclude<Said, null> | "waiting" | "training" | "sending" | "released";
+export type UnitActivity = Exclude<UnitVerdict, null> | "waiting" | "training" | "sending" | "released";
 
 /** So many of the newest are shown, besides those in hand. */
 const SHOWN = 8;
 
 /** The list after `frame`, the newest last. */
-export function heard(pieces: readonly Piece[], frame: ServerToUnits): readonly Piece[] {
+export function historyAfter(pieces: readonly ShownUnit[], frame: ServerToUnits): readonly ShownUnit[] {
   switch (frame.type) {
     case "unit":
-      return added(pieces, frame);
+      return addUnit(pieces, frame);
     case "taken":
-      return said(pieces, frame.lease, frame.waits ? "compared" : "checked");
+      return setVerdict(pieces, frame.lease, frame.waits ? "compared" : "checked");
     case "counted":
-      return said(pieces, frame.lease, frame.blended ? "blended" : "counted");
+      return setVerdict(pieces, frame.lease, frame.blended ? "blended" : "counted");
     case "rejected":
-      return said(pieces, frame.lease, "rejected", frame.reason);
+      return setVerdict(pieces, frame.lease, "rejected", frame.reason);
     case "drop":
-      return said(pieces, frame.lease, "dropped", frame.reason);
+      return setVerdict(pieces, frame.lease, "dropped", frame.reason);
     default:
       return pieces;
   }
 }
 
 /** A unit that the server repeats is the one that is here. */
-function added(pieces: readonly Piece[], { lease, unit, epoch, examples }: Unit): readonly Piece[] {
+function addUnit(pieces: readonly ShownUnit[], { lease, unit, epoch, examples }: Unit): readonly ShownUnit[] {
   const others = pieces.filter((one) => one.lease !== lease);
-  return [...others, { lease, unit, epoch, examples, said: null, reason: null }];
+  return [...others, { lease, unit, epoch, examples, verdict: null, reason: null }];
 }
 
-function said(pieces: readonly Piece[], lease: number, word: Said, reason: string | null = null) {
-  return pieces.map((one) => (one.lease === lease ? { ...one, said: word, reason } : one));
+function setVerdict(
+  pieces: readonly ShownUnit[],
+  lease: number,
+  word: UnitVerdict,
+  reason: string | null = null,
+) {
+  return pieces.map((one) => (one.lease === lease ? { ...one, verdict: word, reason } : one));
 }
 
 /** What happens with `piece` now. */
-export function doing({ lease, said }: Piece, { held }: State): Doing {
-  if (said !== null) return said;
-  switch (held.find(({ unit }) => unit.lease === lease)?.stage) {
+export function activityOf({ lease, verdict }: ShownUnit, { units }: UnitClientState): UnitActivity {
+  if (verdict !== null) return verdict;
+  switch (units.find(({ unit }) => unit.lease === lease)?.stage) {
     case "training":
       return "training";
     case "sending":
@@ -67,9 +72,9 @@ export function doing({ lease, said }: Piece, { held }: State): Doing {
 }
 
 /** Without the oldest of those that are out of this device's hands: hundreds may wait to be compared. */
-export function recent(pieces: readonly Piece[], state: State): readonly Piece[] {
-  const open = new Set<Doing>(["waiting", "training", "sending"]);
-  const over = pieces.filter((one) => !open.has(doing(one, state)));
+export function recent(pieces: readonly ShownUnit[], state: UnitClientState): readonly ShownUnit[] {
+  const open = new Set<UnitActivity>(["waiting", "training", "sending"]);
+  const over = pieces.filter((one) => !open.has(activityOf(one, state)));
   const tooOld = new Set(over.slice(0, Math.max(0, over.length - SHOWN)));
   return pieces.filter((one) => !tooOld.has(one));
 }

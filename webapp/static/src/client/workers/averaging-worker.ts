@@ -1,10 +1,10 @@
 /** The worker that has the bytes of a group, as promises. One serves all groups of a visit, one after the other. */
 
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
-import { Asking } from "./worker-rpc";
+import { WorkerRpc } from "./worker-rpc";
 
 /** What each question is answered by. */
-type Answers = {
+type AveragingAnswers = {
   prepare: "prepared";
   keep_key: "key_kept";
   make_piece: "piece_made";
@@ -21,7 +21,7 @@ function spawnWorker(): Worker {
 }
 
 /** Rejects with an UnfitMember where what a member sent is of no use. */
-export class AveragingWorker extends Asking<ToAverager, FromAverager, Answers> {
+export class AveragingWorker extends WorkerRpc<ToAverager, FromAverager, AveragingAnswers> {
   constructor(spawn = spawnWorker) {
     super("averaging worker", spawn());
   }

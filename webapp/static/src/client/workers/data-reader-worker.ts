@@ -3,26 +3,26 @@
 import type { FromReader, OwnFile, Report, ToReader } from "../../core/messages/data-reader";
 import type { OwnCounts } from "../../core/messages/local-data";
 import type { ToWorker } from "../../core/messages/training";
-import type { Dealt } from "../../core/numerics/partition";
+import type { PartitionedData } from "../../core/numerics/partition";
 import type { DataSpec } from "../../core/preprocessing/declaration";
 
 /** Called while files are read. */
-export type Reading = (done: number, total: number) => void;
+export type DataReading = (done: number, total: number) => void;
 
-interface Pending {
+interface PendingReading {
   readonly resolve: (report: Report | null) => void;
   readonly reject: (problem: Error) => void;
-  readonly reading: Reading;
+  readonly reading: DataReading;
 }
 
 function readerWorker(): Worker {
   return new Worker(new URL("../../workers/data-reader/main.ts", import.meta.url), { type: "module" });
 }
 
-export class Reader {
+export class DataReaderWorker {
   readonly #worker: Worker;
   #last = 0;
-  #pending: Pending | null = null;
+  #pending: PendingReading | null = null;
 
   constructor(spawn = readerWorker) {
     this.#worker = spawn();
@@ -33,7 +33,7 @@ export class Reader {
   }
 
   /** Reads the files in place of earlier ones. Null where other files were asked for before it was done. */
-  read(data: DataSpec, files: readonly OwnFile[], reading: Reading): Promise<Report | null> {
+  read(data: DataSpec, files: readonly OwnFile[], reading: DataReading): Promise<Report | null> {
     this.#pending?.resolve(null);
     this.#last += 1;
     const id = this.#last;
@@ -44,7 +44,7 @@ export class Reader {
   }
 
   /** Gives a training worker access to the examples of the last report. */
-  serve(trainer: Worker, counts: OwnCounts, dealt: Dealt | null = null): void {
+  serve(trainer: Worker, counts: OwnCounts, dealt: PartitionedData | null = null): void {
     const { port1, port2 } = new MessageChannel();
     this.#worker.postMessage({ type: "serve", port: port1 } satisfies ToReader, [port1]);
     trainer.postMessage({ type: "own", port: port2, counts, dealt } satisfies ToWorker, [port2]);

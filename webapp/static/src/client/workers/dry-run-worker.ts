@@ -1,8 +1,8 @@
 /** One answer of a worker that takes a dry run's step. The worker is ended with it, or when its time is over. */
 
-import { type FromRehearsal, REHEARSING, type ToRehearsal } from "../../core/messages/dry-run";
+import { type FromDryRunWorker, REHEARSING, type ToDryRunWorker } from "../../core/messages/dry-run";
 
-function rehearsingWorker(): Worker {
+function dryRunWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
     type: "module",
     name: REHEARSING,
@@ -10,21 +10,21 @@ function rehearsingWorker(): Worker {
 }
 
 /** Why a worker was ended before it answered. */
-export type Ended = "late" | "left";
+export type DryRunEnd = "late" | "left";
 
 /**
  * Asks a fresh worker. After so many milliseconds, or when `leave` is aborted, the worker is ended: a backend that hangs
  * can be ended in no other way.
  */
-export function rehearse(
-  message: ToRehearsal,
+export function runDryRun(
+  message: ToDryRunWorker,
   milliseconds: number,
   leave: AbortSignal,
-  spawn = rehearsingWorker,
-): Promise<FromRehearsal | Ended> {
+  spawn = dryRunWorker,
+): Promise<FromDryRunWorker | DryRunEnd> {
   return new Promise((resolve) => {
     const worker = spawn();
-    const end = (answer: FromRehearsal | Ended): void => {
+    const end = (answer: FromDryRunWorker | DryRunEnd): void => {
       clearTimeout(timer);
       leave.removeEventListener("abort", left);
       worker.terminate();
@@ -33,7 +33,7 @@ export function rehearse(
     const left = (): void => end("left");
     const timer = setTimeout(() => end("late"), milliseconds);
     leave.addEventListener("abort", left);
-    worker.onmessage = ({ data }: MessageEvent<FromRehearsal>) => end(data);
+    worker.onmessage = ({ data }: MessageEvent<FromDryRunWorker>) => end(data);
     worker.onerror = ({ message: reason }) => {
       end({ type: "failed", message: reason || "The worker could not be started; reload the page." });
     };

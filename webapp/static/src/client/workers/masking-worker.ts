@@ -1,10 +1,10 @@
 /** The worker of one masked round as promises: to end it ends all secrets of the round. */
 
 import type { FromMasker, ToMasker } from "../../core/messages/masking";
-import { Asking, type QuestionOf } from "./worker-rpc";
+import { type QuestionOf, WorkerRpc } from "./worker-rpc";
 
 /** What each question is answered by. */
-type Answers = {
+type MaskingAnswers = {
   make_keys: "keys_made";
   check_roster: "roster_checked";
   seal: "shares_sealed";
@@ -16,13 +16,13 @@ type Answers = {
   make_reveal: "revealed";
 };
 
-export type Question<Q extends keyof Answers> = QuestionOf<ToMasker, Q>;
+export type MaskingQuestion<Q extends keyof MaskingAnswers> = QuestionOf<ToMasker, Q>;
 
 function spawnWorker(): Worker {
   return new Worker(new URL("../../workers/masking/main.ts", import.meta.url), { type: "module" });
 }
 
-export class MaskingWorker extends Asking<ToMasker, FromMasker, Answers> {
+export class MaskingWorker extends WorkerRpc<ToMasker, FromMasker, MaskingAnswers> {
   constructor(spawn = spawnWorker) {
     super("masking worker", spawn());
   }

@@ -1,52 +1,52 @@
 /** The worker in which people try a model, as promises. Owns the worker: one that failed is replaced at the next question. */
 
 import {
-  type FromTrial,
+  type FromPlaygroundWorker,
+  type PlaygroundQuestion,
+  type PlaygroundSubject,
+  type PlaygroundVersion,
   type Prompt,
-  type Question,
-  type Subject,
-  type ToTrial,
+  type ToPlaygroundWorker,
   TRYING,
-  type Version,
 } from "../../core/messages/playground";
 
-export type Answer = Extract<FromTrial, { readonly type: "answered" }>;
-export type Written = Extract<FromTrial, { readonly type: "wrote" | "written" }>;
+export type QuestionAnswer = Extract<FromPlaygroundWorker, { readonly type: "answered" }>;
+export type Written = Extract<FromPlaygroundWorker, { readonly type: "wrote" | "written" }>;
 
-interface Pending {
-  readonly resolve: (answer: FromTrial) => void;
+interface PendingQuestion {
+  readonly resolve: (answer: FromPlaygroundWorker) => void;
   readonly reject: (problem: Error) => void;
   readonly wrote: (soFar: Written) => void;
 }
 
-function trialWorker(): Worker {
+function spawnPlaygroundWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
     type: "module",
     name: TRYING,
   });
 }
 
-export class Asker {
+export class PlaygroundWorker {
   #worker: Worker | null = null;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingQuestion>();
   #last = 0;
 
   constructor(
-    private readonly subject: Subject,
-    private readonly spawn = trialWorker,
+    private readonly subject: PlaygroundSubject,
+    private readonly spawn = spawnPlaygroundWorker,
   ) {}
 
   /** What each of the versions answers. Throws an Error for people. */
-  async ask(versions: readonly Version[], question: Question): Promise<Answer> {
+  async ask(versions: readonly PlaygroundVersion[], question: PlaygroundQuestion): Promise<QuestionAnswer> {
     return (await this.#wait(
       (id) => ({ type: "ask", id, versions, question }),
       () => undefined,
-    )) as Answer;
+    )) as QuestionAnswer;
   }
 
   /** What each of the versions writes after the prompt; `wrote` hears of every token. Throws an Error for people. */
   async write(
-    versions: readonly Version[],
+    versions: readonly PlaygroundVersion[],
     prompt: Prompt,
     wrote: (soFar: Written) => void,
   ): Promise<Written> {
@@ -55,7 +55,7 @@ export class Asker {
 
   /** Ends the writing after the token in hand. */
   stop(): void {
-    this.#worker?.postMessage({ type: "stop" } satisfies ToTrial);
+    this.#worker?.postMessage({ type: "stop" } satisfies ToPlaygroundWorker);
   }
 
   /** Ends the worker; who waits for an answer is told that there is none. */
@@ -67,12 +67,12 @@ export class Asker {
     if (this.#worker !== null) return this.#worker;
     const worker = this.spawn();
     this.#worker = worker;
-    worker.onmessage = ({ data }: MessageEvent<FromTrial>) => this.#receive(data);
+    worker.onmessage = ({ data }: MessageEvent<FromPlaygroundWorker>) => this.#receive(data);
     worker.onerror = ({ message }) => {
       if (worker === this.#worker)
         this.#end(`The model could not be started: ${message || "reload the page"}.`);
     };
-    worker.postMessage({ type: "open", subject: this.subject } satisfies ToTrial);
+    worker.postMessage({ type: "open", subject: this.subject } satisfies ToPlaygroundWorker);
     return worker;
   }
 
@@ -83,7 +83,10 @@ export class Asker {
     this.#pending.clear();
   }
 
-  #wait(message: (id: number) => ToTrial, wrote: Pending["wrote"]): Promise<FromTrial> {
+  #wait(
+    message: (id: number) => ToPlaygroundWorker,
+    wrote: PendingQuestion["wrote"],
+  ): Promise<FromPlaygroundWorker> {
     this.#last += 1;
     const id = this.#last;
     return new Promise((resolve, reject) => {
@@ -92,7 +95,7 @@ export class Asker {
     });
   }
 
-  #receive(message: FromTrial): void {
+  #receive(message: FromPlaygroundWorker): void {
     const pending = this.#pending.get(message.id);
     if (pending === undefined) return;
     if (message.type === "wrote") {

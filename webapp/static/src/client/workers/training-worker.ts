@@ -5,35 +5,42 @@
 
 import type { Backend } from "../../core/backend";
 import { type Failure, recover, type Setup } from "../../core/backend-recovery";
-import type { Findings } from "../../core/data/mistakes";
-import type { Control, Exam, FromWorker, Plan, ToWorker, Weights } from "../../core/messages/training";
+import type { MistakeFindings } from "../../core/data/mistakes";
+import type {
+  ControlVariates,
+  EvaluationPlan,
+  FromWorker,
+  ToWorker,
+  TrainingPlan,
+  WeightsSource,
+} from "../../core/messages/training";
 
-type Answer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
-export type Loaded = Answer<"loaded">;
-export type Progress = Answer<"progress">;
-export type Trained = Answer<"trained">;
-export type Measured = Answer<"measured">;
+type WorkAnswer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
+export type LoadedWorker = WorkAnswer<"loaded">;
+export type TrainingProgress = WorkAnswer<"progress">;
+export type TrainingResult = WorkAnswer<"trained">;
+export type EvaluationResult = WorkAnswer<"measured">;
 /** What one training made: of a version's weights, the change (float32, local minus global). */
 export interface Made {
-  readonly weights: Weights;
+  readonly weights: WeightsSource;
   readonly update: ArrayBuffer;
 }
 
-type Question = ToWorker extends infer M
+type TrainingQuestion = ToWorker extends infer M
   ? M extends { readonly id: number }
     ? Omit<M, "id">
     : never
   : never;
 
-interface Pending {
+interface PendingWork {
   readonly resolve: (answer: FromWorker) => void;
   readonly reject: (problem: Error) => void;
-  readonly progress: (message: Progress) => void;
+  readonly progress: (message: TrainingProgress) => void;
 }
 
 /** What the worker answered instead of a result. */
 class WorkerError extends Error {
-  constructor(readonly failed: Answer<"failed">) {
+  constructor(readonly failed: WorkAnswer<"failed">) {
     super(failed.message);
   }
 }
@@ -43,11 +50,11 @@ interface Loading {
   readonly origin: string;
   readonly bundle: string;
   readonly setup: Setup;
-  readonly loaded: Loaded;
+  readonly loaded: LoadedWorker;
 }
 
 /** Told when work goes on in another way, with the reason for people. */
-export type Recovered = (reason: string, loaded: Loaded) => void;
+export type RecoveryListener = (reason: string, loaded: LoadedWorker) => void;
 
 const ignore = (): void => undefined;
 
@@ -56,7 +63,7 @@ export function trainingWorker(): Worker {
 }
 
 export class Trainer {
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingWork>();
   readonly #failures: Failure[] = [];
   #worker: Worker;
   #loading: Loading | null = null;
@@ -66,20 +73,24 @@ export class Trainer {
   #keeping: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly recovered: Recovered = ignore,
+    private readonly recovered: RecoveryListener = ignore,
     private readonly spawn = trainingWorker,
   ) {
     this.#worker = this.#start();
   }
 
-  async load(origin: string, bundle: string, backend: Backend | null): Promise<Loaded> {
+  async load(origin: string, bundle: string, backend: Backend | null): Promise<LoadedWorker> {
     this.#failures.length = 0;
     return this.#load(origin, bundle, { backend, avoid: [], sliced: null });
   }
 
-  train(weights: Weights, plan: Plan, progress: (message: Progress) => void): Promise<Trained> {
+  train(
+    weights: WeightsSource,
+    plan: TrainingPlan,
+    progress: (message: TrainingProgress) => void,
+  ): Promise<TrainingResult> {
     this.#stopped = false;
-    return this.#insist(() => this.#ask<Trained>({ type: "train", weights, plan }, progress));
+    return this.#insist(() => this.#ask<TrainingResult>({ type: "train", weights, plan }, progress));
   }
 
   /** Fetches the files of a work unit while other work goes on. */
@@ -94,19 +105,23 @@ export class Trainer {
   }
 
   /** Measures a version on held-out examples. */
-  measure(weights: Weights, exam: Exam): Promise<Measured> {
+  measure(weights: WeightsSource, exam: EvaluationPlan): Promise<EvaluationResult> {
     this.#stopped = false;
-    return this.#insist(() => this.#ask<Measured>({ type: "measure", weights, exam }));
+    return this.#insist(() => this.#ask<EvaluationResult>({ type: "measure", weights, exam }));
   }
 
   /** What a version answers to examples; null where its answers are no classes. What fails here is left alone. */
-  async examine(weights: Weights, shards: readonly string[], aside: boolean): Promise<Findings | null> {
-    const answer = this.#ask<Answer<"examined">>({ type: "examine", weights, shards, aside });
+  async examine(
+    weights: WeightsSource,
+    shards: readonly string[],
+    aside: boolean,
+  ): Promise<MistakeFindings | null> {
+    const answer = this.#ask<WorkAnswer<"examined">>({ type: "examine", weights, shards, aside });
     return (await answer.catch(() => null))?.findings ?? null;
   }
 
   /** Adds the change of a counted update to this client's control variate, or takes it back out. */
-  keep(control: Control, change: ArrayBuffer, undo: boolean): void {
+  keep(control: ControlVariates, change: ArrayBuffer, undo: boolean): void {
     // What cannot be kept starts at zero in the next round.
     this.#keeping = this.#ask({ type: "keep", control, change, undo }).catch(() => undefined);
   }
@@ -129,8 +144,8 @@ export class Trainer {
     this.#end("The training worker was ended.");
   }
 
-  async #load(origin: string, bundle: string, setup: Setup): Promise<Loaded> {
-    const loaded = await this.#ask<Loaded>({ type: "load", origin, bundle, setup });
+  async #load(origin: string, bundle: string, setup: Setup): Promise<LoadedWorker> {
+    const loaded = await this.#ask<LoadedWorker>({ type: "load", origin, bundle, setup });
     this.#loading = { origin, bundle, setup, loaded };
     return loaded;
   }
@@ -176,11 +191,14 @@ export class Trainer {
     this.#failAll(new Error(reason));
   }
 
-  #ask<A extends FromWorker>(question: Question, progress: Pending["progress"] = ignore): Promise<A> {
+  #ask<A extends FromWorker>(
+    question: TrainingQuestion,
+    progress: PendingWork["progress"] = ignore,
+  ): Promise<A> {
     this.#last += 1;
     const id = this.#last;
     return new Promise<A>((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as Pending["resolve"], reject, progress });
+      this.#pending.set(id, { resolve: resolve as PendingWork["resolve"], reject, progress });
       this.#worker.postMessage({ ...question, id });
     });
   }

@@ -1,23 +1,27 @@
 /** A worker that answers each question once, as promises. Owns the worker: `terminate` ends it, and all that it knows. */
 
-interface Message {
+interface RpcMessage {
   readonly type: string;
   readonly id: number;
 }
 /** A message without its number. */
-type Asked<M> = M extends Message ? Omit<M, "id"> : never;
-export type QuestionOf<To extends Message, Q> = Extract<Asked<To>, { readonly type: Q }>;
+type RpcQuestion<M> = M extends RpcMessage ? Omit<M, "id"> : never;
+export type QuestionOf<To extends RpcMessage, Q> = Extract<RpcQuestion<To>, { readonly type: Q }>;
 
-interface Pending<From> {
+interface PendingCall<From> {
   readonly resolve: (answer: From) => void;
   readonly reject: (problem: Error) => void;
 }
 
 /** `Answers` says by which type each question is answered. */
-export class Asking<To extends Message, From extends Message, Answers extends Record<string, From["type"]>> {
+export class WorkerRpc<
+  To extends RpcMessage,
+  From extends RpcMessage,
+  Answers extends Record<string, From["type"]>,
+> {
   readonly #worker: Worker;
   readonly #name: string;
-  readonly #pending = new Map<number, Pending<From>>();
+  readonly #pending = new Map<number, PendingCall<From>>();
   #last = 0;
 
   /** `name` is what people read of a worker that fails. */
@@ -37,7 +41,7 @@ export class Asking<To extends Message, From extends Message, Answers extends Re
     this.#last += 1;
     const id = this.#last;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as Pending<From>["resolve"], reject });
+      this.#pending.set(id, { resolve: resolve as PendingCall<From>["resolve"], reject });
       this.#worker.postMessage({ ...question, id }, transfer);
     });
   }

@@ -8,10 +8,13 @@ import { type Bytes, fields, fromHex, integer, utf8 } from "./bytes";
 import { verify } from "./keys";
 
 /** What came of a group: `weights` are what all `survivors` (public ids) ended with. Hashes are hexadecimal. */
-export type Ending = Omit<Certificate, "signatures">;
+export type GroupEnding = Omit<Certificate, "signatures">;
 
 /** What each survivor signs. */
-export function weightsStatement(task: string, { bundle, round, group, survivors, weights }: Ending): Bytes {
+export function weightsStatement(
+  task: string,
+  { bundle, round, group, survivors, weights }: GroupEnding,
+): Bytes {
   return fields(
     utf8("minga/mesh/1/weights"),
     utf8(task),

@@ -8,7 +8,7 @@ import type { masking } from "../../protocol/wire/masked";
 import { type Bytes, compareBytes, fields, fromHex, integer, places, real, sha256, utf8 } from "./bytes";
 
 /** What a client knows of a round when it is asked to train. Hashes are hexadecimal. */
-export interface Terms {
+export interface MaskingTerms {
   readonly task: string;
   readonly bundle: string;
   readonly round: number;
@@ -30,7 +30,7 @@ export interface MemberKeys {
 }
 
 /** Hash of what is known before the roster. */
-export function baseHash(terms: Terms): Promise<Bytes> {
+export function baseHash(terms: MaskingTerms): Promise<Bytes> {
   const { bits, clip, examples, noise, share, min_clients, server } = terms.masking;
   return sha256(
     fields(

@@ -13,7 +13,7 @@ export const TAG_BYTES = 16;
 const NONCE_BYTES = 12;
 
 /** The public ids of the peers at both ends. */
-export interface Ends {
+export interface LinkEnds {
   readonly own: string;
   readonly other: string;
 }
@@ -29,7 +29,7 @@ export class SealedLink {
   ) {}
 
   /** The link of two ends that sent each other their public keys; null where `otherKey` is no sound key. */
-  static async make(ends: Ends, keys: KeyPair, otherKey: Uint8Array): Promise<SealedLink | null> {
+  static async make(ends: LinkEnds, keys: KeyPair, otherKey: Uint8Array): Promise<SealedLink | null> {
     const agreed = await keys.agree(otherKey);
     if (agreed === null) return null;
     const both = [keys.publicKey, otherKey];

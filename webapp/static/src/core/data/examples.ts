@@ -13,7 +13,7 @@ export interface Batch {
 }
 
 /** A table of examples: for each, `width` raw values in `values`. */
-export interface Column {
+export interface ExampleColumn {
   readonly values: Values;
   readonly width: number;
 }
@@ -21,8 +21,8 @@ export interface Column {
 /** The examples of all shards of a plan. */
 export interface Examples {
   readonly count: number;
-  readonly x: readonly Column[];
-  readonly y: readonly Column[];
+  readonly x: readonly ExampleColumn[];
+  readonly y: readonly ExampleColumn[];
   readonly sampleWeight: Float32Array;
 }
 
@@ -52,7 +52,7 @@ export function load(
 
 /** The examples `rows`, in this order. */
 export function pickRows(examples: Examples, rows: Uint32Array): Examples {
-  const column = ({ values, width }: Column): Column => {
+  const column = ({ values, width }: ExampleColumn): ExampleColumn => {
     const picked = new (values.constructor as new (length: number) => Values)(rows.length * width);
     rows.forEach((row, i) => {
       picked.set(values.subarray(row * width, (row + 1) * width), i * width);
@@ -84,14 +84,14 @@ export function joinShards(bundle: Bundle, shards: readonly Shard[]): Examples {
       return joinColumns(name, arrays as NumericArray[], shape);
     });
   const y = columns("y", bundle.labels);
-  for (const [i, label] of bundle.labels.entries()) checkClasses(label, (y[i] as Column).values);
+  for (const [i, label] of bundle.labels.entries()) checkClasses(label, (y[i] as ExampleColumn).values);
   const weights = shards.map(({ sampleWeight }) => ({ shape: [sampleWeight.length], values: sampleWeight }));
   const { values } = joinColumns("sample weights", weights, []);
   return { count: values.length, x: columns("x", bundle.inputs), y, sampleWeight: values as Float32Array };
 }
 
 /** Joins the arrays of several shards along the examples; each example must have `shape`. */
-function joinColumns(name: string, arrays: readonly NumericArray[], shape: readonly number[]): Column {
+function joinColumns(name: string, arrays: readonly NumericArray[], shape: readonly number[]): ExampleColumn {
   const width = elements(shape);
   for (const array of arrays) {
     if (array.shape.slice(1).join() !== shape.join()) {
@@ -123,7 +123,7 @@ function checkClasses({ name, classes }: LabelSpec, values: Values): void {
   }
 }
 
-function fill(dtype: Dtype, column: Column, rows: Uint32Array): Float32Array | Int32Array {
+function fill(dtype: Dtype, column: ExampleColumn, rows: Uint32Array): Float32Array | Int32Array {
   const target = new (dtype === "int32" ? Int32Array : Float32Array)(rows.length * column.width);
   rows.forEach((row, i) => {
     target.set(column.values.subarray(row * column.width, (row + 1) * column.width), i * column.width);
@@ -139,8 +139,8 @@ function fill(dtype: Dtype, column: Column, rows: Uint32Array): Float32Array | I
 export function makeBatch(bundle: Bundle, examples: Examples, rows: Uint32Array): Batch {
   const size = bundle.batch_size;
   const filled = Uint32Array.from({ length: size }, (_, i) => rows[i] ?? (rows[0] as number));
-  const columns = (specs: readonly PartSpec[], parts: readonly Column[]) =>
-    specs.map(({ dtype }, i) => fill(dtype, parts[i] as Column, filled));
+  const columns = (specs: readonly PartSpec[], parts: readonly ExampleColumn[]) =>
+    specs.map(({ dtype }, i) => fill(dtype, parts[i] as ExampleColumn, filled));
   const x = columns(bundle.inputs, examples.x).map((values, i) =>
     load(values, bundle.preprocess, (bundle.inputs[i] as PartSpec).dtype),
   );

@@ -18,10 +18,10 @@ export interface Mistake {
 }
 
 /** What a version was asked about: examples kept aside, or examples that this device trains on. */
-export type AskedAbout = "own-aside" | "own" | "aside" | "dealt";
+export type ExaminedExamples = "own-aside" | "own" | "aside" | "dealt";
 
-export interface Findings {
-  readonly about: AskedAbout;
+export interface MistakeFindings {
+  readonly about: ExaminedExamples;
   readonly examples: number;
   /** One for each example, or one for each position of a sequence. */
   readonly answers: number;
@@ -36,7 +36,7 @@ export interface Findings {
 }
 
 /** How the first output and its label are read. */
-export interface Reading {
+export interface AnswerReading {
   readonly classes: number;
   /** Answers to an example. */
   readonly positions: number;
@@ -47,7 +47,7 @@ export interface Reading {
 }
 
 /** Null where the answers are no classes. */
-export function readingOf({ outputs, labels }: Bundle): Reading | null {
+export function readingOf({ outputs, labels }: Bundle): AnswerReading | null {
   const [output, label] = [outputs[0], labels[0]];
   if (output === undefined || label === undefined) return null;
   const loss = (output.loss ?? "").toLowerCase().replaceAll("_", "");
@@ -63,7 +63,7 @@ export function readingOf({ outputs, labels }: Bundle): Reading | null {
   return width === 1 || width === classes ? { classes, positions, width, binary: false } : null;
 }
 
-interface Answer {
+interface ModelAnswer {
   readonly guess: number;
   readonly chance: number;
 }
@@ -75,7 +75,7 @@ function largest(values: ArrayLike<number>, from: number, until: number): number
 }
 
 /** Of many classes; values that are no chances are taken for logits (softmax). */
-function answerAmong(values: Float32Array, from: number, until: number): Answer {
+function answerAmong(values: Float32Array, from: number, until: number): ModelAnswer {
   const best = largest(values, from, until);
   const top = values[best] as number;
   let [least, sum, exponentials] = [0, 0, 0];
@@ -90,13 +90,13 @@ function answerAmong(values: Float32Array, from: number, until: number): Answer 
 }
 
 /** Of two classes. */
-function answerOf(value: number, chances: boolean): Answer {
+function answerOf(value: number, chances: boolean): ModelAnswer {
   const second = chances ? value : 1 / (1 + Math.exp(-value));
   return second > 0.5 ? { guess: 1, chance: second } : { guess: 0, chance: 1 - second };
 }
 
 /** Adds up what a version answers. */
-export class Answers {
+export class ModelAnswers {
   examples = 0;
   answers = 0;
   right = 0;
@@ -105,8 +105,8 @@ export class Answers {
 
   /** Keeps so many of the wrong answers. */
   constructor(
-    private readonly reading: Reading,
-    private readonly kept: number,
+    private readonly reading: AnswerReading,
+    private readonly limit: number,
   ) {}
 
   /**
@@ -142,7 +142,7 @@ export class Answers {
   }
 
   /** `shapes` are those of the inputs. */
-  findings(about: AskedAbout, shapes: Findings["shapes"]): Findings {
+  findings(about: ExaminedExamples, shapes: MistakeFindings["shapes"]): MistakeFindings {
     const { examples, answers, right } = this;
     const { classes } = this.reading;
     const [confusion, mistakes] = [this.#confusion, this.#mistakes];
@@ -165,10 +165,10 @@ export class Answers {
   }
 
   #keep(mistake: Omit<Mistake, "x">, x: () => readonly Values[]): void {
-    const full = this.#mistakes.length >= this.kept;
+    const full = this.#mistakes.length >= this.limit;
     if (full && mistake.chance <= (this.#mistakes.at(-1)?.chance ?? 0)) return;
     const place = this.#mistakes.findIndex(({ chance }) => chance < mistake.chance);
     this.#mistakes.splice(place < 0 ? this.#mistakes.length : place, 0, { ...mistake, x: x() });
-    this.#mistakes = this.#mistakes.slice(0, this.kept);
+    this.#mistakes = this.#mistakes.slice(0, this.limit);
   }
 }

@@ -17,24 +17,24 @@ const addressOf = (url: string): string => url.slice(url.lastIndexOf("/") + 1);
 const urlOf = (address: string): string => `/held/${address}`;
 
 /** Addresses of the kept shards, the newest last. */
-export async function heldShards(): Promise<string[]> {
+export async function cachedShards(): Promise<string[]> {
   const requests = (await (await opened())?.keys().catch(() => [])) ?? [];
   return requests.map(({ url }) => addressOf(url)).slice(-MOST_HELD);
 }
 
 /** The bytes of a kept shard; null where there is none. */
-export async function heldShard(address: string): Promise<Uint8Array<ArrayBuffer> | null> {
-  const found = await (await opened())?.match(urlOf(address)).catch(() => undefined);
-  return found ? new Uint8Array(await found.arrayBuffer()) : null;
+export async function cachedShard(address: string): Promise<Uint8Array<ArrayBuffer> | null> {
+  const response = await (await opened())?.match(urlOf(address)).catch(() => undefined);
+  return response ? new Uint8Array(await response.arrayBuffer()) : null;
 }
 
 /** Keeps a shard, whose hash was checked. A browser without room keeps what it has. */
-export async function holdShard(address: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+export async function cacheShard(address: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   const cache = await opened();
   if (cache === null || bytes.length > MOST_BYTES) return;
-  const kept = new Response(bytes, { headers: { [SIZE]: String(bytes.length) } });
+  const response = new Response(bytes, { headers: { [SIZE]: String(bytes.length) } });
   await cache
-    .put(urlOf(address), kept)
+    .put(urlOf(address), response)
     .then(() => trim(cache))
     .catch(() => undefined);
 }

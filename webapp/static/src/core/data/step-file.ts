@@ -2,7 +2,7 @@
 
 export type StepArrays = ReadonlyMap<string, Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>>;
 
-interface Entry {
+interface StepEntry {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly data_offsets: readonly [number, number];
@@ -17,7 +17,7 @@ export function readStep(file: ArrayBuffer): StepArrays {
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, HEAD, length)));
     const values = HEAD + length;
     return new Map(
-      Object.entries(header as Record<string, Entry>).map(([name, entry]) => [
+      Object.entries(header as Record<string, StepEntry>).map(([name, entry]) => [
         name,
         read(file, values, entry),
       ]),
@@ -27,7 +27,7 @@ export function readStep(file: ArrayBuffer): StepArrays {
   }
 }
 
-function read(file: ArrayBuffer, values: number, { dtype, shape, data_offsets: [begin, end] }: Entry) {
+function read(file: ArrayBuffer, values: number, { dtype, shape, data_offsets: [begin, end] }: StepEntry) {
   const count = shape.reduce((product, length) => product * length, 1);
   if (end - begin !== 4 * count || (dtype !== "F32" && dtype !== "I32")) throw new RangeError(dtype);
   return dtype === "I32"
@@ -37,19 +37,19 @@ function read(file: ArrayBuffer, values: number, { dtype, shape, data_offsets: [
 
 /** The array of that name. Throws an Error for people where it is not there, or of another type. */
 export function floats(step: StepArrays, name: string): Float32Array<ArrayBuffer> {
-  const found = step.get(name);
-  if (found instanceof Float32Array) return found;
+  const value = step.get(name);
+  if (value instanceof Float32Array) return value;
   throw new Error("The step to compare with is not of this model; take the dry run on the server again.");
 }
 
 /** L2 distance of `found` from `expected` over the norm of `expected`; what is no number anywhere stays none. */
-export function relativeError(found: ArrayLike<number>, expected: ArrayLike<number>): number {
-  if (found.length !== expected.length) return Number.NaN;
+export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  if (actual.length !== expected.length) return Number.NaN;
   let distance = 0;
   let norm = 0;
   for (let i = 0; i < expected.length; i++) {
     const value = expected[i] as number;
-    distance += ((found[i] as number) - value) ** 2;
+    distance += ((actual[i] as number) - value) ** 2;
     norm += value ** 2;
   }
   return Math.sqrt(distance) / Math.max(Math.sqrt(norm), LEAST_NORM);

@@ -8,7 +8,7 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
 }
 
 /** Things of one kind. A browser that keeps nothing rejects every promise. */
-export class Keeping<T> {
+export class BrowserStore<T> {
   constructor(
     private readonly database: string,
     private readonly store: string,
@@ -25,9 +25,9 @@ export class Keeping<T> {
   /** What is kept under `name`: `thing` where nothing was. Of two windows that ask at once, both get the same. */
   putFirst(name: string, thing: T): Promise<T> {
     return this.#within("readwrite", async (store) => {
-      const kept = await settled<T | undefined>(store.get(name));
-      if (kept === undefined) await settled(store.put(thing, name));
-      return kept ?? thing;
+      const stored = await settled<T | undefined>(store.get(name));
+      if (stored === undefined) await settled(store.put(thing, name));
+      return stored ?? thing;
     });
   }
 

@@ -7,9 +7,9 @@ import type { Bytes } from "../crypto/bytes";
 import type { PadContext } from "../crypto/pads";
 import type { Reducer } from "../numerics/aggregation/part-mean";
 import type { Precision } from "../numerics/aggregation/precision";
-import type { Subject } from "../numerics/masking/masked-parts";
+import type { PartSubject } from "../numerics/masking/masked-parts";
 
-type Places = readonly number[];
+type PlaceList = readonly number[];
 
 export type ToAverager =
   /** Begins with a group, and forgets the one before. */
@@ -20,9 +20,9 @@ export type ToAverager =
       readonly vector: ArrayBuffer;
       readonly place: number;
       /** Part i is the values from `bounds[i]` to `bounds[i + 1]`. */
-      readonly bounds: Places;
+      readonly bounds: PlaceList;
       readonly precision: Precision | "masked";
-      readonly subject: Subject;
+      readonly subject: PartSubject;
       readonly reducer: Reducer;
       /** Whether the pieces are committed to beforehand: not in a ring, and not where they are masked. */
       readonly commit: boolean;
@@ -36,7 +36,7 @@ export type ToAverager =
       readonly type: "make_piece";
       readonly id: number;
       readonly part: number;
-      readonly contributors: Places;
+      readonly contributors: PlaceList;
       readonly weights: readonly number[];
     }
   /** Keeps a member's piece of a part, transferred; `contributors` as in the frame `piece`. */
@@ -45,7 +45,7 @@ export type ToAverager =
       readonly id: number;
       readonly place: number;
       readonly part: number;
-      readonly contributors: Places;
+      readonly contributors: PlaceList;
       readonly bytes: Bytes;
     }
   /** In a ring: the sum that came from `source` (null: nothing yet) with the own values times `weight`. */
@@ -61,7 +61,7 @@ export type ToAverager =
       readonly type: "reduce";
       readonly id: number;
       readonly part: number;
-      readonly contributors: Places;
+      readonly contributors: PlaceList;
       readonly weights: readonly number[];
       readonly source: number | null;
     }
@@ -71,7 +71,7 @@ export type ToAverager =
       readonly id: number;
       readonly place: number;
       readonly part: number;
-      readonly contributors: Places;
+      readonly contributors: PlaceList;
       readonly bytes: Bytes;
     }
   /** The bytes of a mean that is kept. */
@@ -98,7 +98,7 @@ export type FromAverager =
   | {
       readonly type: "mean_copied";
       readonly id: number;
-      readonly contributors: Places;
+      readonly contributors: PlaceList;
       readonly bytes: Bytes;
     }
   /** float32, transferred. */

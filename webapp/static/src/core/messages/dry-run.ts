@@ -1,7 +1,7 @@
 import type { Backend } from "../backend";
 
 /** Files of the draft by their SHA-256; `shard` is null where volunteers bring data of their own. */
-export interface Step {
+export interface DryRunStep {
   /** Where they are: `<base>/blobs/<sha256>`. */
   readonly base: string;
   readonly bundle: string;
@@ -13,11 +13,11 @@ export interface Step {
 /** The name of workers that take a dry run's step. */
 export const REHEARSING = "rehearsing";
 
-export type ToRehearsal =
-  | { readonly type: "step"; readonly step: Step; readonly backend: Backend }
-  | { readonly type: "data"; readonly step: Step };
+export type ToDryRunWorker =
+  | { readonly type: "step"; readonly step: DryRunStep; readonly backend: Backend }
+  | { readonly type: "data"; readonly step: DryRunStep };
 
-export type FromRehearsal =
+export type FromDryRunWorker =
   /** The step was taken; `gradientError` is its L2 distance from the expected one over that one's norm. */
   | {
       readonly type: "stepped";

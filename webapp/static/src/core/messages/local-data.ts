@@ -3,15 +3,15 @@
 import type { Examples } from "../data/examples";
 
 /** Own examples are for training, or held out to measure on. */
-export type Part = "train" | "holdout";
+export type RowPart = "train" | "holdout";
 
 /** How many own examples there are. */
-export type OwnCounts = Readonly<Record<Part, number>>;
+export type OwnCounts = Readonly<Record<RowPart, number>>;
 
 /** Asks for the examples `rows` of a part, numbered from 0. */
 export interface TakeRequest {
   readonly id: number;
-  readonly part: Part;
+  readonly part: RowPart;
   readonly rows: Uint32Array;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { FrameOf } from "../../protocol/wire/messages";
-import type { Terms } from "../crypto/context";
+import type { MaskingTerms } from "../crypto/context";
 import type { Identity } from "../crypto/keys";
 
 export type Member = FrameOf<"roster">["members"][number];
@@ -18,7 +18,7 @@ export type ToMasker =
       readonly id: number;
       readonly client: string;
       readonly identity: Identity;
-      readonly terms: Terms;
+      readonly terms: MaskingTerms;
     }
   /** Computes the context and the ring, and looks at every key; to `verify` is to check the signatures, too. */
   | {

@@ -2,10 +2,10 @@
 
 import type { Preprocess } from "../preprocessing/declaration";
 import type { Thumbnail } from "./data-reader";
-import type { Weights } from "./training";
+import type { WeightsSource } from "./training";
 
 /** The model that is tried, and how it reads what people show it; null where that is already as it is stored. */
-export interface Subject {
+export interface PlaygroundSubject {
   /** Origin of the server. */
   readonly origin: string;
   /** Address of bundle.json. */
@@ -14,13 +14,13 @@ export interface Subject {
 }
 
 /** A version of the model, and what one device learned since: float32, local minus global. */
-export interface Version {
-  readonly weights: Weights;
+export interface PlaygroundVersion {
+  readonly weights: WeightsSource;
   readonly update: ArrayBuffer | null;
 }
 
 /** One example as people give it. */
-export type Question =
+export type PlaygroundQuestion =
   /** Stored values of all inputs, one after the other. */
   | { readonly kind: "values"; readonly values: readonly number[] }
   | { readonly kind: "picture"; readonly file: Blob }
@@ -39,25 +39,25 @@ export interface Prompt {
 /** The name of workers in which people try a model. */
 export const TRYING = "trying";
 
-export type ToTrial =
+export type ToPlaygroundWorker =
   /** Once, before everything else; not answered. */
-  | { readonly type: "open"; readonly subject: Subject }
+  | { readonly type: "open"; readonly subject: PlaygroundSubject }
   | {
       readonly type: "ask";
       readonly id: number;
-      readonly versions: readonly Version[];
-      readonly question: Question;
+      readonly versions: readonly PlaygroundVersion[];
+      readonly question: PlaygroundQuestion;
     }
   | {
       readonly type: "write";
       readonly id: number;
-      readonly versions: readonly Version[];
+      readonly versions: readonly PlaygroundVersion[];
       readonly prompt: Prompt;
     }
   /** Ends the writing after the token in hand. */
   | { readonly type: "stop" };
 
-export type FromTrial =
+export type FromPlaygroundWorker =
   | {
       readonly type: "answered";
       readonly id: number;

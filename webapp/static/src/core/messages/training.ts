@@ -3,18 +3,18 @@
 import type { Backend } from "../backend";
 import type { FailureKind, Setup } from "../backend-recovery";
 import type { MetricSpec } from "../data/bundle";
-import type { Findings } from "../data/mistakes";
+import type { MistakeFindings } from "../data/mistakes";
 import type { Walk } from "../numerics/batches";
-import type { Dealt } from "../numerics/partition";
+import type { PartitionedData } from "../numerics/partition";
 import type { OwnCounts } from "./local-data";
 
 /** [numerator, denominator] of each row of the bundle's metrics. */
-export type Sums = readonly (readonly [number, number])[];
+export type MetricTotals = readonly (readonly [number, number])[];
 
 /** SCAFFOLD's control variates: the server's by its address, this client's own by the name it is kept under. */
-export interface Control {
+export interface ControlVariates {
   readonly server: string;
-  readonly kept: string;
+  readonly storedAs: string;
   /** The version that the plan begins with. */
   readonly version: number;
 }
@@ -42,7 +42,7 @@ export interface Rows {
  * A training that does not begin at the plan's weights but at the client's `own` last ones (float32), drawn towards those
  * by `elasticity` (EASGD).
  */
-export interface Start {
+export interface UnitStart {
   readonly own: ArrayBuffer;
   readonly elasticity: number;
 }
@@ -53,16 +53,16 @@ export interface UnitPlan {
   /** Of the shard's examples, those that are trained on. */
   readonly rows: Rows;
   /** Null: at the plan's weights. */
-  readonly start: Start | null;
+  readonly start: UnitStart | null;
 }
 
-export interface Plan extends Walk {
+export interface TrainingPlan extends Walk {
   readonly learningRate: number;
   /** Steps of earlier rounds: where a learning-rate schedule stands. */
   readonly pastSteps: number;
   /** FedProx: pulls each step back towards the version; 0 does not. */
   readonly proximalMu: number;
-  readonly control: Control | null;
+  readonly control: ControlVariates | null;
   readonly privacy: ExampleClip | null;
   readonly protection: Protection | null;
   /** Milliseconds of `clock` when the training must end; null: with its last step. */
@@ -74,7 +74,7 @@ export interface Plan extends Walk {
 }
 
 /** Held-out examples to measure a version on: shards by their addresses, or none for the volunteer's own. */
-export interface Exam {
+export interface EvaluationPlan {
   readonly shards: readonly string[];
   /** As in a plan. */
   readonly until: number | null;
@@ -86,7 +86,7 @@ export function clock(): number {
 }
 
 /** A version's weights: their address at the server, or where a peer has them itself, the float32 values. */
-export type Weights = string | ArrayBuffer;
+export type WeightsSource = string | ArrayBuffer;
 
 export type ToWorker =
   | {
@@ -101,20 +101,20 @@ export type ToWorker =
   | {
       readonly type: "train";
       readonly id: number;
-      readonly weights: Weights;
-      readonly plan: Plan;
+      readonly weights: WeightsSource;
+      readonly plan: TrainingPlan;
     }
   | {
       readonly type: "measure";
       readonly id: number;
-      readonly weights: Weights;
-      readonly exam: Exam;
+      readonly weights: WeightsSource;
+      readonly exam: EvaluationPlan;
     }
   /** The change of the client's control variate counts and is kept for later rounds, or (`undo`) does not after all. */
   | {
       readonly type: "keep";
       readonly id: number;
-      readonly control: Control;
+      readonly control: ControlVariates;
       /** float32, transferred. */
       readonly change: ArrayBuffer;
       readonly undo: boolean;
@@ -126,7 +126,7 @@ export type ToWorker =
   | {
       readonly type: "examine";
       readonly id: number;
-      readonly weights: Weights;
+      readonly weights: WeightsSource;
       readonly shards: readonly string[];
       readonly aside: boolean;
     }
@@ -135,7 +135,7 @@ export type ToWorker =
       readonly type: "own";
       readonly port: MessagePort;
       readonly counts: OwnCounts;
-      readonly dealt: Dealt | null;
+      readonly dealt: PartitionedData | null;
     }
   /** Fetches the files of a work unit that comes next, while other work goes on. */
   | {
@@ -189,7 +189,7 @@ export type FromWorker =
       readonly steps: number;
       readonly planned: number;
       readonly loss: number;
-      readonly sums: Sums;
+      readonly sums: MetricTotals;
       readonly stepMs: number;
     }
   | {
@@ -197,12 +197,12 @@ export type FromWorker =
       readonly id: number;
       readonly examples: number;
       readonly loss: number;
-      readonly sums: Sums;
+      readonly sums: MetricTotals;
     }
   | { readonly type: "kept"; readonly id: number }
   | { readonly type: "fetched"; readonly id: number }
   /** Null where the model's answers are no classes. */
-  | { readonly type: "examined"; readonly id: number; readonly findings: Findings | null }
+  | { readonly type: "examined"; readonly id: number; readonly findings: MistakeFindings | null }
   | {
       readonly type: "failed";
       readonly id: number;

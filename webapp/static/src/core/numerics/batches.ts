@@ -23,9 +23,9 @@ export function permutation(seed: number, epoch: number, n: number): Uint32Array
   for (let last = n - 1; last > 0; last--) {
     const word = words[n - 1 - last] as number;
     const other = Math.floor((word / 2 ** 32) * (last + 1));
-    const kept = order[last] as number;
+    const swapped = order[last] as number;
     order[last] = order[other] as number;
-    order[other] = kept;
+    order[other] = swapped;
   }
   return order;
 }

@@ -3,14 +3,14 @@
  * Python twin; both are held to tests/contract/vectors/dealing.json.
  */
 
-import type { Part } from "../messages/local-data";
+import type { RowPart } from "../messages/local-data";
 import { permutation } from "./batches";
 
 const KEY = 48;
 const NAME = /^([0-9a-f]{48})([01])([0-9a-f]{15})$/;
 
 /** How examples that all clients have are dealt out. */
-export interface Dealt {
+export interface PartitionedData {
   /** Stands for their files. */
   readonly key: string;
   /** Examples of a part at most. */
@@ -28,14 +28,14 @@ export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 }
 
 /** Which part `name` is. Throws an error for people where it is none of the data of `key`. */
-export function parsePart(key: string, name: string): { readonly part: Part; readonly number: number } {
-  const found = NAME.exec(name);
-  if (found === null || found[1] !== key) {
+export function parsePart(key: string, name: string): { readonly part: RowPart; readonly number: number } {
+  const match = NAME.exec(name);
+  if (match === null || match[1] !== key) {
     throw new Error(
       `${name.slice(0, 12)} is no part of these data. Reload the page: the task may have others by now.`,
     );
   }
-  return { part: found[2] === "0" ? "train" : "holdout", number: Number.parseInt(found[3] as string, 16) };
+  return { part: match[2] === "0" ? "train" : "holdout", number: Number.parseInt(match[3] as string, 16) };
 }
 
 /** The examples of part `number`, of `n` that are numbered from 0 in their order. `order` is that of all of them. */

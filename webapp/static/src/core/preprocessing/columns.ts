@@ -1,6 +1,6 @@
 /** Stored values of examples, one after the other, as columns. */
 
-import type { Column, Examples } from "../data/examples";
+import type { ExampleColumn, Examples } from "../data/examples";
 import { elements } from "../data/examples";
 import type { Values } from "../data/shard";
 import type { StoredSpec } from "./declaration";
@@ -14,12 +14,12 @@ export interface Example {
 }
 
 /** Zeros for `count` examples. */
-export function emptyColumn({ dtype, shape }: StoredSpec, count: number): Column {
+export function emptyColumn({ dtype, shape }: StoredSpec, count: number): ExampleColumn {
   const width = elements(shape);
   return { values: new ARRAYS[dtype](count * width), width };
 }
 
-function column(spec: StoredSpec, parts: readonly ArrayLike<number>[]): Column {
+function column(spec: StoredSpec, parts: readonly ArrayLike<number>[]): ExampleColumn {
   const empty = emptyColumn(spec, parts.length);
   parts.forEach((part, i) => {
     (empty.values as Values).set(part, i * empty.width);
@@ -28,7 +28,11 @@ function column(spec: StoredSpec, parts: readonly ArrayLike<number>[]): Column {
 }
 
 /** Examples of weight 1 whose values are `columns`. */
-export function examplesOf(count: number, x: readonly Column[], y: readonly Column[]): Examples {
+export function examplesOf(
+  count: number,
+  x: readonly ExampleColumn[],
+  y: readonly ExampleColumn[],
+): Examples {
   return { count, x, y, sampleWeight: new Float32Array(count).fill(1) };
 }
 

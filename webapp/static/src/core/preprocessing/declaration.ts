@@ -72,7 +72,7 @@ export interface TokenRule {
   readonly unknown: "error" | "own" | "drop";
 }
 
-export interface TextRule extends TokenRule {
+export interface TokenizedTextRule extends TokenRule {
   readonly length: number;
   readonly stride: number;
   readonly text_column: string | null;
@@ -89,7 +89,7 @@ export interface ArrayRule {
 
 export type ImageSpec = Common & ImageRule & { readonly kind: "image"; readonly label: LabelRule };
 export type TableSpec = Common & TableRule & { readonly kind: "table" };
-export type TextSpec = Common & TextRule & { readonly kind: "text" };
+export type TextSpec = Common & TokenizedTextRule & { readonly kind: "text" };
 export type ArraySpec = Common & ArrayRule & { readonly kind: "array" };
 export type Preprocess = ImageSpec | TableSpec | TextSpec | ArraySpec;
 

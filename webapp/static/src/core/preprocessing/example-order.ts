@@ -31,10 +31,10 @@ export interface Split {
 
 /** Holds out the first of a shuffle that is the same for everybody. */
 export function splitShuffled(n: number, share: number): Split {
-  const held = permutation(0, 0, n).slice(0, heldOut(n, share)).sort();
-  const isHeld = new Set(held);
+  const holdout = permutation(0, 0, n).slice(0, heldOut(n, share)).sort();
+  const isHeld = new Set(holdout);
   const train = Uint32Array.from({ length: n }, (_, i) => i).filter((i) => !isHeld.has(i));
-  return { train, holdout: held };
+  return { train, holdout };
 }
 
 /** Windows of text: the last are held out, and those before that share tokens with them are dropped. */

@@ -7,7 +7,7 @@ import { encodeLabel, listed } from "./labels";
 import { parseNumber } from "./numbers";
 
 /** A table whose columns were found; cells are trimmed, rows count from 1 in what is told to people. */
-export interface Table {
+export interface TableReader {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
   /** Where each column of the rule is, then each label. */
@@ -23,7 +23,7 @@ export interface RowValues {
 }
 
 /** Throws DataProblem where it is no table, or columns are missing. */
-export function openTable(text: string, rule: TableRule): Table {
+export function openTable(text: string, rule: TableRule): TableReader {
   const [header, ...rows] = csvRows(text, rule.delimiter);
   if (header === undefined) throw new DataProblem("The table is empty. Its first row must name the columns");
   const names = [...rule.columns.map(({ column }) => column), ...rule.label_columns];
@@ -44,8 +44,8 @@ function encodeNumber(rule: NumberColumn, cell: string, missing: boolean, decima
 /** Position of a cell; null for none. */
 function position(rule: CategoryColumn, cell: string, missing: boolean): number | null {
   const { categories } = rule;
-  const known = missing ? -1 : categories.indexOf(cell);
-  if (known >= 0) return known;
+  const index = missing ? -1 : categories.indexOf(cell);
+  if (index >= 0) return index;
   const what = missing ? rule.missing : rule.unknown;
   if (what === "none") return null;
   if (what === "own") return categories.length + (!missing && rule.missing === "own" ? 1 : 0);
@@ -62,9 +62,9 @@ export function columnWidth(rule: ColumnRule): number {
 }
 
 function encodeCategory(rule: CategoryColumn, cell: string, missing: boolean): number[] {
-  const found = position(rule, cell, missing);
-  if (rule.encoding === "index") return [found ?? 0];
-  return Array.from({ length: columnWidth(rule) }, (_, i) => (i === found ? 1 : 0));
+  const index = position(rule, cell, missing);
+  if (rule.encoding === "index") return [index ?? 0];
+  return Array.from({ length: columnWidth(rule) }, (_, i) => (i === index ? 1 : 0));
 }
 
 /** Says in which column a problem is. */
@@ -91,7 +91,7 @@ export function encodeCells(rule: TableRule, cells: readonly string[]): number[]
 }
 
 /** The stored values of row `index` (from 0). Throws DataProblem that names the column. */
-export function encodeRow(table: Table, rule: TableRule, index: number): RowValues {
+export function encodeRow(table: TableReader, rule: TableRule, index: number): RowValues {
   const row = table.rows[index] as readonly string[];
   checkWidth(row, table.header);
   const cell = (i: number) => row[table.positions[i] as number] as string;

@@ -16,7 +16,7 @@ export interface Arithmetic {
 }
 
 type Unary = (x: string) => string;
-type Binary = (x: string, y: string) => string;
+type BinaryOp = (x: string, y: string) => string;
 const NONE = "V(0.0)";
 
 function unary(device: Unary, host?: (x: number) => number): Arithmetic {
@@ -26,7 +26,7 @@ function unary(device: Unary, host?: (x: number) => number): Arithmetic {
   };
 }
 
-function binary(device: Binary, host?: (x: number, y: number) => number): Arithmetic {
+function binary(device: BinaryOp, host?: (x: number, y: number) => number): Arithmetic {
   return {
     device: ([x = NONE, y = NONE]) => device(x, y),
     ...(host && { host: ([x = 0, y = 0]) => host(x, y) }),

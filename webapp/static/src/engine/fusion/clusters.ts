@@ -1,7 +1,7 @@
 /** Finds the groups of elementwise nodes that become one op each. */
 
 import { ARITHMETIC, COPIES } from "./arithmetic";
-import { type Dtype, dataInputs, dtypeOf, isFirstOutput, type NodeDef, shapeOf, sourceOf } from "./nodes";
+import { dataInputs, dtypeOf, isFirstOutput, type NodeDef, type NodeDtype, shapeOf, sourceOf } from "./nodes";
 
 /** A shader may read eight buffers in WebGPU's guaranteed limits; one of them is written. */
 const MAX_INPUTS = 7;
@@ -15,7 +15,7 @@ export interface Cluster {
   readonly members: Set<string>;
 }
 
-export interface Graph {
+export interface ClusterGraph {
   /** In topological order. */
   readonly nodes: readonly NodeDef[];
   readonly byName: ReadonlyMap<string, NodeDef>;
@@ -41,12 +41,12 @@ export function broadcasts(inner: readonly number[], outer: readonly number[]): 
 }
 
 /** Element type of a node's first output. */
-export function resultType(node: NodeDef): Dtype | undefined {
+export function resultType(node: NodeDef): NodeDtype | undefined {
   if (ARITHMETIC[node.op]?.truth === true) return "bool";
   return dtypeOf(node, node.op === "Cast" ? "DstT" : "T");
 }
 
-function isCopy(node: NodeDef, graph: Graph): boolean {
+function isCopy(node: NodeDef, graph: ClusterGraph): boolean {
   const [from, to] = [inputShape(node, 0, graph), shapeOf(node)];
   if (from === undefined || to === undefined) return false;
   switch (node.op) {
@@ -65,7 +65,7 @@ function isCopy(node: NodeDef, graph: Graph): boolean {
   }
 }
 
-function inputShape(node: NodeDef, index: number, graph: Graph): number[] | undefined {
+function inputShape(node: NodeDef, index: number, graph: ClusterGraph): number[] | undefined {
   const input = dataInputs(node)[index];
   if (input === undefined || !isFirstOutput(input)) return undefined;
   const source = graph.byName.get(sourceOf(input));
@@ -73,7 +73,7 @@ function inputShape(node: NodeDef, index: number, graph: Graph): number[] | unde
 }
 
 /** Whether a shader can compute the node. */
-function isElementwise(node: NodeDef, graph: Graph): boolean {
+function isElementwise(node: NodeDef, graph: ClusterGraph): boolean {
   const shape = shapeOf(node);
   if (shape === undefined || shape.length > MAX_RANK || size(shape) === 0) return false;
   if (COPIES.has(node.op)) return resultType(node) !== "int32" && isCopy(node, graph);
@@ -85,22 +85,26 @@ function isElementwise(node: NodeDef, graph: Graph): boolean {
 }
 
 /** Data inputs of a set of nodes that none of them computes. */
-function externalInputs(members: Iterable<NodeDef>, inside: ReadonlySet<string>, graph: Graph): Set<string> {
-  const found = new Set<string>();
+function externalInputs(
+  members: Iterable<NodeDef>,
+  inside: ReadonlySet<string>,
+  graph: ClusterGraph,
+): Set<string> {
+  const external = new Set<string>();
   for (const node of members) {
     const inputs = dataInputs(node);
     for (const input of COPIES.has(node.op) ? inputs.slice(0, 1) : inputs) {
       const source = sourceOf(input);
-      if (!inside.has(source) && !graph.host.has(source)) found.add(input);
+      if (!inside.has(source) && !graph.host.has(source)) external.add(input);
     }
   }
-  return found;
+  return external;
 }
 
-const membersOf = (cluster: Cluster, graph: Graph): NodeDef[] =>
+const membersOf = (cluster: Cluster, graph: ClusterGraph): NodeDef[] =>
   [...cluster.members].map((name) => graph.byName.get(name) as NodeDef);
 
-function fits(node: NodeDef, cluster: Cluster, graph: Graph): boolean {
+function fits(node: NodeDef, cluster: Cluster, graph: ClusterGraph): boolean {
   if (cluster.members.size >= MAX_MEMBERS) return false;
   const [inner, outer] = [shapeOf(node) as number[], shapeOf(cluster.root) as number[]];
   if (!broadcasts(inner, outer)) return false;
@@ -115,12 +119,12 @@ function fits(node: NodeDef, cluster: Cluster, graph: Graph): boolean {
 const VIEWS = new Set(["Reshape", "Squeeze", "ExpandDims"]);
 
 /** A copy alone is free, or as fast in the backend's own way. */
-function isWorthIt(cluster: Cluster, graph: Graph): boolean {
+function isWorthIt(cluster: Cluster, graph: ClusterGraph): boolean {
   return membersOf(cluster, graph).some(({ op }) => !COPIES.has(op) || op === "Tile" || op === "BroadcastTo");
 }
 
 /** Groups of nodes whose values only their own root needs. Every node is in one group at most. */
-export function findClusters(graph: Graph): Cluster[] {
+export function findClusters(graph: ClusterGraph): Cluster[] {
   const users = new Map<string, string[]>();
   for (const node of graph.nodes) {
     for (const input of node.input ?? []) {

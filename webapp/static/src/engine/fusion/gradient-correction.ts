@@ -10,7 +10,11 @@ import type { NodeDef } from "./nodes";
 export type Correction = "start" | "drift";
 
 /** The graph's inputs of that meaning; `mu` is FedProx's factor. */
-export const INPUTS = { start: "correction/start", drift: "correction/drift", mu: "correction/mu" } as const;
+export const CORRECTION_INPUTS = {
+  start: "correction/start",
+  drift: "correction/drift",
+  mu: "correction/mu",
+} as const;
 
 const shaped = (shape: readonly number[]) => ({ dim: shape.map((size) => ({ size })) });
 
@@ -28,18 +32,18 @@ function correctedGradient(size: number, corrections: readonly Correction[]): No
   const nodes: NodeDef[] = [];
   if (corrections.includes("start")) {
     nodes.push(
-      placeholder(INPUTS.start, [size]),
-      placeholder(INPUTS.mu, []),
-      node("correction/way", "Sub", ["trainable", INPUTS.start], size),
-      node("correction/pull", "Mul", ["correction/way", INPUTS.mu], size),
+      placeholder(CORRECTION_INPUTS.start, [size]),
+      placeholder(CORRECTION_INPUTS.mu, []),
+      node("correction/way", "Sub", ["trainable", CORRECTION_INPUTS.start], size),
+      node("correction/pull", "Mul", ["correction/way", CORRECTION_INPUTS.mu], size),
       node("correction/proximal", "AddV2", ["gradient", "correction/pull"], size),
     );
   }
   if (corrections.includes("drift")) {
     const gradient = nodes.at(-1)?.name ?? "gradient";
     nodes.push(
-      placeholder(INPUTS.drift, [size]),
-      node("correction/drifted", "AddV2", [gradient, INPUTS.drift], size),
+      placeholder(CORRECTION_INPUTS.drift, [size]),
+      node("correction/drifted", "AddV2", [gradient, CORRECTION_INPUTS.drift], size),
     );
   }
   return nodes;
@@ -73,7 +77,7 @@ export function correctSignature(
     shape,
     dtype: "float32",
   });
-  const tensors = corrections.map((correction) => input(INPUTS[correction], [size]));
-  const scalars = corrections.includes("start") ? [input(INPUTS.mu, [])] : [];
+  const tensors = corrections.map((correction) => input(CORRECTION_INPUTS[correction], [size]));
+  const scalars = corrections.includes("start") ? [input(CORRECTION_INPUTS.mu, [])] : [];
   return { inputs: [...inputs, ...tensors, ...scalars], outputs };
 }

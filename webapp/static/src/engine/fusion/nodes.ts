@@ -21,13 +21,13 @@ export interface NodeDef {
   readonly attr?: Readonly<Record<string, Attribute>>;
 }
 
-export interface Topology {
+export interface GraphTopology {
   readonly node: readonly NodeDef[];
 }
 
-export type Dtype = "float32" | "int32" | "bool";
+export type NodeDtype = "float32" | "int32" | "bool";
 
-const DTYPES: Readonly<Record<string, Dtype>> = {
+const DTYPES: Readonly<Record<string, NodeDtype>> = {
   DT_FLOAT: "float32",
   DT_INT32: "int32",
   // TF.js has no wider integers.
@@ -36,7 +36,7 @@ const DTYPES: Readonly<Record<string, Dtype>> = {
 };
 
 /** Element type named by an attribute; undefined for types that TF.js does not have. */
-export function dtypeOf(node: NodeDef, attribute: string): Dtype | undefined {
+export function dtypeOf(node: NodeDef, attribute: string): NodeDtype | undefined {
   return DTYPES[node.attr?.[attribute]?.type ?? ""];
 }
 

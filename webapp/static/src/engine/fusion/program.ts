@@ -3,7 +3,7 @@
 import { ARITHMETIC } from "./arithmetic";
 
 /** Where a value comes from. */
-export type Operand =
+export type ProgramOperand =
   /** The fused op's input tensor of that number. */
   | { readonly from: "input"; readonly index: number }
   /** One of its scalars that JavaScript knows, such as the learning rate. */
@@ -12,9 +12,9 @@ export type Operand =
   | { readonly from: "step"; readonly index: number }
   | { readonly from: "constant"; readonly value: number };
 
-export interface Step {
+export interface ProgramStep {
   readonly op: string;
-  readonly operands: readonly Operand[];
+  readonly operands: readonly ProgramOperand[];
   /** Slope of leaky rectifiers. */
   readonly alpha: number;
   /** JavaScript computes it: no operand depends on a tensor. */
@@ -24,15 +24,15 @@ export interface Step {
 export interface Program {
   readonly inputs: number;
   readonly scalars: number;
-  readonly steps: readonly Step[];
-  readonly result: Operand;
+  readonly steps: readonly ProgramStep[];
+  readonly result: ProgramOperand;
   readonly shape: readonly number[];
   readonly dtype: "float32" | "bool";
 }
 
 /** A program in two parts: JavaScript computes `uniforms`, the device the rest. */
 export interface DeviceCode {
-  readonly uniforms: readonly Operand[];
+  readonly uniforms: readonly ProgramOperand[];
   /** One line for each step. */
   readonly lines: readonly string[];
   /** Name of the result. */
@@ -48,18 +48,18 @@ function literal(value: number): string | null {
 
 /** Lines of shader code. Inputs are called `x0`, `x1`, ..., uniforms `u0`, `u1`, ... and are all of type `V`. */
 export function deviceCode(program: Program, declare: "V" | "let"): DeviceCode {
-  const uniforms: Operand[] = [];
+  const uniforms: ProgramOperand[] = [];
   const names = new Map<string, string>();
-  const uniform = (operand: Operand): string => {
+  const uniform = (operand: ProgramOperand): string => {
     const key = `${operand.from} ${operand.from === "constant" ? operand.value : operand.index}`;
-    const known = names.get(key);
-    if (known !== undefined) return known;
+    const existing = names.get(key);
+    if (existing !== undefined) return existing;
     const name = `u${uniforms.length}`;
     uniforms.push(operand);
     names.set(key, name);
     return name;
   };
-  const name = (operand: Operand): string => {
+  const name = (operand: ProgramOperand): string => {
     if (operand.from === "input") return `x${operand.index}`;
     if (operand.from === "constant") return literal(operand.value) ?? uniform(operand);
     if (operand.from === "scalar" || program.steps[operand.index]?.host === true) return uniform(operand);
@@ -77,10 +77,10 @@ export function deviceCode(program: Program, declare: "V" | "let"): DeviceCode {
 export function hostValues(
   program: Program,
   scalars: readonly number[],
-  wanted: readonly Operand[],
+  requested: readonly ProgramOperand[],
 ): number[] {
   const results: number[] = [];
-  const value = (operand: Operand): number => {
+  const value = (operand: ProgramOperand): number => {
     if (operand.from === "constant") return operand.value;
     if (operand.from === "scalar") return scalars[operand.index] ?? Number.NaN;
     return (operand.from === "step" ? results[operand.index] : undefined) ?? Number.NaN;
@@ -89,7 +89,7 @@ export function hostValues(
     const compute = ARITHMETIC[op]?.host;
     if (host && compute !== undefined) results[i] = Math.fround(compute(operands.map(value)));
   });
-  return wanted.map(value);
+  return requested.map(value);
 }
 
 /** Whether the whole program needs no tensor. */

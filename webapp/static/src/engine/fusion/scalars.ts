@@ -40,7 +40,7 @@ export function scalarize(
   values: ReadonlyMap<string, readonly number[]>,
 ): Scalarized {
   const constants = new Map<string, number>();
-  const known = new Set(scalars);
+  const scalarNames = new Set(scalars);
   /** Lengths of the short vectors. */
   const vectors = new Map<string, number>();
   const replace = new Map<string, string>();
@@ -60,7 +60,7 @@ export function scalarize(
     const inputs = dataInputs(node);
     const isKnown = (input: string) =>
       isFirstOutput(input) &&
-      (known.has(sourceOf(input)) || constants.has(input) || vectors.has(sourceOf(input)));
+      (scalarNames.has(sourceOf(input)) || constants.has(input) || vectors.has(sourceOf(input)));
     if (inputs.length === 0 || !inputs.every(isKnown)) continue;
     const [first = ""] = inputs;
     if (node.op === "Unpack" && vectors.has(first)) {
@@ -70,7 +70,7 @@ export function scalarize(
     }
     if (ARITHMETIC[node.op]?.host === undefined || dtypeOf(node, "T") === "int32") continue;
     const [length] = shape;
-    if (shape.length === 0) known.add(name);
+    if (shape.length === 0) scalarNames.add(name);
     else if (shape.length === 1 && length !== undefined && length <= MAX_LENGTH) {
       vectors.set(name, length);
       for (let i = 0; i < length; i++) added.push(element(node, i, vectors));

@@ -6,7 +6,7 @@
 import { type Cluster, findClusters } from "./clusters";
 import { dataInputs, isFirstOutput, type NodeDef, shapeOf, sourceOf } from "./nodes";
 import type { Program } from "./program";
-import { graphOf, type Wishes, Writer } from "./writer";
+import { GraphWriter, graphOf, type Wishes } from "./writer";
 
 type Shape = readonly number[];
 
@@ -88,7 +88,7 @@ export function splitTrain(
   };
 }
 
-export interface Stage {
+export interface OptimizerStage {
   readonly program: Program;
   /** Names of the tensors it takes: `trainable`, `gradient`, slots, or earlier stages. */
   readonly inputs: readonly string[];
@@ -98,7 +98,7 @@ export interface Stage {
 
 /** The optimizer as programs that work alike on a variable of any shape. */
 export interface ApplyPlan {
-  readonly stages: readonly Stage[];
+  readonly stages: readonly OptimizerStage[];
   readonly trainable: string;
   readonly slots: readonly string[];
 }
@@ -143,16 +143,16 @@ export function splitApply(
   const rows = newSlotRows(byName, slots)?.map((name) => replace?.get(name) ?? name);
   if (replace === null || rows === undefined) return null;
   const given = ["trainable", "gradient", ...corrections, ...rows.map((_, k) => partName("slots", k))];
-  const known = new Set(given);
-  if (rows.some((name) => known.has(name))) return null;
+  const names = new Set(given);
+  if (rows.some((name) => names.has(name))) return null;
   const rewritten = [
     ...rows.map((_, k) => placeholder(partName("slots", k), [size])),
     ...nodes.filter(({ name }) => !replace.has(name)).map((node) => rewired(node, replace)),
   ];
   const graph = graphOf(rewritten, { ...wishes, outputs: ["new_trainable", ...rows] });
   const clusters = new Map(findClusters(graph).map((cluster) => [cluster.root.name, cluster]));
-  const needed = stagesFor(["new_trainable", ...rows], clusters, known, (cluster) => {
-    const writer = new Writer(graph, cluster.members, wishes);
+  const needed = stagesFor(["new_trainable", ...rows], clusters, names, (cluster) => {
+    const writer = new GraphWriter(graph, cluster.members, wishes);
     const program = writer.program(cluster.root);
     if (!same(program.shape, [size])) return null;
     return { program, inputs: writer.inputs, scalars: writer.scalars, name: cluster.root.name };
@@ -162,12 +162,12 @@ export function splitApply(
 
 /** Stages in an order in which each finds its inputs; null if one takes what no stage computes. */
 function stagesFor(
-  wanted: readonly string[],
+  requested: readonly string[],
   clusters: ReadonlyMap<string, Cluster>,
   given: ReadonlySet<string>,
-  write: (cluster: Cluster) => Stage | null,
-): Stage[] | null {
-  const stages: Stage[] = [];
+  write: (cluster: Cluster) => OptimizerStage | null,
+): OptimizerStage[] | null {
+  const stages: OptimizerStage[] = [];
   const done = new Set(given);
   const add = (name: string): boolean => {
     if (done.has(name)) return true;
@@ -178,5 +178,5 @@ function stagesFor(
     stages.push(stage);
     return true;
   };
-  return wanted.every(add) ? stages : null;
+  return requested.every(add) ? stages : null;
 }

@@ -1,7 +1,7 @@
 /** Writes groups of nodes as programs. */
 
 import { ARITHMETIC, COPIES } from "./arithmetic";
-import { type Graph, resultType } from "./clusters";
+import { type ClusterGraph, resultType } from "./clusters";
 import {
   dataInputs,
   dtypeOf,
@@ -12,7 +12,7 @@ import {
   sourceOf,
   topologicalOrder,
 } from "./nodes";
-import type { Operand, Program, Step } from "./program";
+import type { Program, ProgramOperand, ProgramStep } from "./program";
 
 export interface Wishes {
   /** Tensors that the graph hands out, as node names, perhaps with `:k`. */
@@ -27,26 +27,26 @@ export interface Wishes {
 
 /** Nodes that JavaScript can compute from scalars and constants. Constants alone count as known, not as computed. */
 function hostNodes(nodes: readonly NodeDef[], wishes: Wishes): Set<string> {
-  const known = new Set([...wishes.scalars, ...wishes.constants.keys()]);
+  const names = new Set([...wishes.scalars, ...wishes.constants.keys()]);
   for (const node of nodes) {
     const inputs = dataInputs(node);
     const computes = ARITHMETIC[node.op]?.host !== undefined && dtypeOf(node, "T") !== "int32";
     const copies = ["Identity", "StopGradient"].includes(node.op);
     if (!(computes || copies) || inputs.length === 0) continue;
-    if (inputs.every((input) => isFirstOutput(input) && known.has(sourceOf(input)))) known.add(node.name);
+    if (inputs.every((input) => isFirstOutput(input) && names.has(sourceOf(input)))) names.add(node.name);
   }
-  return known;
+  return names;
 }
 
 /** Writes one cluster as a program. */
-export class Writer {
+export class GraphWriter {
   readonly inputs: string[] = [];
   readonly scalars: string[] = [];
-  readonly #steps: Step[] = [];
-  readonly #done = new Map<string, Operand>();
+  readonly #steps: ProgramStep[] = [];
+  readonly #done = new Map<string, ProgramOperand>();
 
   constructor(
-    private readonly graph: Graph,
+    private readonly graph: ClusterGraph,
     private readonly members: ReadonlySet<string>,
     private readonly wishes: Wishes,
   ) {}
@@ -63,15 +63,15 @@ export class Writer {
     };
   }
 
-  #operand(input: string): Operand {
-    const known = this.#done.get(input);
-    if (known !== undefined) return known;
+  #operand(input: string): ProgramOperand {
+    const written = this.#done.get(input);
+    if (written !== undefined) return written;
     const operand = this.#write(input);
     this.#done.set(input, operand);
     return operand;
   }
 
-  #write(input: string): Operand {
+  #write(input: string): ProgramOperand {
     const name = sourceOf(input);
     const value = this.wishes.constants.get(name);
     if (value !== undefined) return { from: "constant", value };
@@ -85,7 +85,7 @@ export class Writer {
     const [first = ""] = dataInputs(node);
     if (COPIES.has(node.op)) return this.#operand(first);
     const operands = dataInputs(node).map((part) => this.#operand(part));
-    const step: Step = {
+    const step: ProgramStep = {
       op: node.op,
       operands,
       alpha: node.attr?.alpha?.f ?? 0.2,
@@ -96,7 +96,7 @@ export class Writer {
 }
 
 /** The nodes that the outputs need, with what is known about them. */
-export function graphOf(nodes: readonly NodeDef[], wishes: Wishes): Graph {
+export function graphOf(nodes: readonly NodeDef[], wishes: Wishes): ClusterGraph {
   const outputs = new Set(wishes.outputs.map(sourceOf));
   const order = topologicalOrder(reachable(nodes, outputs));
   return {

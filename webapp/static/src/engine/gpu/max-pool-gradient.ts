@@ -32,7 +32,7 @@ export function poolGradientOf(
   return { x, y, dy, info };
 }
 
-interface Words {
+interface WindowWords {
   /** Declares a whole number that changes. */
   readonly integer: string;
   readonly float: string;
@@ -43,7 +43,7 @@ interface Words {
  * Adds up `sum` for the pixel (image, row, column, channel), in the words of a shading language, which offers
  * `readX`, `readY` and `readDy` at such places.
  */
-function body({ info }: PoolGradient, { integer, float, flag }: Words): string {
+function body({ info }: PoolGradient, { integer, float, flag }: WindowWords): string {
   const { inHeight, inWidth, outHeight, outWidth, filterHeight, filterWidth, padInfo } = info;
   const { strideHeight, strideWidth } = info;
   const loop = (name: string, first: string, end: string) =>

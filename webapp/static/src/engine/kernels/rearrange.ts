@@ -4,7 +4,7 @@ import { transpose4 } from "./tile";
 
 /** Sizes of six axes of the result, and the bytes from one element of the source to the next along each. */
 @unmanaged
-class Plan {
+class RearrangePlan {
   size0: i32;
   size1: i32;
   size2: i32;
@@ -21,7 +21,7 @@ class Plan {
 
 /** Planes [begin, end) of `out`: a plane is the last two axes. A step of 0 repeats. */
 export function rearrange(x: usize, out: usize, plan: usize, begin: i32, end: i32): void {
-  const p = changetype<Plan>(plan);
+  const p = changetype<RearrangePlan>(plan);
   const plane = <usize>(p.size4 * p.size5) << 2;
   out += <usize>begin * plane;
   for (let n = begin; n < end; n++, out += plane) {
@@ -41,7 +41,7 @@ export function rearrange(x: usize, out: usize, plan: usize, begin: i32, end: i3
 }
 
 /** Whole lines lie together in the source. */
-function lines(from: usize, out: usize, p: Plan): void {
+function lines(from: usize, out: usize, p: RearrangePlan): void {
   const length = <usize>p.size5 << 2;
   const whole = length & ~15;
   for (let i = 0; i < p.size4; i++, from += p.step4, out += length) {
@@ -52,7 +52,7 @@ function lines(from: usize, out: usize, p: Plan): void {
 }
 
 /** One element fills a line. */
-function repeats(from: usize, out: usize, p: Plan): void {
+function repeats(from: usize, out: usize, p: RearrangePlan): void {
   const length = <usize>p.size5 << 2;
   const whole = length & ~15;
   for (let i = 0; i < p.size4; i++, from += p.step4, out += length) {
@@ -64,7 +64,7 @@ function repeats(from: usize, out: usize, p: Plan): void {
 }
 
 /** The transpose of a matrix, in blocks of 4 x 4. */
-function turned(from: usize, out: usize, p: Plan): void {
+function turned(from: usize, out: usize, p: RearrangePlan): void {
   const length = <usize>p.size5 << 2;
   const rows = p.size4 & ~3;
   const columns = p.size5 & ~3;
@@ -81,7 +81,7 @@ function turned(from: usize, out: usize, p: Plan): void {
   }
 }
 
-function scattered(from: usize, out: usize, p: Plan): void {
+function scattered(from: usize, out: usize, p: RearrangePlan): void {
   for (let i = 0; i < p.size4; i++, from += p.step4) {
     for (let j = 0, at = from; j < p.size5; j++, at += p.step5, out += 4) store<u32>(out, load<u32>(at));
   }

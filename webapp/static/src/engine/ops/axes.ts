@@ -90,7 +90,7 @@ export function reverseAxes(x: Tensor, axes: readonly number[]): Tensor {
 }
 
 /** Every `step`-th element from `start` on, `count` of them, along each axis. */
-export function strideAxes(x: Tensor, axes: readonly Stride[]): Tensor {
+export function strideAxes(x: Tensor, axes: readonly AxisStride[]): Tensor {
   if (axes.every(({ step }) => step === 1)) {
     return slice(
       x,
@@ -99,7 +99,7 @@ export function strideAxes(x: Tensor, axes: readonly Stride[]): Tensor {
     );
   }
   // An end of -1 would count from the back: one before the first element is written as far below it.
-  const end = ({ start, step, count, size }: Stride) => {
+  const end = ({ start, step, count, size }: AxisStride) => {
     const stop = start + step * count;
     return stop < 0 ? stop - size : stop;
   };
@@ -123,7 +123,7 @@ export function strideAxes(x: Tensor, axes: readonly Stride[]): Tensor {
 }
 
 /** What a strided slice takes of an axis of `size` elements. */
-export interface Stride {
+export interface AxisStride {
   readonly size: number;
   readonly start: number;
   readonly step: number;

@@ -13,13 +13,13 @@ import {
 } from "@tensorflow/tfjs-core";
 import { type Family, input } from "./types";
 
-export type Kind = "float32" | "int32" | "bool";
+export type NumberKind = "float32" | "int32" | "bool";
 
 /**
  * x as `dtype`, as TensorFlow's Cast does it. On WebGPU, TF.js 4.22 only renames whole numbers to floats, and ops that
  * copy elements (Transpose, Pad) then take their bits for floats; adding zero makes them real ones.
  */
-export function convert(x: Tensor, dtype: Kind): Tensor {
+export function convert(x: Tensor, dtype: NumberKind): Tensor {
   if (x.dtype === dtype) return x.clone();
   // The WASM backend of TF.js 4.22 cuts numbers down to bytes instead.
   if (dtype === "bool") return notEqual(x, 0);
@@ -34,6 +34,6 @@ function signOf(x: Tensor): Tensor {
 }
 
 export const conversion: Family = {
-  Cast: (node) => convert(input(node, 0), node.attrs.DstT as Kind),
+  Cast: (node) => convert(input(node, 0), node.attrs.DstT as NumberKind),
   Sign: (node) => signOf(input(node, 0)),
 };

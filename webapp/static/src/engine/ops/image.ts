@@ -7,7 +7,7 @@ import { convert } from "./convert";
 import { type Family, input, type Op } from "./types";
 
 /** How much of each input pixel an output pixel takes: rows of [out, in], flat. */
-type Weights = (from: number, to: number, node: GraphNode) => Float32Array;
+type ResizeWeights = (from: number, to: number, node: GraphNode) => Float32Array;
 
 function scaleOf(from: number, to: number, node: GraphNode): number {
   const corners = node.attrs.align_corners === true && to > 1;
@@ -15,7 +15,7 @@ function scaleOf(from: number, to: number, node: GraphNode): number {
 }
 
 /** Linear interpolation between the two nearest pixels, in TensorFlow's single precision. */
-const bilinear: Weights = (from, to, node) => {
+const bilinear: ResizeWeights = (from, to, node) => {
   const scale = scaleOf(from, to, node);
   const weights = new Float32Array(to * from);
   for (let out = 0; out < to; out++) {
@@ -31,7 +31,7 @@ const bilinear: Weights = (from, to, node) => {
 };
 
 /** The nearest pixel alone. */
-const nearest: Weights = (from, to, node) => {
+const nearest: ResizeWeights = (from, to, node) => {
   const scale = scaleOf(from, to, node);
   const weights = new Float32Array(to * from);
   for (let out = 0; out < to; out++) {
@@ -47,7 +47,13 @@ const nearest: Weights = (from, to, node) => {
  * one product of matrices. The kernels of TF.js 4.22 know no gradient where pixels count by their centers, and the WASM
  * backend has none at all.
  */
-function resize(images: Tensor, size: readonly number[], weights: Weights, node: GraphNode, back: boolean) {
+function resize(
+  images: Tensor,
+  size: readonly number[],
+  weights: ResizeWeights,
+  node: GraphNode,
+  back: boolean,
+) {
   const [batch = 1, height = 1, width = 1, channels = 1] = images.shape;
   const [outHeight = 1, outWidth = 1] = size;
   const mix = (rows: Tensor, from: number, to: number) => {
@@ -60,11 +66,11 @@ function resize(images: Tensor, size: readonly number[], weights: Weights, node:
   return reshape(wide, [batch, outHeight, outWidth, channels]);
 }
 
-function forward(weights: Weights): Op {
+function forward(weights: ResizeWeights): Op {
   return (node) => resize(input(node, 0), constant(node.inputs[1]), weights, node, false);
 }
 
-function backward(weights: Weights, size: (node: GraphNode) => number[]): Op {
+function backward(weights: ResizeWeights, size: (node: GraphNode) => number[]): Op {
   return (node) => resize(input(node, 0), size(node), weights, node, true);
 }
 

@@ -19,7 +19,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { constant } from "../constant-inputs";
 import { runKernel } from "./attributes";
-import { convert, type Kind } from "./convert";
+import { convert, type NumberKind } from "./convert";
 import { type Family, input } from "./types";
 
 /**
@@ -59,7 +59,7 @@ function oneHotOp(node: GraphNode): Tensor {
   const [depth = 0] = constant(node.inputs[1]);
   const [on = 1] = constant(node.inputs[2]);
   const [off = 0] = constant(node.inputs[3]);
-  const rows = oneHotRows(indices, depth, on, off, input(node, 2).dtype as Kind);
+  const rows = oneHotRows(indices, depth, on, off, input(node, 2).dtype as NumberKind);
   const axis = Number(node.attrs.axis ?? -1);
   if (axis === -1 || axis === indices.rank) return rows;
   const order = indices.shape.map((_, i) => i);
@@ -67,7 +67,7 @@ function oneHotOp(node: GraphNode): Tensor {
   return transpose(rows, order);
 }
 
-function oneHotRows(indices: Tensor, depth: number, on: number, off: number, dtype: Kind): Tensor {
+function oneHotRows(indices: Tensor, depth: number, on: number, off: number, dtype: NumberKind): Tensor {
   if (dtype !== "float32") return convert(rowsOf(indices, depth, on, off), dtype);
   const rows = oneHotFloats(indices, depth);
   return on === 1 && off === 0 ? rows : add(mul(rows, on - off), off);

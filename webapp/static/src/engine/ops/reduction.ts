@@ -69,8 +69,8 @@ function over(fold: Fold, prepare = (x: Tensor) => x): (node: GraphNode) => Tens
       groups.map(({ length }) => length),
     );
     const reduced = groups.flatMap((group, i) => (group.reduced ? [i] : []));
-    const kept = node.attrs.keep_dims === true;
-    const result = x.shape.flatMap((length, axis) => (!axes.has(axis) ? [length] : kept ? [1] : []));
+    const keepDims = node.attrs.keep_dims === true;
+    const result = x.shape.flatMap((length, axis) => (!axes.has(axis) ? [length] : keepDims ? [1] : []));
     if (reduced.length === 0) return reshape(merged, result);
     return reshape(
       groups.length <= SAFE_RANK ? fold(merged, reduced) : oneByOne(fold, merged, reduced),
@@ -100,8 +100,8 @@ type Reduce = (x: Tensor, axis: number, keepDims?: boolean) => Tensor;
 function firstPlace(rows: Tensor3D, extreme: Reduce): Tensor3D {
   const length = rows.shape[1];
   const places = reshape(range(0, length), [1, length, 1]);
-  const found = where(equal(rows, extreme(rows, 1, true)), places, length);
-  return min(found, 1, true);
+  const positions = where(equal(rows, extreme(rows, 1, true)), places, length);
+  return min(positions, 1, true);
 }
 
 /**
@@ -138,8 +138,8 @@ function running(run: Running): Op {
  * read some that nothing has written.
  */
 function truth(extreme: Fold): Op {
-  const found = over(extreme, (x) => convert(x, "float32"));
-  return (node) => greater(found(node), 0);
+  const reduce = over(extreme, (x) => convert(x, "float32"));
+  return (node) => greater(reduce(node), 0);
 }
 
 /** Brings every number within the bound at which the WebGL kernels of TF.js 4.22 begin. */
@@ -149,10 +149,10 @@ const BOUND = 1e20;
 /** Max with -BOUND, Min with BOUND. On WebGL, TF.js 4.22 takes nothing below -1e20 for a largest element. */
 function extremeOf(fold: Fold, bound: number): Fold {
   return (x, axes) => {
-    const found = fold(x, axes);
-    if (getBackend() !== "webgl" || x.dtype !== "float32") return found;
-    const beyond = bound < 0 ? lessEqual(found, bound) : greaterEqual(found, bound);
-    return where(beyond, mul(fold(mul(x, SCALE), axes), 1 / SCALE), found);
+    const result = fold(x, axes);
+    if (getBackend() !== "webgl" || x.dtype !== "float32") return result;
+    const beyond = bound < 0 ? lessEqual(result, bound) : greaterEqual(result, bound);
+    return where(beyond, mul(fold(mul(x, SCALE), axes), 1 / SCALE), result);
   };
 }
 

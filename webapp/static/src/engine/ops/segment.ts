@@ -3,7 +3,7 @@
 import { cast, reshape, type Tensor1D, UnsortedSegmentSum } from "@tensorflow/tfjs-core";
 import { constant } from "../constant-inputs";
 import { runKernel } from "./attributes";
-import { convert, type Kind } from "./convert";
+import { convert, type NumberKind } from "./convert";
 import { type Family, input } from "./types";
 
 export const segment: Family = {
@@ -15,6 +15,6 @@ export const segment: Family = {
     const segmentIds: Tensor1D = reshape(cast(ids, "int32"), [ids.size]);
     // TF.js 4.22 sums floats only: whole numbers come back as floats, or as their bits on WebGPU.
     const sums = runKernel(UnsortedSegmentSum, { x: convert(rows, "float32"), segmentIds }, { numSegments });
-    return convert(sums, data.dtype as Kind);
+    return convert(sums, data.dtype as NumberKind);
   },
 };

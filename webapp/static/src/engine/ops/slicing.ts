@@ -3,10 +3,10 @@
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { reshape, type Tensor } from "@tensorflow/tfjs-core";
 import { constant } from "../constant-inputs";
-import { interleaveZeros, padAxes, reverseAxes, type Stride, strideAxes } from "./axes";
+import { type AxisStride, interleaveZeros, padAxes, reverseAxes, strideAxes } from "./axes";
 import { type Family, input } from "./types";
 
-function sliceAxis(size: number, begin: number | null, end: number | null, step: number): Stride {
+function sliceAxis(size: number, begin: number | null, end: number | null, step: number): AxisStride {
   const low = step > 0 ? 0 : -1;
   const high = step > 0 ? size : size - 1;
   const clamp = (index: number) => Math.min(Math.max(index < 0 ? index + size : index, low), high);
@@ -18,7 +18,7 @@ function sliceAxis(size: number, begin: number | null, end: number | null, step:
 const bit = (mask: unknown, i: number): boolean => ((Number(mask ?? 0) >> i) & 1) === 1;
 
 /** The axes of a strided slice by numpy's rules, as the op's masks write them down. */
-function sliceAxes(node: GraphNode, shape: readonly number[]): Stride[] {
+function sliceAxes(node: GraphNode, shape: readonly number[]): AxisStride[] {
   const [begin, end, strides] = [
     constant(node.inputs[1]),
     constant(node.inputs[2]),
@@ -26,7 +26,7 @@ function sliceAxes(node: GraphNode, shape: readonly number[]): Stride[] {
   ];
   const { begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask } = node.attrs;
   const named = begin.filter((_, i) => !bit(new_axis_mask, i) && !bit(ellipsis_mask, i)).length;
-  const axes: Stride[] = [];
+  const axes: AxisStride[] = [];
   begin.forEach((first, i) => {
     if (bit(new_axis_mask, i)) return;
     const size = shape[axes.length] ?? 1;
@@ -51,7 +51,7 @@ function sliceAxes(node: GraphNode, shape: readonly number[]): Stride[] {
  * The shape of the slice: new axes have one element, shrunk ones are gone. TF.js 4.22 loses count of the axes where some
  * are shrunk and others have strides, so it is given plain begins and strides only.
  */
-function sliceShape(node: GraphNode, axes: readonly Stride[]): number[] {
+function sliceShape(node: GraphNode, axes: readonly AxisStride[]): number[] {
   const { ellipsis_mask, new_axis_mask, shrink_axis_mask } = node.attrs;
   const specified = constant(node.inputs[1]).map((_, i) => i);
   const named = specified.filter((i) => !bit(new_axis_mask, i) && !bit(ellipsis_mask, i)).length;
@@ -62,7 +62,7 @@ function sliceShape(node: GraphNode, axes: readonly Stride[]): number[] {
     else if (bit(ellipsis_mask, i)) {
       for (let skip = axes.length - named; skip > 0; skip--) shape.push(axes[axis++]?.count ?? 1);
     } else {
-      const { count } = axes[axis++] as Stride;
+      const { count } = axes[axis++] as AxisStride;
       if (!bit(shrink_axis_mask, i)) shape.push(count);
     }
   }

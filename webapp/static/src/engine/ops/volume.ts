@@ -125,12 +125,12 @@ function inputGradient(node: GraphNode): Tensor {
 }
 
 /** A pooling in three dimensions is one of each plane, then one along the planes. */
-interface Stages {
+interface PoolStages {
   readonly across: PoolWindow;
   readonly along: PoolWindow;
 }
 
-function stages(node: GraphNode): Stages {
+function stages(node: GraphNode): PoolStages {
   const { strides, pad } = frame(node);
   const [depth, height, width] = triple(node, "ksize");
   return {

@@ -57,9 +57,9 @@ const WRAPPERS: Readonly<Record<string, (original: KernelConfig) => WasmKernel>>
 /** After the backend's module is loaded, before the backend starts. */
 export function installKernels(): void {
   for (const [name, kernel] of Object.entries(KERNELS)) installKernel(name, kernel);
-  for (const [name, around] of Object.entries(WRAPPERS)) {
+  for (const [name, wrapper] of Object.entries(WRAPPERS)) {
     const original = getKernel(name, "wasm");
-    if (original !== undefined) installKernel(name, around(original));
+    if (original !== undefined) installKernel(name, wrapper(original));
   }
 }
 

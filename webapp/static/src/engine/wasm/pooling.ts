@@ -14,7 +14,7 @@ import { poolingWindow, type Window } from "./window";
 function argMax(
   x: Float32Array,
   window: Window,
-  start: Start,
+  start: WindowStart,
   largest: Float32Array,
   places: Int32Array,
 ): void {
@@ -38,7 +38,7 @@ function argMax(
 }
 
 /** Where a window begins; may lie outside the image. */
-interface Start {
+interface WindowStart {
   readonly image: number;
   readonly top: number;
   readonly left: number;

@@ -83,12 +83,12 @@ export function splitV(call: KernelCall): TensorInfo[] {
   const whole = x.shape[along] as number;
   const count = numOrSizeSplits;
   if (typeof count === "number") return cut(call.backend, x, along, new Array(count).fill(whole / count));
-  const known = count.reduce((sum, length) => sum + Math.max(length, 0), 0);
+  const total = count.reduce((sum, length) => sum + Math.max(length, 0), 0);
   return cut(
     call.backend,
     x,
     along,
-    count.map((length) => (length < 0 ? whole - known : length)),
+    count.map((length) => (length < 0 ? whole - total : length)),
   );
 }
 

@@ -19,7 +19,7 @@ export interface Window {
   readonly left: number;
 }
 
-type Shape4D = [number, number, number, number];
+type WindowShape = [number, number, number, number];
 
 function windowOf(info: backend_util.Conv2DInfo): Window {
   return {
@@ -48,7 +48,7 @@ export function convolutionWindow(
 ): Window {
   const strides = attrs.strides as [number, number];
   const pad = attrs.pad as Padding;
-  const shapes = [input as Shape4D, filter as Shape4D] as const;
+  const shapes = [input as WindowShape, filter as WindowShape] as const;
   return windowOf(backend_util.computeConv2DInfo(...shapes, strides, 1, pad, undefined, depthwise));
 }
 
@@ -57,7 +57,7 @@ export function poolingWindow(input: readonly number[], attrs: Readonly<Record<s
   const filterSize = attrs.filterSize as [number, number];
   const strides = attrs.strides as [number, number];
   return windowOf(
-    backend_util.computePool2DInfo(input as Shape4D, filterSize, strides, 1, attrs.pad as Padding),
+    backend_util.computePool2DInfo(input as WindowShape, filterSize, strides, 1, attrs.pad as Padding),
   );
 }
 

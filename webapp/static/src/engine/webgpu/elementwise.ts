@@ -27,9 +27,9 @@ const size = (shape: readonly number[]): number => shape.reduce((product, length
 const sources = new Map<string, number>();
 
 function sourceNumber(source: string): number {
-  const known = sources.get(source) ?? sources.size;
-  sources.set(source, known);
-  return known;
+  const index = sources.get(source) ?? sources.size;
+  sources.set(source, index);
+  return index;
 }
 
 /** Runs `program` on tensors of this backend; `uniforms` in the order of its device code. */

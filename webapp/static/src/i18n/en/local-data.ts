@@ -1,21 +1,21 @@
 import { listed } from "../../core/preprocessing/labels";
 import { counted, number, percent } from "../formatting";
 
-type Kind = "image" | "table" | "text" | "array";
+type LocalDataKind = "image" | "table" | "text" | "array";
 
-const THINGS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
+const THINGS: Readonly<Record<LocalDataKind, readonly [one: string, many: string]>> = {
   image: ["picture", "pictures"],
   table: ["row", "rows"],
   text: ["passage", "passages"],
   array: ["example", "examples"],
 };
 
-const things = (kind: Kind, count: number) => counted(count, ...THINGS[kind]);
+const things = (kind: LocalDataKind, count: number) => counted(count, ...THINGS[kind]);
 
 /** A volunteer's own files. */
 export const own = {
   things,
-  wanted: (minimum: number, kind: Kind, maximum: number) =>
+  wanted: (minimum: number, kind: LocalDataKind, maximum: number) =>
     `This task needs ${number(minimum)} to ${things(kind, maximum)} from each device.`,
   byFolder: (names: readonly string[]) =>
     `Put them into folders named ${listed(names)}, or choose a class below before you add files. You may add more, one after the other.`,
@@ -24,9 +24,9 @@ export const own = {
   textTable: (text: string, label: string) => `Choose a CSV file with the columns ${text} and ${label}.`,
   texts: "Choose text files (UTF-8).",
   arrays: (names: readonly string[]) => `Choose .npz files with the arrays ${listed(names)}.`,
-  ready: (kind: Kind, examples: number, train: number) =>
+  ready: (kind: LocalDataKind, examples: number, train: number) =>
     `${things(kind, examples)} ready: ${number(train)} to learn from.`,
-  readyHeld: (kind: Kind, examples: number, train: number, held: number) =>
+  readyHeld: (kind: LocalDataKind, examples: number, train: number, held: number) =>
     `${things(kind, examples)} ready: ${number(train)} to learn from, ${number(held)} kept aside to measure on.`,
   problems: (count: number) =>
     counted(count, "thing is not as it should be", "things are not as they should be"),

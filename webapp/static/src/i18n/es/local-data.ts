@@ -1,16 +1,16 @@
 import type { Catalogue } from "..";
 import { counted, either, number, percent } from "../formatting";
 
-type Kind = Parameters<Catalogue["own"]["things"]>[0];
+type LocalDataKind = Parameters<Catalogue["own"]["things"]>[0];
 
-const THINGS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
+const THINGS: Readonly<Record<LocalDataKind, readonly [one: string, many: string]>> = {
   image: ["imagen", "imágenes"],
   table: ["fila", "filas"],
   text: ["pasaje", "pasajes"],
   array: ["ejemplo", "ejemplos"],
 };
 
-const things = (kind: Kind, count: number) => counted(count, ...THINGS[kind]);
+const things = (kind: LocalDataKind, count: number) => counted(count, ...THINGS[kind]);
 
 const problems = (count: number) =>
   counted(count, "cosa no está como debería", "cosas no están como deberían");

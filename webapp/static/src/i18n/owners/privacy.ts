@@ -9,19 +9,19 @@ const KEYS: Readonly<Record<string, string>> = {
   "security.max_update_norm": "the longest update that is taken",
 };
 
-export interface Changed {
+export interface ChangedEstimates {
   readonly key: string;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-function changed({ key, after }: Changed): string {
+function changed({ key, after }: ChangedEstimates): string {
   const name = KEYS[key] ?? key;
   return after === null ? `${name}: as usual` : `${name}: ${after}`;
 }
 
 export const say = {
-  changes: (some: readonly Changed[]) => `Choosing it also sets ${some.map(changed).join("; ")}.`,
+  changes: (some: readonly ChangedEstimates[]) => `Choosing it also sets ${some.map(changed).join("; ")}.`,
   refused: (why: string) => `Not possible here: ${why}`,
   news: (count: number) =>
     count === 1

@@ -19,10 +19,10 @@ const DISMISSED_ATTEMPTS = 4;
 const FINAL = ["replaced", "unfit", "removed", "banned", "closed"];
 
 /** The connection: closed by choice, lost until the next attempt, opening, greeted until the answer, then open. */
-export type Link = "closed" | "lost" | "opening" | "greeted" | "open";
+export type ConnectionState = "closed" | "lost" | "opening" | "greeted" | "open";
 
 export interface Contact {
-  readonly link: Link;
+  readonly link: ConnectionState;
   readonly attempts: number;
   /** Why the server closed the connection, until it is open again. */
   readonly dismissal: string | null;
@@ -31,7 +31,7 @@ export interface Contact {
 export const NO_CONTACT: Contact = { link: "closed", attempts: 0, dismissal: null };
 
 /** The state of a machine that has a contact. */
-export interface Contacting {
+export interface ConnectedMachine {
   readonly contact: Contact;
   /** The last refusal or closing, for people. */
   readonly reason: string | null;
@@ -65,7 +65,7 @@ interface Close {
 export type ContactEffect<Frame> = Connect | Send<Frame> | Close;
 
 /** What a client does that has no open connection; null where it has one. */
-export function away({ link }: Contact): "stopped" | "offline" | "connecting" | null {
+export function disconnectedPhase({ link }: Contact): "stopped" | "offline" | "connecting" | null {
   switch (link) {
     case "closed":
       return "stopped";
@@ -79,14 +79,14 @@ export function away({ link }: Contact): "stopped" | "offline" | "connecting" | 
   }
 }
 
-export function started<S extends Contacting>(state: S, change: Partial<S>): Step<S, Connect> {
+export function start<S extends ConnectedMachine>(state: S, change: Partial<S>): Step<S, Connect> {
   if (state.contact.link !== "closed") return step(state);
   const contact: Contact = { ...NO_CONTACT, link: "opening" };
   return step({ ...state, ...change, contact, reason: null }, { type: "connect", delay: 0 });
 }
 
 /** The first frame of a connection is `greeting`; who was not started has none. */
-export function greeted<S extends Contacting, Frame>(
+export function greet<S extends ConnectedMachine, Frame>(
   state: S,
   greeting: Frame | null,
   change: Partial<S> = {},
@@ -98,11 +98,11 @@ export function greeted<S extends Contacting, Frame>(
 }
 
 /** The server answered the greeting. */
-export function welcomed<S extends Contacting>(state: S): S {
+export function openConnection<S extends ConnectedMachine>(state: S): S {
   return { ...state, contact: { ...NO_CONTACT, link: "open" } };
 }
 
-export function disconnected<S extends Contacting>(
+export function loseConnection<S extends ConnectedMachine>(
   state: S,
   random: number,
   change: Partial<S> = {},
@@ -129,42 +129,47 @@ export function expects(
 }
 
 /** The server closes the connection. Whom it sent away for good does what `forget` does. */
-export function dismissed<S extends Contacting, Effect>(
+export function dismiss<S extends ConnectedMachine, Effect>(
   state: S,
   { code, reason }: FrameOf<"closing">,
   forget: (state: S) => Step<S, Effect>,
 ): Step<S, Close | Effect> {
   const { contact } = state;
-  if (FINAL.includes(code)) return breakOff(state, reason, forget);
+  if (FINAL.includes(code)) return breakConnection(state, reason, forget);
   const least = code === "idle" ? 0 : DISMISSED_ATTEMPTS;
   const attempts = Math.max(contact.attempts, least);
   return step({ ...state, reason, contact: { ...contact, attempts, dismissal: reason } });
 }
 
 /** This client leaves the server for `reason`, and then does what `forget` does. */
-export function breakOff<S extends Contacting, Effect>(
+export function breakConnection<S extends ConnectedMachine, Effect>(
   state: S,
   reason: string,
   forget: (state: S) => Step<S, Effect>,
 ): Step<S, Close | Effect> {
-  return chain<S, Close | Effect>({ ...state, reason }, (now) => closed(now), forget);
+  return chain<S, Close | Effect>({ ...state, reason }, (now) => close(now), forget);
 }
 
 /** Leaves by choice. */
-export function left<S extends Contacting>(state: S): Step<S, Close | Send<{ readonly type: "leave" }>> {
+export function leave<S extends ConnectedMachine>(
+  state: S,
+): Step<S, Close | Send<{ readonly type: "leave" }>> {
   if (state.contact.link === "closed") return step(state);
   return chain<S, Close | Send<{ readonly type: "leave" }>>(
     state,
-    (now) => say(now, { type: "leave" }),
-    (now) => closed(now),
+    (now) => sendWhenOpen(now, { type: "leave" }),
+    (now) => close(now),
   );
 }
 
 /** Sends it on an open connection; machines say after the next greeting what still counts then. */
-export function say<S extends Contacting, Frame>(state: S, frame: Frame): Step<S, Send<Frame>> {
+export function sendWhenOpen<S extends ConnectedMachine, Frame>(
+  state: S,
+  frame: Frame,
+): Step<S, Send<Frame>> {
   return state.contact.link === "open" ? step(state, { type: "send", frame }) : step(state);
 }
 
-function closed<S extends Contacting>(state: S): Step<S, Close> {
+function close<S extends ConnectedMachine>(state: S): Step<S, Close> {
   return step({ ...state, contact: { ...state.contact, link: "closed" } }, { type: "close" });
 }

@@ -4,30 +4,30 @@
  */
 
 import type { FrameOf } from "../wire/messages";
-import { type Contacting, type Send, say } from "./connection";
+import { type ConnectedMachine, type Send, sendWhenOpen } from "./connection";
 import { chain, type Step, step } from "./reducer";
 
 type Evaluate = FrameOf<"evaluate">;
 type Evaluation = FrameOf<"evaluation">;
 
-export interface Exam {
+export interface EvaluationState {
   readonly order: Evaluate | null;
   /** What was measured, once it is. */
   readonly evaluation: Evaluation | null;
 }
 
-export const NO_EXAM: Exam = { order: null, evaluation: null };
+export const NO_EVALUATION: EvaluationState = { order: null, evaluation: null };
 
 /** The state of a machine that measures. */
-interface Measuring extends Contacting {
-  readonly exam: Exam;
+interface EvaluatingMachine extends ConnectedMachine {
+  readonly exam: EvaluationState;
 }
 
 /** The measurement that `measure` asked for. Never reported after `abort_measuring`. */
-export type Measured = { readonly type: "measured" } & Omit<Evaluation, "type">;
+export type VersionMeasured = { readonly type: "measured" } & Omit<Evaluation, "type">;
 
 /** Measure the version on held-out examples; then report `measured`. */
-interface Measure {
+interface MeasureVersion {
   readonly type: "measure";
   readonly exam: Evaluate;
 }
@@ -37,44 +37,47 @@ interface AbortMeasuring {
   readonly type: "abort_measuring";
 }
 
-export type ExamEffect = Measure | AbortMeasuring;
+export type EvaluationEffect = MeasureVersion | AbortMeasuring;
 
-export function isMeasuring({ order, evaluation }: Exam): boolean {
+export function isMeasuring({ order, evaluation }: EvaluationState): boolean {
   return order !== null && evaluation === null;
 }
 
 /** Measures by `order` from now on. */
-export function examine<S extends Measuring>(
+export function beginEvaluation<S extends EvaluatingMachine>(
   state: S,
   order: Evaluate,
-): Step<S, ExamEffect | Send<Evaluation>> {
+): Step<S, EvaluationEffect | Send<Evaluation>> {
   const { order: mine, evaluation } = state.exam;
   if (mine && mine.round === order.round && mine.version === order.version) {
     // Repeated after a reconnection, like a plan.
-    return evaluation ? say(state, evaluation) : step(state);
+    return evaluation ? sendWhenOpen(state, evaluation) : step(state);
   }
-  return chain<S, ExamEffect>(
+  return chain<S, EvaluationEffect>(
     state,
-    (now) => forgetExam(now),
+    (now) => forgetEvaluation(now),
     (now) => step({ ...now, exam: { order, evaluation: null } }, { type: "measure", exam: order }),
   );
 }
 
-export function measured<S extends Measuring>(state: S, event: Measured): Step<S, Send<Evaluation>> {
+export function finishEvaluation<S extends EvaluatingMachine>(
+  state: S,
+  event: VersionMeasured,
+): Step<S, Send<Evaluation>> {
   const { order } = state.exam;
   if (order === null || state.exam.evaluation !== null) return step(state);
   if (event.round !== order.round || event.version !== order.version) return step(state);
   const evaluation: Evaluation = { ...event, type: "evaluation" };
-  return say({ ...state, exam: { order, evaluation } }, evaluation);
+  return sendWhenOpen({ ...state, exam: { order, evaluation } }, evaluation);
 }
 
 /** Forgets the measurement in hand, if it is of version `until` or an older one. */
-export function forgetExam<S extends Measuring>(
+export function forgetEvaluation<S extends EvaluatingMachine>(
   state: S,
   until = Number.POSITIVE_INFINITY,
 ): Step<S, AbortMeasuring> {
   const { exam } = state;
   if (exam.order === null || exam.order.version > until) return step(state);
-  const next = { ...state, exam: NO_EXAM };
+  const next = { ...state, exam: NO_EVALUATION };
   return isMeasuring(exam) ? step(next, { type: "abort_measuring" }) : step(next);
 }

@@ -4,21 +4,21 @@
  */
 
 import type { Certificate } from "../wire/mesh";
-import type { Averaged, Enter, Trained } from "./member-events";
+import type { Enter, GroupAveraged, PlanTrained } from "./member-events";
 
 /** Who trained holds what it trained from: a newcomer fetched that for its plan, and can hand it on. */
-export function fetched(enter: Enter, { round, base }: Trained): Enter {
+export function withFetchedWeights(enter: Enter, { round, base }: PlanTrained): Enter {
   if (enter.holds === base) return enter;
   return { ...enter, round: Math.max(0, round - 1), holds: base, certificate: null };
 }
 
 /** A group ended with other weights, which nobody has signed yet. */
-export function averaged(enter: Enter, { round, weights }: Averaged): Enter {
+export function withAveragedWeights(enter: Enter, { round, weights }: GroupAveraged): Enter {
   return { ...enter, round, holds: weights, certificate: null };
 }
 
 /** More than half of the survivors signed weights: these, or others. */
-export function certified(enter: Enter, certificate: Certificate): Enter {
+export function withCertificate(enter: Enter, certificate: Certificate): Enter {
   return enter.holds === certificate.weights ? { ...enter, certificate } : enter;
 }
 

@@ -1,21 +1,21 @@
 /** What the host of a mesh's member tells the machine, and what the machine asks of it. */
 
 import type { ContactEffect, ContactEvent } from "../client/connection";
-import type { ExamEffect, Measured } from "../client/evaluation";
+import type { EvaluationEffect, VersionMeasured } from "../client/evaluation";
 import type { Evaluate, Ready, RoundEffect, Train } from "../rounds/participant-events";
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../wire/mesh";
 
-type Said<Tag extends PeerToServer["type"]> = Extract<PeerToServer, { readonly type: Tag }>;
-export type Enter = Said<"enter">;
-export type Trained = Said<"trained">;
-export type Averaged = Said<"averaged">;
-export type Failed = Said<"failed">;
+type PeerFrameTo<Tag extends PeerToServer["type"]> = Extract<PeerToServer, { readonly type: Tag }>;
+export type Enter = PeerFrameTo<"enter">;
+export type PlanTrained = PeerFrameTo<"trained">;
+export type GroupAveraged = PeerFrameTo<"averaged">;
+export type GroupFailed = PeerFrameTo<"failed">;
 /** What stands for what the server would have said. */
 export type Agreement = Train | GroupOrder | Evaluate;
 export type Entered = Extract<ServerToPeer, { readonly type: "entered" }>;
 
 /** What the host tells the machine. */
-export type Event =
+export type MemberEvent =
   /** Take part from now on; `enter` is sent on every connection, with what has become of its peer since. */
   | { readonly type: "start"; readonly enter: Enter }
   | ContactEvent
@@ -26,20 +26,20 @@ export type Event =
   /** The bundle of the last `load` is ready. */
   | ({ readonly type: "loaded" } & Omit<Ready, "type">)
   /** The plan of `round` is done, perhaps with fewer steps than planned; never without one, nor after `abort_training`. */
-  | Omit<Trained, "base">
+  | Omit<PlanTrained, "base">
   /** The group of the last `average` ended with `weights`, which this peer holds from now on. */
-  | Averaged
+  | GroupAveraged
   /** That group has no result for this peer. */
-  | Failed
+  | GroupFailed
   /** More than half of a group's survivors signed the weights that it ended with. */
   | { readonly type: "certified"; readonly certificate: Certificate }
-  | Measured;
+  | VersionMeasured;
 
 /** What the machine asks of the host, in order. */
-export type Effect =
+export type MemberEffect =
   | ContactEffect<PeerToServer>
   | RoundEffect
-  | ExamEffect
+  | EvaluationEffect
   /** Average what was trained last with the members of this group; then report `averaged` or `failed`. */
   | { readonly type: "average"; readonly group: GroupOrder }
   /** Leave the group in hand; the others go on without this peer. */

@@ -27,7 +27,7 @@ export interface Candidate {
 }
 
 /** What a signal says; a candidate of null is the end of them. */
-export type Said =
+export type SignalBody =
   | {
       readonly kind: "description";
       readonly body: { readonly type: "offer" | "answer"; readonly sdp: string };
@@ -39,7 +39,7 @@ export type Said =
 export interface Signal {
   /** The attempt at a link that it belongs to. */
   readonly session: Uint8Array;
-  readonly said: Said;
+  readonly body: SignalBody;
 }
 
 const envelope = record({
@@ -68,11 +68,11 @@ const nothing = record({});
 export async function writeSignal(
   identity: Identity,
   route: Route,
-  { session, said }: Signal,
+  { session, body: { kind, body } }: Signal,
 ): Promise<Bytes> {
-  const body = encode(said.body ?? {});
-  const signature = await sign(identity, statement(route, session, said.kind, body));
-  return encode({ session, kind: said.kind, body, signature });
+  const data = encode(body ?? {});
+  const signature = await sign(identity, statement(route, session, kind, data));
+  return encode({ session, kind, body: data, signature });
 }
 
 /** What the owner of `identity` signed for this peer; null for anything else. */
@@ -84,14 +84,14 @@ export async function readSignal(
   try {
     const { session, kind, body, signature } = envelope(unpackFrame(data, MOST_BYTES), "the signal");
     if (!(await verify(identity, signature, statement(route, session, kind, body)))) return null;
-    return { session, said: saidOf(kind, unpackFrame(body, MOST_BYTES)) };
+    return { session, body: bodyOf(kind, unpackFrame(body, MOST_BYTES)) };
   } catch (problem) {
     if (problem instanceof FrameError) return null;
     throw problem;
   }
 }
 
-function saidOf(kind: Said["kind"], body: unknown): Said {
+function bodyOf(kind: SignalBody["kind"], body: unknown): SignalBody {
   const as = <T>(check: Check<T>): T => check(body, kind);
   switch (kind) {
     case "description":

@@ -1,7 +1,7 @@
 /** What a participant's host tells the machine, and what the machine asks of it. */
 
 import type { ContactEffect, ContactEvent } from "../client/connection";
-import type { ExamEffect, Measured } from "../client/evaluation";
+import type { EvaluationEffect, VersionMeasured } from "../client/evaluation";
 import type { ClientFrame, FrameOf, ServerFrame } from "../wire/messages";
 
 export type Hello = FrameOf<"hello">;
@@ -12,7 +12,7 @@ export type Offer = FrameOf<"offer">;
 export type Evaluation = FrameOf<"evaluation">;
 
 /** What the host tells the machine. */
-export type Event =
+export type ParticipantEvent =
   /** Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one). */
   | { readonly type: "start"; readonly hello: Hello }
   | ContactEvent
@@ -27,7 +27,7 @@ export type Event =
    * `abort_training`, nor without a whole step.
    */
   | ({ readonly type: "trained" } & Omit<Offer, "type" | "version">)
-  | Measured;
+  | VersionMeasured;
 
 /** Load and train, as in every round. */
 export type RoundEffect =
@@ -39,10 +39,10 @@ export type RoundEffect =
   | { readonly type: "abort_training" };
 
 /** What the machine asks of the host, in order. */
-export type Effect =
+export type ParticipantEffect =
   | ContactEffect<ClientFrame>
   | RoundEffect
-  | ExamEffect
+  | EvaluationEffect
   /** The update of `round` counts: add the change that it made to the client's own control variate. */
   | { readonly type: "keep_change"; readonly round: number }
   /** The update of `round` is in no version after all: take its change back out. */

@@ -6,29 +6,44 @@
  */
 
 import {
-  away,
-  breakOff,
-  type Contacting,
-  disconnected,
-  dismissed,
+  breakConnection,
+  type ConnectedMachine,
+  disconnectedPhase,
+  dismiss,
   expects,
-  greeted,
-  left,
+  greet,
+  leave,
+  loseConnection,
   NO_CONTACT,
-  say,
-  started,
-  welcomed,
+  openConnection,
+  sendWhenOpen,
+  start,
 } from "../client/connection";
-import { type Exam, examine, forgetExam, isMeasuring, measured, NO_EXAM } from "../client/evaluation";
-import { reducer, type Step as StepOf } from "../client/reducer";
+import {
+  beginEvaluation,
+  type EvaluationState,
+  finishEvaluation,
+  forgetEvaluation,
+  isMeasuring,
+  NO_EVALUATION,
+} from "../client/evaluation";
+import { reducer, type Step } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
-import type { Effect, Evaluate, Event, Hello, Offer, Ready, Train } from "./participant-events";
+import type {
+  Evaluate,
+  Hello,
+  Offer,
+  ParticipantEffect,
+  ParticipantEvent,
+  Ready,
+  Train,
+} from "./participant-events";
 
 // A server that wants something else than was agreed on is left: it could learn what was to be hidden.
 const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
 
 /** What the participant does, in the word that the page explains. */
-export type Phase =
+export type ParticipantPhase =
   | "stopped"
   | "connecting"
   | "offline"
@@ -40,7 +55,7 @@ export type Phase =
   | "finished";
 
 /** One participant of one task, over as many connections as it takes. */
-export interface State extends Contacting {
+export interface ParticipantState extends ConnectedMachine {
   readonly hello: Hello | null;
   readonly bundle: string | null;
   /** How its updates are added up, as the server said. */
@@ -50,7 +65,7 @@ export interface State extends Contacting {
   readonly offer: Offer | null;
   /** Bytes of the offer handed to `send_chunks` on this connection. */
   readonly sent: number;
-  readonly exam: Exam;
+  readonly exam: EvaluationState;
   /** Accepted with a change of the control variate, and not yet seen in a version. */
   readonly counted: Offer | null;
   readonly finished: boolean;
@@ -59,7 +74,7 @@ export interface State extends Contacting {
   readonly examples: number;
 }
 
-export const INITIAL: State = {
+export const INITIAL: ParticipantState = {
   contact: NO_CONTACT,
   hello: null,
   bundle: null,
@@ -68,7 +83,7 @@ export const INITIAL: State = {
   plan: null,
   offer: null,
   sent: 0,
-  exam: NO_EXAM,
+  exam: NO_EVALUATION,
   counted: null,
   finished: false,
   accepted: 0,
@@ -77,14 +92,14 @@ export const INITIAL: State = {
   reason: null,
 };
 
-type Step = StepOf<State, Effect>;
-const { step, chain } = reducer<State, Effect>();
+type ParticipantStep = Step<ParticipantState, ParticipantEffect>;
+const { step, chain } = reducer<ParticipantState, ParticipantEffect>();
 
-export function phase(state: State): Phase {
-  return away(state.contact) ?? work(state);
+export function phase(state: ParticipantState): ParticipantPhase {
+  return disconnectedPhase(state.contact) ?? connectedPhase(state);
 }
 
-function work(state: State): Phase {
+function connectedPhase(state: ParticipantState): ParticipantPhase {
   if (state.ready === null) return "loading";
   if (state.finished) return "finished";
   if (state.plan === null) return isMeasuring(state.exam) ? "evaluating" : "waiting";
@@ -92,12 +107,12 @@ function work(state: State): Phase {
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
-export function handle(state: State, event: Event): Step {
+export function handle(state: ParticipantState, event: ParticipantEvent): ParticipantStep {
   switch (event.type) {
     case "start":
-      return started(state, { hello: event.hello, finished: false });
+      return start(state, { hello: event.hello, finished: false });
     case "connected":
-      return greeted(state, greeting(state));
+      return greet(state, greeting(state));
     case "frame":
       return frame(state, event.frame);
     case "loaded":
@@ -105,38 +120,41 @@ export function handle(state: State, event: Event): Step {
     case "trained":
       return trained(state, event);
     case "measured":
-      return measured(state, event);
+      return finishEvaluation(state, event);
     case "disconnected":
-      return disconnected(state, event.random);
+      return loseConnection(state, event.random);
     case "stop":
-      return chain(state, left, forgetAll);
+      return chain(state, leave, forgetAll);
   }
 }
 
-function greeting({ hello, ready }: State): Hello | null {
+function greeting({ hello, ready }: ParticipantState): Hello | null {
   return hello && { ...hello, backend: ready?.backend ?? hello.backend };
 }
 
-function loaded(state: State, ready: Ready): Step {
+function loaded(state: ParticipantState, ready: Ready): ParticipantStep {
   if (state.bundle === null || state.ready !== null) return step(state);
-  return say({ ...state, ready }, ready);
+  return sendWhenOpen({ ...state, ready }, ready);
 }
 
-function trained(state: State, event: Extract<Event, { type: "trained" }>): Step {
+function trained(
+  state: ParticipantState,
+  event: Extract<ParticipantEvent, { type: "trained" }>,
+): ParticipantStep {
   if (state.plan === null || state.offer !== null || event.round !== state.plan.round) return step(state);
   const { version, masking, privacy } = state.plan;
   // Loss and sums are of the examples as they are: nothing hides one among them.
-  const told = masking === null && privacy === null ? {} : { loss: 0, sums: [] };
+  const hidden = masking === null && privacy === null ? {} : { loss: 0, sums: [] };
   const amounts = masking === null ? {} : { examples: 0, steps: 0 };
-  const offer: Offer = { ...event, ...told, ...amounts, type: "offer", version };
-  return say({ ...state, offer, sent: 0 }, offer);
+  const offer: Offer = { ...event, ...hidden, ...amounts, type: "offer", version };
+  return sendWhenOpen({ ...state, offer, sent: 0 }, offer);
 }
 
-function frame(state: State, message: ServerFrame): Step {
+function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
   if (!expects(state.contact, message.type, "welcome")) return step(state);
   switch (message.type) {
     case "closing":
-      return dismissed(state, message, forgetAll);
+      return dismiss(state, message, forgetAll);
     case "welcome":
       return welcome(state, message);
     case "train":
@@ -148,7 +166,7 @@ function frame(state: State, message: ServerFrame): Step {
       const next = { ...state, accepted: accepted + 1, examples: examples + message.examples };
       return chain(
         next,
-        (now) => counts(now, message.round),
+        (now) => keepChange(now, message.round),
         (now) => roundOver(now, message.round),
       );
     }
@@ -157,27 +175,27 @@ function frame(state: State, message: ServerFrame): Step {
     case "version":
       return chain(
         state,
-        (now) => learned(now, message.version),
+        (now) => versionKnown(now, message.version),
         (now) => missed(now, message.round),
       );
     case "abandoned":
       return chain(
         state,
-        (now) => undo(now, message.round),
+        (now) => undoChange(now, message.round),
         (now) => missed(now, message.round),
       );
     case "state": {
       const finished = message.phase === "finished";
       return chain(
         { ...state, finished },
-        (now) => learned(now, message.version),
+        (now) => versionKnown(now, message.version),
         (now) => (finished ? forgetAll(now) : missed(now, message.round - 1)),
       );
     }
     case "evaluate":
       return evaluate(state, message);
     case "evaluated":
-      return message.source === "clients" ? forgetExam(state, message.version) : step(state);
+      return message.source === "clients" ? forgetEvaluation(state, message.version) : step(state);
     case "roster":
     case "dealt":
     case "survivors":
@@ -187,9 +205,9 @@ function frame(state: State, message: ServerFrame): Step {
   }
 }
 
-function welcome(state: State, { bundle, aggregation }: FrameOf<"welcome">): Step {
-  if (!state.hello?.aggregation.includes(aggregation)) return breakOff(state, BROKEN_WORD, forgetAll);
-  const open = welcomed({ ...state, aggregation });
+function welcome(state: ParticipantState, { bundle, aggregation }: FrameOf<"welcome">): ParticipantStep {
+  if (!state.hello?.aggregation.includes(aggregation)) return breakConnection(state, BROKEN_WORD, forgetAll);
+  const open = openConnection({ ...state, aggregation });
   if (state.bundle !== bundle) {
     // The first visit, or the task's model was converted again while we were away.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
@@ -200,10 +218,10 @@ function welcome(state: State, { bundle, aggregation }: FrameOf<"welcome">): Ste
   return step({ ...open, sent: 0 }, ...again.map((frame) => ({ type: "send", frame }) as const));
 }
 
-function train(state: State, plan: Train): Step {
+function train(state: ParticipantState, plan: Train): ParticipantStep {
   if (state.ready === null) return step(state);
   if ((plan.masking !== null) !== (state.aggregation === "masked"))
-    return breakOff(state, BROKEN_WORD, forgetAll);
+    return breakConnection(state, BROKEN_WORD, forgetAll);
   const mine = state.plan;
   if (mine && mine.round === plan.round && mine.version === plan.version && mine.seed === plan.seed) {
     // The server repeats the plan after a reconnection; the work in hand is the one it asks for.
@@ -212,20 +230,20 @@ function train(state: State, plan: Train): Step {
   const { counted } = state;
   return chain(
     state,
-    (now) => (counted && plan.version <= counted.version ? undo(now, counted.round) : step(now)),
-    (now) => learned(now, plan.version),
+    (now) => (counted && plan.version <= counted.version ? undoChange(now, counted.round) : step(now)),
+    (now) => versionKnown(now, plan.version),
     forgetAll,
     (now) => step({ ...now, plan, finished: false }, { type: "train", plan }),
   );
 }
 
 /** Training comes first: who trains says nothing. */
-function evaluate(state: State, order: Evaluate): Step {
+function evaluate(state: ParticipantState, order: Evaluate): ParticipantStep {
   if (state.ready === null || (state.plan !== null && state.offer === null)) return step(state);
-  return examine(state, order);
+  return beginEvaluation(state, order);
 }
 
-function credit(state: State, round: number, granted: number): Step {
+function credit(state: ParticipantState, round: number, granted: number): ParticipantStep {
   if (state.offer === null || round !== state.offer.round) return step(state);
   const until = Math.min(granted, state.offer.size);
   if (until <= state.sent) return step(state);
@@ -233,43 +251,43 @@ function credit(state: State, round: number, granted: number): Step {
 }
 
 /** A change of the control variate is kept at once: who stops now has no other chance. */
-function counts(state: State, round: number): Step {
+function keepChange(state: ParticipantState, round: number): ParticipantStep {
   const { plan, offer } = state;
   if (!plan?.control || offer?.round !== round) return step(state);
   return step({ ...state, counted: offer }, { type: "keep_change", round });
 }
 
-function undo(state: State, round: number): Step {
+function undoChange(state: ParticipantState, round: number): ParticipantStep {
   if (state.counted?.round !== round) return step(state);
   return step({ ...state, counted: null }, { type: "undo_change", round });
 }
 
 /** There is `version`: what made it needs no undoing, and older ones need no measuring. */
-function learned(state: State, version: number): Step {
+function versionKnown(state: ParticipantState, version: number): ParticipantStep {
   const { counted } = state;
   const next = counted && counted.version < version ? { ...state, counted: null } : state;
-  return forgetExam(next, version - 1);
+  return forgetEvaluation(next, version - 1);
 }
 
 /** Nothing of `round`, or of one before it, can count any more. */
-function roundOver(state: State, round: number): Step {
+function roundOver(state: ParticipantState, round: number): ParticipantStep {
   return state.plan && state.plan.round <= round ? forgetRound(state) : step(state);
 }
 
 /** Like `roundOver`; one that had not reported yet must say that it is ready for the next round. */
-function missed(state: State, round: number): Step {
+function missed(state: ParticipantState, round: number): ParticipantStep {
   const over = roundOver(state, round);
-  const again: Effect[] =
+  const again: ParticipantEffect[] =
     state.ready && phase(state) === "training" ? [{ type: "send", frame: state.ready }] : [];
   return over.effects.length > 0 ? step(over.state, ...over.effects, ...again) : over;
 }
 
-function forgetRound(state: State): Step {
+function forgetRound(state: ParticipantState): ParticipantStep {
   const training = state.plan !== null && state.offer === null;
   const next = { ...state, plan: null, offer: null, sent: 0 };
   return training ? step(next, { type: "abort_training" }) : step(next);
 }
 
-function forgetAll(state: State): Step {
-  return chain(state, forgetRound, (now) => forgetExam(now));
+function forgetAll(state: ParticipantState): ParticipantStep {
+  return chain(state, forgetRound, (now) => forgetEvaluation(now));
 }

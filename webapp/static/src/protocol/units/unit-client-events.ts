@@ -12,21 +12,21 @@ export type Standing = UnitsFrameOf<"standing">;
 export type IdleCause = UnitsFrameOf<"idle">["cause"];
 
 /** Hold up to `slots` units and train `at_once` of them. */
-interface Places {
+interface UnitSlots {
   readonly slots: number;
   readonly at_once: number;
 }
 
 /** What the host tells the machine. */
-export type Event =
+export type UnitClientEvent =
   /** Take part from now on; `enlist` is said on every connection, with the backend and shards that there are by then. */
-  | ({ readonly type: "start"; readonly enlist: Enlist } & Places)
+  | ({ readonly type: "start"; readonly enlist: Enlist } & UnitSlots)
   | ContactEvent
   | { readonly type: "frame"; readonly frame: ServerToUnits }
   /** The bundle of the last `load` is ready; one step took `step_ms` milliseconds. */
   | ({ readonly type: "loaded" } & Pick<Ready, "backend" | "step_ms">)
   /** From now on; with no slots what is held is still done, and no more is taken. */
-  | ({ readonly type: "want" } & Places)
+  | ({ readonly type: "want" } & UnitSlots)
   /** What `fetch` asked for is here. Never reported after `forget`. */
   | { readonly type: "fetched"; readonly lease: number }
   /**
@@ -44,7 +44,7 @@ export type Event =
   | { readonly type: "wind_down"; readonly cause: Cause };
 
 /** What the machine asks of the host, in order. */
-export type Effect =
+export type UnitClientEffect =
   | ContactEffect<UnitsToServer>
   /** Fetch and load the bundle at this address; then report `loaded`. */
   | { readonly type: "load"; readonly bundle: string }

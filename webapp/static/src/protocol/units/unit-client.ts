@@ -7,19 +7,19 @@
  */
 
 import {
-  away,
-  type Contacting,
-  disconnected,
-  dismissed,
+  type ConnectedMachine,
+  disconnectedPhase,
+  dismiss,
   expects,
-  greeted,
-  left,
+  greet,
+  leave,
+  loseConnection,
   NO_CONTACT,
-  say as sayOn,
-  started,
-  welcomed,
+  openConnection,
+  sendWhenOpen,
+  start,
 } from "../client/connection";
-import { reducer, type Step as StepOf } from "../client/reducer";
+import { reducer, type Step } from "../client/reducer";
 import type { Ready } from "../rounds/participant-events";
 import {
   type Cause,
@@ -29,14 +29,36 @@ import {
   type UnitsFrameOf,
   type UnitsToServer,
 } from "../wire/units";
-import type { Board, Effect, Enlist, Event, IdleCause, Result, Standing, Unit } from "./unit-client-events";
-import * as inHand from "./units-in-hand";
+import type {
+  Board,
+  Enlist,
+  IdleCause,
+  Result,
+  Standing,
+  Unit,
+  UnitClientEffect,
+  UnitClientEvent,
+} from "./unit-client-events";
+import {
+  addUnit,
+  beginTraining,
+  findUnit,
+  forgetUnit,
+  forgetUnits,
+  type HeldUnits,
+  holdsUnit,
+  lacksResult,
+  markFetched,
+  markTrained,
+  restartSending,
+  sendResult,
+} from "./units-in-hand";
 
 /**
  * What the client does, in the word that its page explains. `resting`: it holds nothing and wants nothing; `waiting`: the
  * server has nothing for it.
  */
-export type Phase =
+export type UnitClientPhase =
   | "stopped"
   | "connecting"
   | "offline"
@@ -49,7 +71,7 @@ export type Phase =
   | "finished";
 
 /** One client of one task's work units, over as many connections as it takes. */
-export interface State extends Contacting {
+export interface UnitClientState extends ConnectedMachine {
   readonly enlist: Enlist | null;
   readonly bundle: string | null;
   readonly ready: Ready | null;
@@ -57,7 +79,7 @@ export interface State extends Contacting {
   readonly atOnce: number;
   /** What units are given back for while there are no slots. */
   readonly cause: Cause;
-  readonly held: inHand.Hand;
+  readonly units: HeldUnits;
   /** Leases whose results are compared. */
   readonly waiting: readonly number[];
   readonly counted: number;
@@ -69,7 +91,7 @@ export interface State extends Contacting {
   readonly board: Board | null;
 }
 
-export const INITIAL: State = {
+export const INITIAL: UnitClientState = {
   contact: NO_CONTACT,
   enlist: null,
   bundle: null,
@@ -77,7 +99,7 @@ export const INITIAL: State = {
   slots: 0,
   atOnce: 1,
   cause: "paused",
-  held: [],
+  units: [],
   waiting: [],
   counted: 0,
   blended: 0,
@@ -89,17 +111,17 @@ export const INITIAL: State = {
   reason: null,
 };
 
-type Step = StepOf<State, Effect>;
-const { step, chain } = reducer<State, Effect>();
+type UnitClientStep = Step<UnitClientState, UnitClientEffect>;
+const { step, chain } = reducer<UnitClientState, UnitClientEffect>();
 
-export function phase(state: State): Phase {
-  return away(state.contact) ?? work(state);
+export function phase(state: UnitClientState): UnitClientPhase {
+  return disconnectedPhase(state.contact) ?? connectedPhase(state);
 }
 
-function work(state: State): Phase {
+function connectedPhase(state: UnitClientState): UnitClientPhase {
   if (state.ready === null) return "loading";
   if (state.board?.phase === "finished") return "finished";
-  const stages = state.held.map(({ stage }) => stage);
+  const stages = state.units.map(({ stage }) => stage);
   if (stages.includes("training")) return "training";
   if (stages.includes("fetching") || stages.includes("queued")) return "fetching";
   if (stages.length > 0) return "uploading";
@@ -107,21 +129,25 @@ function work(state: State): Phase {
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
-export function handle(state: State, event: Event): Step {
+export function handle(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
   switch (event.type) {
     case "start": {
       const { enlist, slots, at_once: atOnce } = event;
-      return started(state, { enlist, slots, atOnce, board: null });
+      return start(state, { enlist, slots, atOnce, board: null });
     }
     case "connected":
-      return greeted(state, state.enlist);
+      return greet(state, state.enlist);
     case "frame":
       return frame(state, event.frame);
     case "loaded":
       return loaded(state, { ...event, type: "ready", examples: 0 });
     case "want": {
       const { slots, at_once: atOnce } = event;
-      return chain({ ...state, slots, atOnce }, (now) => say(now, { type: "want", slots }), advance);
+      return chain(
+        { ...state, slots, atOnce },
+        (now) => sendWhenReady(now, { type: "want", slots }),
+        advance,
+      );
     }
     case "fetched":
       return fetched(state, event.lease);
@@ -131,72 +157,74 @@ export function handle(state: State, event: Event): Step {
       return chain(state, (now) => release(now, event.lease, event.cause), advance);
     case "pulse": {
       const { lease, steps } = event;
-      return inHand.find(state.held, lease) ? say(state, { type: "beat", lease, steps }) : step(state);
+      return findUnit(state.units, lease)
+        ? sendWhenReady(state, { type: "beat", lease, steps })
+        : step(state);
     }
     case "give_back":
       return giveBack({ ...state, cause: event.cause }, event.cause);
     case "wind_down":
       return windDown(state, event.cause);
     case "disconnected":
-      return disconnected(state, event.random, { idle: null });
+      return loseConnection(state, event.random, { idle: null });
     case "stop":
-      return chain(state, (now) => giveBack(now, "stopping"), left, forgetAll);
+      return chain(state, (now) => giveBack(now, "stopping"), leave, forgetAll);
   }
 }
 
-function loaded(state: State, ready: Ready): Step {
+function loaded(state: UnitClientState, ready: Ready): UnitClientStep {
   if (state.bundle === null || state.ready !== null || state.enlist === null) return step(state);
   const enlist = { ...state.enlist, backend: ready.backend };
-  return chain({ ...state, ready, enlist }, (now) => say(now, ready), sayWant);
+  return chain({ ...state, ready, enlist }, (now) => sendWhenReady(now, ready), sayWant);
 }
 
-function fetched(state: State, lease: number): Step {
-  const held = inHand.fetched(state.held, lease);
-  const mine = inHand.find(state.held, lease)?.unit.shard.sha256;
-  if (held === null || mine === undefined || state.enlist === null) return step(state);
+function fetched(state: UnitClientState, lease: number): UnitClientStep {
+  const units = markFetched(state.units, lease);
+  const mine = findUnit(state.units, lease)?.unit.shard.sha256;
+  if (units === null || mine === undefined || state.enlist === null) return step(state);
   const shards = [...state.enlist.shards.filter((one) => one !== mine), mine].slice(-MOST_HELD);
-  return advance({ ...state, held, enlist: { ...state.enlist, shards } });
+  return advance({ ...state, units, enlist: { ...state.enlist, shards } });
 }
 
-function trained(state: State, result: Result): Step {
-  const held = inHand.trained(state.held, result);
-  return held ? chain({ ...state, held }, (now) => say(now, result), advance) : step(state);
+function trained(state: UnitClientState, result: Result): UnitClientStep {
+  const units = markTrained(state.units, result);
+  return units ? chain({ ...state, units }, (now) => sendWhenReady(now, result), advance) : step(state);
 }
 
-function windDown(state: State, cause: Cause): Step {
+function windDown(state: UnitClientState, cause: Cause): UnitClientStep {
   return chain(
     { ...state, slots: 0, cause },
     sayWant,
-    ...state.held.map(({ unit: { lease }, stage }) => (now: State) => {
+    ...state.units.map(({ unit: { lease }, stage }) => (now: UnitClientState) => {
       return stage === "training" ? step(now, { type: "finish", lease }) : release(now, lease, cause);
     }),
   );
 }
 
-function frame(state: State, message: ServerToUnits): Step {
+function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
   if (!expects(state.contact, message.type, "enlisted")) return step(state);
   switch (message.type) {
     case "closing":
-      return dismissed(state, message, forgetAll);
+      return dismiss(state, message, forgetAll);
     case "enlisted":
       return enlisted(state, message);
     case "unit":
       return unit(state, message);
     case "drop":
-      return inHand.lacksResult(state.held, message.lease)
+      return lacksResult(state.units, message.lease)
         ? chain(state, (now) => forget(now, message.lease), advance)
         : step(state);
     case "credit":
-      return hold(state, inHand.send(state.held, message.round, message.until));
+      return withUnits(state, sendResult(state.units, message.round, message.until));
     case "taken":
       return taken(state, message);
     case "counted": {
       const { counted, examples, blended } = state;
       const more = { counted: counted + 1, examples: examples + message.examples };
-      return decided({ ...state, ...more, blended: blended + Number(message.blended) }, message.lease);
+      return closeResult({ ...state, ...more, blended: blended + Number(message.blended) }, message.lease);
     }
     case "rejected":
-      return decided({ ...state, rejected: state.rejected + 1, reason: message.reason }, message.lease);
+      return closeResult({ ...state, rejected: state.rejected + 1, reason: message.reason }, message.lease);
     case "idle":
       return step({ ...state, idle: message.cause });
     case "standing":
@@ -210,8 +238,8 @@ function frame(state: State, message: ServerToUnits): Step {
   }
 }
 
-function enlisted(state: State, { bundle }: UnitsFrameOf<"enlisted">): Step {
-  const open = welcomed(state);
+function enlisted(state: UnitClientState, { bundle }: UnitsFrameOf<"enlisted">): UnitClientStep {
+  const open = openConnection(state);
   if (state.bundle !== bundle) {
     // The first visit, or the task's model was converted again while we were away.
     const next = { ...open, bundle, ready: null };
@@ -219,20 +247,20 @@ function enlisted(state: State, { bundle }: UnitsFrameOf<"enlisted">): Step {
   }
   const { ready } = open;
   if (ready === null) return step(open);
-  const again = { ...open, held: inHand.sendAnew(open.held) };
-  const results = again.held.map(({ result }) => result).filter((result) => result !== null);
+  const again = { ...open, units: restartSending(open.units) };
+  const results = again.units.map(({ result }) => result).filter((result) => result !== null);
   return chain(
     again,
-    (now) => say(now, ready),
+    (now) => sendWhenReady(now, ready),
     sayWant,
-    ...results.map((result) => (now: State) => say(now, result)),
+    ...results.map((result) => (now: UnitClientState) => sendWhenReady(now, result)),
   );
 }
 
-function unit(state: State, given: Unit): Step {
+function unit(state: UnitClientState, given: Unit): UnitClientStep {
   if (state.ready === null) return step(state);
   // The server repeats it after a reconnection; the work in hand is the one it asks for.
-  if (inHand.has(state.held, given)) return step(state);
+  if (holdsUnit(state.units, given)) return step(state);
   return chain(
     { ...state, idle: null },
     (now) => forget(now, given.lease),
@@ -241,69 +269,72 @@ function unit(state: State, given: Unit): Step {
   );
 }
 
-function take(state: State, unit: Unit): Step {
+function take(state: UnitClientState, unit: Unit): UnitClientStep {
   const { lease } = unit;
-  if (state.slots === 0 || state.held.length >= MOST_SLOTS) {
-    return say(state, { type: "release", lease, cause: state.cause });
+  if (state.slots === 0 || state.units.length >= MOST_SLOTS) {
+    return sendWhenReady(state, { type: "release", lease, cause: state.cause });
   }
-  return hold(state, inHand.take(state.held, unit));
+  return withUnits(state, addUnit(state.units, unit));
 }
 
-function taken(state: State, { lease, waits }: UnitsFrameOf<"taken">): Step {
-  if (!inHand.find(state.held, lease)?.result) return step(state);
+function taken(state: UnitClientState, { lease, waits }: UnitsFrameOf<"taken">): UnitClientStep {
+  if (!findUnit(state.units, lease)?.result) return step(state);
   const others = state.waiting.filter((one) => one !== lease);
   return forget({ ...state, waiting: waits ? [...others, lease] : state.waiting }, lease);
 }
 
 /** Whether the result counts is known. */
-function decided(state: State, lease: number): Step {
+function closeResult(state: UnitClientState, lease: number): UnitClientStep {
   const next = { ...state, waiting: state.waiting.filter((one) => one !== lease) };
   return chain(next, (now) => forget(now, lease), advance);
 }
 
-function advance(state: State): Step {
-  return hold(state, inHand.begin(state.held, state.atOnce));
+function advance(state: UnitClientState): UnitClientStep {
+  return withUnits(state, beginTraining(state.units, state.atOnce));
 }
 
-function giveBack(state: State, cause: Cause): Step {
+function giveBack(state: UnitClientState, cause: Cause): UnitClientStep {
   return chain(
     state,
-    ...state.held.map(
+    ...state.units.map(
       ({ unit }) =>
-        (now: State) =>
+        (now: UnitClientState) =>
           release(now, unit.lease, cause),
     ),
   );
 }
 
 /** Gives back what has no result. While the connection is lost, the server hears of it later. */
-function release(state: State, lease: number, cause: Cause): Step {
-  if (!inHand.lacksResult(state.held, lease)) return step(state);
+function release(state: UnitClientState, lease: number, cause: Cause): UnitClientStep {
+  if (!lacksResult(state.units, lease)) return step(state);
   return chain(
     state,
-    (now) => say(now, { type: "release", lease, cause }),
+    (now) => sendWhenReady(now, { type: "release", lease, cause }),
     (now) => forget(now, lease),
   );
 }
 
-function forget(state: State, lease: number): Step {
-  return hold(state, inHand.forget(state.held, lease));
+function forget(state: UnitClientState, lease: number): UnitClientStep {
+  return withUnits(state, forgetUnit(state.units, lease));
 }
 
-function forgetAll(state: State): Step {
-  return hold(state, inHand.forgetAll(state.held));
+function forgetAll(state: UnitClientState): UnitClientStep {
+  return withUnits(state, forgetUnits(state.units));
 }
 
 /** What became of the units in hand is a step of the machine. */
-function hold(state: State, { state: held, effects }: StepOf<inHand.Hand, Effect>): Step {
-  return step({ ...state, held }, ...effects);
+function withUnits(
+  state: UnitClientState,
+  { state: units, effects }: Step<HeldUnits, UnitClientEffect>,
+): UnitClientStep {
+  return step({ ...state, units }, ...effects);
 }
 
-function sayWant(state: State): Step {
-  return say(state, { type: "want", slots: state.slots });
+function sayWant(state: UnitClientState): UnitClientStep {
+  return sendWhenReady(state, { type: "want", slots: state.slots });
 }
 
 /** To a server that knows that this client is ready; others hear it when they do. */
-function say(state: State, frame: UnitsToServer): Step {
-  return state.ready === null ? step(state) : sayOn(state, frame);
+function sendWhenReady(state: UnitClientState, frame: UnitsToServer): UnitClientStep {
+  return state.ready === null ? step(state) : sendWhenOpen(state, frame);
 }

@@ -8,21 +8,21 @@ export class FrameError extends Error {
 export type Check<T> = (value: unknown, where: string) => T;
 export type Checked<C> = C extends Check<infer T> ? T : never;
 
-type Fields = Readonly<Record<string, Check<unknown>>>;
-type CheckedFields<F extends Fields> = { readonly [K in keyof F]: Checked<F[K]> };
+type FieldChecks = Readonly<Record<string, Check<unknown>>>;
+type CheckedFields<F extends FieldChecks> = { readonly [K in keyof F]: Checked<F[K]> };
 
-function refuse(where: string, wanted: string): never {
-  throw new FrameError(`The frame is not a message of this protocol: ${where} must be ${wanted}.`);
+function refuse(where: string, expected: string): never {
+  throw new FrameError(`The frame is not a message of this protocol: ${where} must be ${expected}.`);
 }
 
-interface TextRule {
+interface TextLimits {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: RegExp;
 }
 
 /** Text of `min` to `max` code points that matches `pattern`. */
-export function text({ min = 0, max = Number.POSITIVE_INFINITY, pattern }: TextRule = {}): Check<string> {
+export function text({ min = 0, max = Number.POSITIVE_INFINITY, pattern }: TextLimits = {}): Check<string> {
   return (value, where) => {
     if (typeof value !== "string") return refuse(where, "text");
     const length = [...value].length;
@@ -106,7 +106,7 @@ export function numbers(max: number): Check<Readonly<Record<string, number>>> {
 }
 
 /** A map with exactly these fields. */
-export function record<F extends Fields>(fields: F): Check<CheckedFields<F>> {
+export function record<F extends FieldChecks>(fields: F): Check<CheckedFields<F>> {
   return (value, where) => {
     const given = entries(value, where);
     const unknown = given.find(([key]) => !Object.hasOwn(fields, key));
@@ -118,7 +118,7 @@ export function record<F extends Fields>(fields: F): Check<CheckedFields<F>> {
   };
 }
 
-export type Messages = Readonly<Record<string, Fields>>;
+export type Messages = Readonly<Record<string, FieldChecks>>;
 /** Union of the messages that `messages` describes, each with its tag. */
 export type MessageOf<M extends Messages> = {
   [T in keyof M]: { readonly type: T } & CheckedFields<M[T]>;

@@ -50,7 +50,7 @@ const places = list(place, MOST_IN_GROUP);
 /** SHA-256 of what a part holds. */
 const digests = list(bytesOf(32), MOST_IN_GROUP);
 /** The same, empty where a member has no such part. */
-const held = list(bytesOf(0, 32), MOST_IN_GROUP);
+const holders = list(bytesOf(0, 32), MOST_IN_GROUP);
 /** A public key of X25519; empty where nothing is masked. */
 const groupKey = bytesOf(0, 32);
 /** View and step. */
@@ -64,7 +64,7 @@ const parcel = bytesOf(1, 64 * 1024);
 export type Way = Checked<typeof way>;
 
 const measure = record({ client, way, seconds: real, rate: real });
-export type Measure = Checked<typeof measure>;
+export type PushSumMeasure = Checked<typeof measure>;
 
 /** The signature of the peer `client`, whose key is `identity`. */
 const signed = record({ client, identity: key, signature });
@@ -97,7 +97,7 @@ const neighbour = record({
   round: count,
   holds: nullable(hash),
 });
-export type Neighbour = Checked<typeof neighbour>;
+export type NeighbourInfo = Checked<typeof neighbour>;
 
 const TO_SERVER = {
   /**
@@ -231,7 +231,7 @@ const PEER = {
    * To the leader of `view`: digests of the means that the sender has, by part, since (view, step) `held`; (0, 0) says
    * that it never had all of a step. `weights` are all members' as the sender knows them; 0 where it does not.
    */
-  holds: { ...of, view: count, step: count, held: ballot, parts: held, weights: memberWeights },
+  holds: { ...of, view: count, step: count, held: ballot, parts: holders, weights: memberWeights },
   /** To the leader: nothing usable comes from the member at `place`. */
   complain: { ...of, place, fault, reason },
   /** From the leader of `view`: somebody is gone. Say what you hold, and take part in no earlier step. */
@@ -243,13 +243,13 @@ const PEER = {
     step: count,
     alive: places,
     owners: places,
-    parts: held,
+    parts: holders,
     weights: memberWeights,
   },
   /** From the leader: send your mean of `part` to these. */
   give: { ...of, view: count, step: count, part: place, places },
   /** To all: the leader is silent, `view` has the next one. The rest is as in `holds`. */
-  change: { ...of, view: count, held: ballot, parts: held, weights: memberWeights },
+  change: { ...of, view: count, held: ballot, parts: holders, weights: memberWeights },
   /** The result: who has it, the means by part, their contributors, all members' weights (0: unknown). */
   decide: {
     ...of,
@@ -270,19 +270,19 @@ export type PeerToServer = MessageOf<typeof TO_SERVER>;
 export type ServerToPeer = MessageOf<typeof TO_PEER>;
 export type PeerFrame = MessageOf<typeof PEER>;
 /** Of rounds without the server: docs/decisions/0033-without-a-server.md. */
-export type OnwardFrame = Extract<
+export type ServerlessFrame = Extract<
   PeerFrame,
   { readonly type: "unattended" | "set_out" | "attended" | "trained" | "group" | "evaluation" }
 >;
 export type GroupFrame = Exclude<
   PeerFrame,
-  OnwardFrame | { readonly type: "beat" | "pass" | "passed" | "fetch" | "weights" }
+  ServerlessFrame | { readonly type: "beat" | "pass" | "passed" | "fetch" | "weights" }
 >;
-type Any = PeerToServer | ServerToPeer | PeerFrame;
+type AnyMeshFrame = PeerToServer | ServerToPeer | PeerFrame;
 export type GroupOrder = Extract<ServerToPeer, { readonly type: "group" }>;
 
 /** Frame of a message of any direction. */
-export function encodeMesh(message: Any): Uint8Array<ArrayBuffer> {
+export function encodeMesh(message: AnyMeshFrame): Uint8Array<ArrayBuffer> {
   return encode(message);
 }
 

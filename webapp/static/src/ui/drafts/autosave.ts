@@ -1,15 +1,15 @@
 /** Saves a draft as it is filled in: changes gather for a moment and go together, in their order. */
 
-import { Refusal, Silence } from "../lib/api";
-import { joined, type Table } from "./record";
+import { NoAnswer, Refusal } from "../lib/api";
+import { type DraftTable, joined } from "./record";
 
-export interface Change {
+export interface DraftChange {
   /** What is new in the task file: tables are merged into those before, null takes a key out. */
-  readonly task?: Table;
+  readonly task?: DraftTable;
   readonly readme?: string;
 }
 
-export type Sign =
+export type SaveState =
   | { readonly state: "saving" | "saved" }
   | { readonly state: "failed" | "away"; readonly why: string };
 
@@ -17,14 +17,14 @@ const GATHER_MS = 500;
 const AGAIN_MS = 3000;
 
 /** Owns what is not saved yet. `send` saves a change; `show` says how it stands. */
-export class Saver {
-  #waiting: Change | null = null;
+export class Autosave {
+  #waiting: DraftChange | null = null;
   #promise: Promise<void> | null = null;
   #hurry: () => void = () => undefined;
 
   constructor(
-    private readonly send: (change: Change) => Promise<void>,
-    private readonly show: (sign: Sign) => void,
+    private readonly send: (change: DraftChange) => Promise<void>,
+    private readonly show: (sign: SaveState) => void,
     private readonly gather = GATHER_MS,
     private readonly again = AGAIN_MS,
   ) {}
@@ -35,8 +35,8 @@ export class Saver {
   }
 
   /** Saves `change` with those before it; settled once it is, or once the server refused it. */
-  save(change: Change): Promise<void> {
-    this.#waiting = this.#waiting === null ? change : together(this.#waiting, change);
+  save(change: DraftChange): Promise<void> {
+    this.#waiting = this.#waiting === null ? change : mergeChanges(this.#waiting, change);
     this.show({ state: "saving" });
     this.#promise ??= this.#work().finally(() => {
       this.#promise = null;
@@ -53,20 +53,20 @@ export class Saver {
   async #work(): Promise<void> {
     while (this.#waiting !== null) {
       await this.#pause(this.gather);
-      const change: Change = this.#waiting;
+      const change: DraftChange = this.#waiting;
       this.#waiting = null;
       try {
         await this.send(change);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        if (!(error instanceof Silence)) {
+        if (!(error instanceof NoAnswer)) {
           this.show({ state: "failed", why: error.message });
           if (this.#waiting === null) return;
           continue;
         }
         // Nothing was said against it: it waits with what is changed meanwhile.
-        const since: Change | null = this.#waiting;
-        this.#waiting = since === null ? change : together(change, since);
+        const since: DraftChange | null = this.#waiting;
+        this.#waiting = since === null ? change : mergeChanges(change, since);
         this.show({ state: "away", why: error.message });
         await this.#pause(this.again);
       }
@@ -85,7 +85,7 @@ export class Saver {
   }
 }
 
-function together(first: Change, second: Change): Change {
+function mergeChanges(first: DraftChange, second: DraftChange): DraftChange {
   const task = first.task && second.task ? joined(first.task, second.task) : (second.task ?? first.task);
   const readme = second.readme ?? first.readme;
   return { ...(task ? { task } : {}), ...(readme === undefined ? {} : { readme }) };

@@ -1,23 +1,23 @@
 /** Fields of a step that each stand for a key of the task file: `data-key="training.epochs"`. */
 
-import type { Frame } from "./frame";
-import { isTable, merged, type Table, tableAt, type Value } from "./record";
+import type { DraftFrame } from "./frame";
+import { type DraftTable, isTable, merged, tableAt, type Value } from "./record";
 
-type Field = HTMLInputElement | HTMLSelectElement;
+type FormField = HTMLInputElement | HTMLSelectElement;
 
 /** Owns what its fields show, and what of it is not saved yet. */
-export class Fields {
+export class FormFields {
   #waiting = 0;
-  #task: Table;
+  #task: DraftTable;
 
   /** `changed` is called after each change, by a field or by another window. */
   constructor(
     private readonly root: ParentNode,
-    private readonly frame: Frame,
+    private readonly frame: DraftFrame,
     private readonly changed: () => void,
   ) {
     this.#task = frame.draft().task;
-    root.addEventListener("input", (event) => this.#heard(event.target));
+    root.addEventListener("input", (event) => this.#saveField(event.target));
     frame.onChange(() => {
       if (this.#waiting > 0) return;
       this.#task = frame.draft().task;
@@ -28,12 +28,12 @@ export class Fields {
   }
 
   /** The task file with all that was written, saved or not yet. */
-  get task(): Table {
+  get task(): DraftTable {
     return this.#task;
   }
 
   /** Changes the task file as a field would; the fields follow. */
-  async change(change: Table): Promise<void> {
+  async change(change: DraftTable): Promise<void> {
     this.#task = merged(this.#task, change);
     this.#fill();
     this.changed();
@@ -45,36 +45,36 @@ export class Fields {
     }
   }
 
-  #heard(target: EventTarget | null): void {
+  #saveField(target: EventTarget | null): void {
     if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement)) return;
     const key = target.dataset.key;
     if (key === undefined || target.validity.badInput) return;
-    const value = saidBy(target);
+    const value = inputValue(target);
     void this.change(
-      target.dataset.whole === undefined ? changeOf(key, value) : wholly(this.#task, key, value),
+      target.dataset.whole === undefined ? changeOf(key, value) : isWhole(this.#task, key, value),
     );
   }
 
   #fill(): void {
-    for (const field of this.root.querySelectorAll<Field>("[data-key]")) {
+    for (const field of this.root.querySelectorAll<FormField>("[data-key]")) {
       if (field !== document.activeElement || field.type === "checkbox") fill(field, this.#task);
     }
   }
 }
 
 /** What is at `key`, such as `training.epochs`. */
-export function valueAt(task: Table, key: string): Value | undefined {
+export function valueAt(task: DraftTable, key: string): Value | undefined {
   const names = key.split(".");
   return tableAt(task, ...names.slice(0, -1))[names.at(-1) ?? ""];
 }
 
 /** The change that puts `value` at `key`; null takes it out. */
-export function changeOf(key: string, value: Value): Table {
-  return key.split(".").reduceRight<Value>((inner, name) => ({ [name]: inner }), value) as Table;
+export function changeOf(key: string, value: Value): DraftTable {
+  return key.split(".").reduceRight<Value>((inner, name) => ({ [name]: inner }), value) as DraftTable;
 }
 
 /** As `changeOf`, with what else the table says taken out: it does not go with this value, nor does it without any. */
-export function wholly(task: Table, key: string, value: Value): Table {
+export function isWhole(task: DraftTable, key: string, value: Value): DraftTable {
   const names = key.split(".");
   const path = names.slice(0, -1);
   if (value === null) return changeOf(path.join("."), null);
@@ -82,9 +82,13 @@ export function wholly(task: Table, key: string, value: Value): Table {
   return changeOf(path.join("."), { ...others, [names.at(-1) ?? ""]: value });
 }
 
-function fill(field: Field, task: Table): void {
-  const found = valueAt(task, field.dataset.key ?? "") ?? null;
-  const value = isTable(found) ? (found.name ?? null) : Array.isArray(found) ? found.join(", ") : found;
+function fill(field: FormField, task: DraftTable): void {
+  const current = valueAt(task, field.dataset.key ?? "") ?? null;
+  const value = isTable(current)
+    ? (current.name ?? null)
+    : Array.isArray(current)
+      ? current.join(", ")
+      : current;
   const shown = value === null ? (field.dataset.usual ?? "") : `${value}`;
   if (!(field instanceof HTMLInputElement)) field.value = shown;
   else if (field.type === "checkbox") field.checked = shown === "true";
@@ -93,7 +97,7 @@ function fill(field: Field, task: Table): void {
 }
 
 /** What a field says; null where it is as it would be anyway. */
-function saidBy(field: Field): Value {
+function inputValue(field: FormField): Value {
   const text =
     field instanceof HTMLInputElement && field.type === "checkbox" ? `${field.checked}` : field.value;
   if (text.trim() === "" || text === field.dataset.usual) return null;

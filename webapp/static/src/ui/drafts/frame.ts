@@ -1,23 +1,23 @@
 /** What every step of the wizard works with: the draft as the server has it, saving, and work that takes long. */
 
 import { say } from "../../i18n/owners/frame";
-import { ask, Refusal } from "../lib/api";
-import { part, write } from "../lib/dom";
-import { type Change, Saver, type Sign } from "./autosave";
-import { begin, follow, type Heard, type Work } from "./jobs";
+import { Refusal, requestJson } from "../lib/api";
+import { requireElement, setText } from "../lib/dom";
+import { Autosave, type DraftChange, type SaveState } from "./autosave";
+import { begin, follow, type JobListener, type JobWork } from "./jobs";
 import { type DraftRecord, isLive, type JobKind, merged } from "./record";
 
 const AGAIN_MS = 2500;
 const AFTERWARDS_MS = 15_000;
 
-export interface Frame {
+export interface DraftFrame {
   readonly id: string;
   /** Where the draft's API is: `/api/drafts/ID`. */
   readonly address: string;
   /** The draft as the server told it last. */
   draft(): DraftRecord;
   /** Saves a change soon, together with others; settled once it is saved or refused, which the page says. */
-  save(change: Change): Promise<void>;
+  save(change: DraftChange): Promise<void>;
   /** Saves what waits at once. */
   flush(): Promise<void>;
   /** Asks the server for the draft as it is now. */
@@ -27,20 +27,20 @@ export interface Frame {
   /** Whether the draft is left alone: no more is asked about one that becomes a task. */
   leave(left: boolean): void;
   /** Has a job begun and follows it. */
-  work(kind: JobKind, heard: Heard): Work;
+  work(kind: JobKind, listener: JobListener): JobWork;
   /** Follows a job that was begun before, from the line that follows the first `after`. */
-  follow(kind: JobKind, heard: Heard, after?: number): Work;
+  follow(kind: JobKind, listener: JobListener, after?: number): JobWork;
 }
 
 /** The frame around the step of this page, with the draft as it is now. */
-export async function frameOf(root: HTMLElement): Promise<Frame> {
+export async function frameOf(root: HTMLElement): Promise<DraftFrame> {
   const id = root.dataset.draft ?? "";
   const address = `/api/drafts/${id}`;
   let left = false;
   const callers: ((draft: DraftRecord) => void)[] = [];
-  let draft = (await ask("GET", address)) as DraftRecord;
+  let draft = (await requestJson("GET", address)) as DraftRecord;
   // Who fills a draft in here waits for nothing that could be done meanwhile.
-  if (!draft.onward) draft = (await ask("PATCH", address, { onward: true })) as DraftRecord;
+  if (!draft.onward) draft = (await requestJson("PATCH", address, { onward: true })) as DraftRecord;
 
   function came(news: DraftRecord): void {
     if (JSON.stringify(news) === JSON.stringify(draft)) return;
@@ -49,31 +49,31 @@ export async function frameOf(root: HTMLElement): Promise<Frame> {
     for (const call of callers) call(draft);
   }
   async function refresh(): Promise<void> {
-    came((await ask("GET", address)) as DraftRecord);
+    came((await requestJson("GET", address)) as DraftRecord);
   }
-  const saver = new Saver(
+  const saver = new Autosave(
     async ({ task, readme }) => {
       // Looking at the data writes into the task file, too, and so do other windows: the newest one is changed.
-      const newest = (await ask("GET", address)) as DraftRecord;
+      const newest = (await requestJson("GET", address)) as DraftRecord;
       const body = {
         ...(task ? { task: merged(newest.task, task) } : {}),
         ...(readme === undefined ? {} : { readme }),
       };
-      came((await ask("PATCH", address, body)) as DraftRecord);
+      came((await requestJson("PATCH", address, body)) as DraftRecord);
     },
-    (sign) => showSign(root, sign, () => draft),
+    (sign) => showSaveState(root, sign, () => draft),
   );
-  const over = (heard: Heard): Heard => ({
-    ...heard,
+  const over = (listener: JobListener): JobListener => ({
+    ...listener,
     done: async (job) => {
       await refresh();
-      await heard.done(job);
+      await listener.done(job);
     },
   });
 
   showSteps(root, draft);
   keepFromLeaving(root, saver);
-  lookAgain(
+  reload(
     () => draft,
     async () => {
       // What is being written here is newer than what the server has.
@@ -91,25 +91,25 @@ export async function frameOf(root: HTMLElement): Promise<Frame> {
       left = now;
     },
     onChange: (call) => void callers.push(call),
-    work: (kind, heard) => begin(address, kind, over(heard), () => saver.flush()),
-    follow: (kind, heard, after = 0) => follow(address, kind, over(heard), after),
+    work: (kind, listener) => begin(address, kind, over(listener), () => saver.flush()),
+    follow: (kind, listener, after = 0) => follow(address, kind, over(listener), after),
   };
 }
 
 function showSteps(root: HTMLElement, draft: DraftRecord): void {
-  write(part(root, "draft-standing"), draft.standing);
+  setText(requireElement(root, "draft-standing"), draft.standing);
   for (const { name, state } of draft.steps) {
     const item = root.querySelector<HTMLElement>(`[data-step="${name}"]`);
     if (!item) continue;
     item.dataset.state = state;
-    write(part(item, "step-state"), say.states[state]);
+    setText(requireElement(item, "step-state"), say.states[state]);
   }
   const title = draft.task.title ?? draft.task.name;
-  if (typeof title === "string" && title !== "") write(part(root, "draft-title"), title);
+  if (typeof title === "string" && title !== "") setText(requireElement(root, "draft-title"), title);
 }
 
 /** Work begins by itself, one after the other: while some is under way, or was a moment ago, the draft is asked for anew. */
-function lookAgain(draft: () => DraftRecord, refresh: () => Promise<void>): void {
+function reload(draft: () => DraftRecord, refresh: () => Promise<void>): void {
   let until = Date.now() + AFTERWARDS_MS;
   setInterval(() => {
     if (Object.values(draft().jobs).some(isLive)) until = Date.now() + AFTERWARDS_MS;
@@ -121,18 +121,18 @@ function lookAgain(draft: () => DraftRecord, refresh: () => Promise<void>): void
   }, AGAIN_MS);
 }
 
-function showSign(root: HTMLElement, sign: Sign, draft: () => DraftRecord): void {
-  const place = part(root, "saved");
+function showSaveState(root: HTMLElement, sign: SaveState, draft: () => DraftRecord): void {
+  const place = requireElement(root, "saved");
   // It is saved, though it may not be sound: that is said where it was written.
   const unsound =
     sign.state === "saved"
       ? draft().checklist.find(({ key, state }) => key === "task" && state === "failed")
       : undefined;
   place.dataset.state = unsound ? "unsound" : sign.state;
-  write(place, unsound ? say.savedBut(unsound.text) : signWords(sign));
+  setText(place, unsound ? say.savedBut(unsound.text) : saveStateWords(sign));
 }
 
-function signWords(sign: Sign): string {
+function saveStateWords(sign: SaveState): string {
   switch (sign.state) {
     case "saving":
       return say.saving;
@@ -146,7 +146,7 @@ function signWords(sign: Sign): string {
 }
 
 /** What is not saved yet is saved before the next page comes, or its loss is asked about. */
-function keepFromLeaving(root: HTMLElement, saver: Saver): void {
+function keepFromLeaving(root: HTMLElement, saver: Autosave): void {
   addEventListener("beforeunload", (event) => {
     if (saver.unsaved) event.preventDefault();
   });

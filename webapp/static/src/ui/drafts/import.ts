@@ -1,28 +1,28 @@
 /** Drafts that begin with what there is: an exported draft, a task file, or a task that runs. */
 
 import { say } from "../../i18n/owners/import";
-import { ask, Refusal } from "../lib/api";
-import { part, write } from "../lib/dom";
+import { Refusal, requestJson } from "../lib/api";
+import { requireElement, setText } from "../lib/dom";
 import { onSubmit } from "../lib/forms";
 
-export function bindOtherwise(told: HTMLElement): void {
-  const form = part<HTMLFormElement>(document, "bring-form");
-  onSubmit(form, told, async (data) => {
-    const status = part(form, "bring-status");
-    write(status, say.importing);
+export function bindImports(problem: HTMLElement): void {
+  const form = requireElement<HTMLFormElement>(document, "bring-form");
+  onSubmit(form, problem, async (data) => {
+    const status = requireElement(form, "bring-status");
+    setText(status, say.importing);
     try {
       open(await bring(data.get("file") as File));
     } finally {
-      write(status, "");
+      setText(status, "");
     }
   });
   const renewal = document.querySelector<HTMLFormElement>("[data-renew-form]");
-  if (renewal) bindRenewal(renewal, told);
+  if (renewal) bindRenewal(renewal, problem);
 }
 
-function bindRenewal(form: HTMLFormElement, told: HTMLElement): void {
-  const task = part<HTMLSelectElement>(form, "renew-task");
-  const name = part<HTMLInputElement>(form, "renew-name");
+function bindRenewal(form: HTMLFormElement, problem: HTMLElement): void {
+  const task = requireElement<HTMLSelectElement>(form, "renew-task");
+  const name = requireElement<HTMLInputElement>(form, "renew-name");
   const propose = () => {
     name.value = next(task.value);
   };
@@ -31,9 +31,9 @@ function bindRenewal(form: HTMLFormElement, told: HTMLElement): void {
   if ([...task.options].some(({ value }) => value === asked)) task.value = asked ?? "";
   task.addEventListener("change", propose);
   propose();
-  onSubmit(form, told, async (data) => {
+  onSubmit(form, problem, async (data) => {
     const asked = { name: data.get("name"), onward: true };
-    open(await ask("POST", `/api/tasks/${encodeURIComponent(task.value)}/clone`, asked));
+    open(await requestJson("POST", `/api/tasks/${encodeURIComponent(task.value)}/clone`, asked));
   });
 }
 

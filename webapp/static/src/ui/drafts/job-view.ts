@@ -1,30 +1,30 @@
 /** Work of the server as it is told on a page: its line, its log, and what can be done about it. */
 
 import { say } from "../../i18n/owners/job";
-import { part, write } from "../lib/dom";
-import type { Frame } from "./frame";
-import type { Work } from "./jobs";
-import { type DraftRecord, isLive, type Job, type JobKind } from "./record";
+import { requireElement, setText } from "../lib/dom";
+import type { DraftFrame } from "./frame";
+import type { JobWork } from "./jobs";
+import { type DraftJob, type DraftRecord, isLive, type JobKind } from "./record";
 
 /**
  * Binds `drafts/_job.html` for `kind`. It is shown once the work was asked for, or `ready` says that it could be;
  * `said` is what came of it in a sentence, by default the last of its log.
  */
-export function bindJob(
-  frame: Frame,
+export function bindJobView(
+  frame: DraftFrame,
   kind: JobKind,
   ready: (draft: DraftRecord) => boolean,
-  said: (job: Job) => string = lastOf,
+  summary: (job: DraftJob) => string = lastOf,
 ): void {
-  const root = part(document, `job-${kind}`);
-  const again = part<HTMLButtonElement>(root, "job-ask");
-  const problem = part(root, "job-problem");
-  let work: Work | null = null;
+  const root = requireElement(document, `job-${kind}`);
+  const again = requireElement<HTMLButtonElement>(root, "job-ask");
+  const problem = requireElement(root, "job-problem");
+  let work: JobWork | null = null;
   let shown: number | null = null;
 
-  const heard = {
+  const listener = {
     line(text: string): void {
-      write(part(root, "job-line"), text);
+      setText(requireElement(root, "job-line"), text);
       log(root, text);
     },
     done(): void {
@@ -33,7 +33,7 @@ export function bindJob(
     },
     refused(why: string): void {
       work = null;
-      write(problem, why);
+      setText(problem, why);
       paint();
     },
   };
@@ -47,52 +47,53 @@ export function bindJob(
     // The server begins it by itself, one job after the other.
     const soon = job === undefined && draft.onward && Object.values(draft.jobs).some(isLive);
     root.hidden = job === undefined && !ready(draft);
-    part(root, "job-progress").hidden = !live;
-    part(root, "job-cancel").hidden = !live;
+    requireElement(root, "job-progress").hidden = !live;
+    requireElement(root, "job-cancel").hidden = !live;
     again.hidden = live || soon || !ready(draft) || state === "done";
     if (job !== undefined && job.asked !== shown) begun(job);
-    if (job === undefined && work === null) write(part(root, "job-line"), soon ? say.soon : say.missing);
+    if (job === undefined && work === null)
+      setText(requireElement(root, "job-line"), soon ? say.soon : say.missing);
     if (live || job === undefined) return;
-    write(part(root, "job-line"), state === "done" ? said(job) : endOf(job));
-    write(problem, job.state === "failed" ? lastOf(job) : "");
+    setText(requireElement(root, "job-line"), state === "done" ? summary(job) : endOf(job));
+    setText(problem, job.state === "failed" ? lastOf(job) : "");
   }
 
   /** Another one than the page tells of: its log from the beginning. */
-  function begun(job: Job): void {
+  function begun(job: DraftJob): void {
     shown = job.asked;
     if (work !== null) return;
-    part(root, "job-log").replaceChildren();
-    write(problem, "");
+    requireElement(root, "job-log").replaceChildren();
+    setText(problem, "");
     if (!isLive(job)) for (const { text } of job.log) log(root, text);
     else {
-      write(part(root, "job-line"), job.log.at(-1)?.text ?? say.waits);
-      work = frame.follow(kind, heard);
+      setText(requireElement(root, "job-line"), job.log.at(-1)?.text ?? say.waits);
+      work = frame.follow(kind, listener);
     }
   }
 
   again.addEventListener("click", () => {
-    write(problem, "");
-    write(part(root, "job-line"), say.waits);
-    part(root, "job-log").replaceChildren();
-    work = frame.work(kind, heard);
+    setText(problem, "");
+    setText(requireElement(root, "job-line"), say.waits);
+    requireElement(root, "job-log").replaceChildren();
+    work = frame.work(kind, listener);
     paint();
   });
-  part(root, "job-cancel").addEventListener("click", () => void work?.cancel());
+  requireElement(root, "job-cancel").addEventListener("click", () => void work?.cancel());
   frame.onChange(paint);
   paint();
 }
 
-function endOf({ state }: Job): string {
+function endOf({ state }: DraftJob): string {
   if (state === "cancelled") return say.cancelled;
   return state === "failed" ? "" : say.outdated;
 }
 
-function lastOf(job: Job): string {
+function lastOf(job: DraftJob): string {
   return job.log.at(-1)?.text ?? "";
 }
 
 function log(root: HTMLElement, text: string): void {
   const line = document.createElement("li");
   line.textContent = text;
-  part(root, "job-log").append(line);
+  requireElement(root, "job-log").append(line);
 }

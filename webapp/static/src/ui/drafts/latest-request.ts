@@ -1,6 +1,6 @@
 /** Questions to the server that follow what somebody types: the newest alone counts. */
 
-import { ask, Refusal } from "../lib/api";
+import { Refusal, requestJson } from "../lib/api";
 
 const PAUSE_MS = 300;
 
@@ -8,18 +8,18 @@ const PAUSE_MS = 300;
  * Asks `address` with what `body` gives, a moment after each call. `told` gets the answer unless a newer question was
  * asked meanwhile, `refused` the sentence of a refusal.
  */
-export function asker<T>(
+export function latestRequest<T>(
   address: string,
   body: () => unknown,
-  told: (answer: T) => void,
+  show: (answer: T) => void,
   refused: (why: string) => void,
 ): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let newest = 0;
   async function now(number: number): Promise<void> {
     try {
-      const answer = (await ask("POST", address, body())) as T;
-      if (number === newest) told(answer);
+      const answer = (await requestJson("POST", address, body())) as T;
+      if (number === newest) show(answer);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (number === newest) refused(error.message);

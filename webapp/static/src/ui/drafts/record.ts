@@ -1,8 +1,8 @@
 /** What `GET /api/drafts/{id}` answers (docs/reference/drafts.md). */
 
-export type Value = string | number | boolean | null | readonly Value[] | Table;
+export type Value = string | number | boolean | null | readonly Value[] | DraftTable;
 /** A table of a task file. */
-export interface Table {
+export interface DraftTable {
   readonly [key: string]: Value;
 }
 
@@ -13,7 +13,7 @@ export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 export type ItemState = "done" | "todo" | "running" | "failed";
 
 /** A line of the checklist: `text` is a sentence, `step` the step in which it is dealt with. */
-export interface Item {
+export interface ChecklistItem {
   readonly key: string;
   readonly state: ItemState;
   readonly text: string;
@@ -21,7 +21,7 @@ export interface Item {
 }
 
 /** A file that is here whole; times are Unix seconds. */
-export interface Stored {
+export interface StoredFile {
   readonly name: string;
   readonly suffix: string;
   readonly bytes: number;
@@ -30,7 +30,7 @@ export interface Stored {
 }
 
 /** A file on its way: `offset` of its `bytes` are here. */
-export interface Upload {
+export interface DraftUpload {
   readonly name: string;
   readonly bytes: number;
   readonly offset: number;
@@ -38,18 +38,18 @@ export interface Upload {
   readonly sha256: string | null;
 }
 
-export interface Job {
+export interface DraftJob {
   readonly state: JobState;
   readonly of: string;
   readonly asked: number;
   readonly ended: number | null;
   readonly log: readonly { readonly at: number; readonly text: string }[];
   readonly restarts: number;
-  readonly result: Table | null;
+  readonly result: DraftTable | null;
 }
 
 /** One array of an example. */
-export interface Port {
+export interface DraftPort {
   readonly name: string;
   readonly shape: readonly number[];
   readonly dtype: string;
@@ -58,51 +58,51 @@ export interface Port {
 /** Of the bundle (docs/reference/bundle.md). */
 export interface Converted {
   readonly batch_size: number;
-  readonly inputs: readonly Port[];
-  readonly labels: readonly Port[];
-  readonly outputs: readonly (Port & { readonly loss: string | null })[];
+  readonly inputs: readonly DraftPort[];
+  readonly labels: readonly DraftPort[];
+  readonly outputs: readonly (DraftPort & { readonly loss: string | null })[];
   readonly metrics: readonly { readonly name: string }[];
-  readonly optimizer: Table;
+  readonly optimizer: DraftTable;
 }
 
 export interface DraftRecord {
   readonly id: string;
   readonly created: number;
   readonly changed: number;
-  readonly task: Table;
+  readonly task: DraftTable;
   readonly readme: string;
-  readonly files: Readonly<Partial<Record<FileKind, Stored>>>;
-  readonly uploads: Readonly<Partial<Record<FileKind, Upload>>>;
-  readonly jobs: Readonly<Partial<Record<JobKind, Job>>>;
+  readonly files: Readonly<Partial<Record<FileKind, StoredFile>>>;
+  readonly uploads: Readonly<Partial<Record<FileKind, DraftUpload>>>;
+  readonly jobs: Readonly<Partial<Record<JobKind, DraftJob>>>;
   readonly piece_bytes: number;
-  readonly checklist: readonly Item[];
+  readonly checklist: readonly ChecklistItem[];
   /** `free`: nothing has to be done there. */
   readonly steps: readonly { readonly name: StepName; readonly state: ItemState | "free" }[];
   readonly standing: string;
   readonly onward: boolean;
   /** What the converted model takes and gives; null before. */
   readonly model: Converted | null;
-  readonly devices: Table | null;
+  readonly devices: DraftTable | null;
 }
 
 /** Whether a job waits or runs. */
-export function isLive(job: Job | undefined): boolean {
+export function isLive(job: DraftJob | undefined): boolean {
   return job !== undefined && (job.state === "waiting" || job.state === "running");
 }
 
-export function isTable(value: Value | undefined): value is Table {
+export function isTable(value: Value | undefined): value is DraftTable {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The table under these keys, or an empty one. */
-export function tableAt(table: Table, ...keys: readonly string[]): Table {
-  let found: Value | undefined = table;
-  for (const key of keys) found = isTable(found) ? found[key] : undefined;
-  return isTable(found) ? found : {};
+export function tableAt(table: DraftTable, ...keys: readonly string[]): DraftTable {
+  let value: Value | undefined = table;
+  for (const key of keys) value = isTable(value) ? value[key] : undefined;
+  return isTable(value) ? value : {};
 }
 
 /** `table` with `change` in it (RFC 7396): tables are merged, null takes a key out, all else takes its place. */
-export function merged(table: Table, change: Table): Table {
+export function merged(table: DraftTable, change: DraftTable): DraftTable {
   const result: Record<string, Value> = { ...table };
   for (const [key, value] of Object.entries(change)) {
     const before = result[key];
@@ -113,7 +113,7 @@ export function merged(table: Table, change: Table): Table {
 }
 
 /** The change that has `after` stand where `before` does, and nothing else. */
-export function replacing(before: Table, after: Table): Table {
+export function replacing(before: DraftTable, after: DraftTable): DraftTable {
   const gone = Object.keys(before).filter((key) => !(key in after));
   const parts = Object.entries(after).map(([key, value]): [string, Value] => {
     const old = before[key];
@@ -123,7 +123,7 @@ export function replacing(before: Table, after: Table): Table {
 }
 
 /** `first` with `second` after it, as one change; what is taken out stays so. */
-export function joined(first: Table, second: Table): Table {
+export function joined(first: DraftTable, second: DraftTable): DraftTable {
   const result: Record<string, Value> = { ...first };
   for (const [key, value] of Object.entries(second)) {
     const before = result[key];

@@ -6,10 +6,10 @@ import { say } from "../../i18n";
 export class Refusal extends Error {}
 
 /** No answer at all: the network, or the server, is away. */
-export class Silence extends Refusal {}
+export class NoAnswer extends Refusal {}
 
 /** Sends `body` as JSON; the answer's JSON, null without one. Throws a Refusal with a sentence for people. */
-export async function ask(
+export async function requestJson(
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   address: string,
   body?: unknown,
@@ -17,7 +17,7 @@ export async function ask(
   const headers = { accept: "application/json", "content-type": "application/json" };
   const content = body === undefined ? null : JSON.stringify(body);
   const response = await fetch(address, { method, headers, body: content }).catch(() => null);
-  if (!response) throw new Silence(say.account.silent);
+  if (!response) throw new NoAnswer(say.account.silent);
   if (response.status === 204) return null;
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer;
@@ -25,13 +25,13 @@ export async function ask(
 }
 
 /** Does `work`, and has `told` say what went wrong: "" while nothing did. Errors of ours go on. */
-export async function trying(told: HTMLElement, work: () => Promise<void>): Promise<void> {
-  told.textContent = "";
+export async function showRefusal(problem: HTMLElement, work: () => Promise<void>): Promise<void> {
+  problem.textContent = "";
   try {
     await work();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    told.textContent = error.message;
+    problem.textContent = error.message;
   }
 }
 

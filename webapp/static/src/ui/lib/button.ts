@@ -1,6 +1,6 @@
 /** A small button that does one thing; `label` says to whom, where the text alone does not. */
 
-export function button(text: string, press: () => void, label = text): HTMLButtonElement {
+export function makeButton(text: string, press: () => void, label = text): HTMLButtonElement {
   const made = document.createElement("button");
   made.type = "button";
   made.className = "button quiet";

@@ -5,7 +5,7 @@ import type uPlot from "uplot";
 const HEIGHT = 220;
 const DRAW_EVERY = 500;
 
-export interface Line {
+export interface CurveLine {
   readonly label: string;
   /** A custom property of the stylesheet, such as `--lake`. */
   readonly colour: string;
@@ -26,14 +26,14 @@ export type Points = readonly (readonly (number | null)[])[];
 export class Curve {
   readonly #host: HTMLElement;
   readonly #title: string;
-  readonly #lines: readonly Line[];
+  readonly #lines: readonly CurveLine[];
   #points: Points = [];
-  #drawn: readonly Line[] = [];
+  #drawn: readonly CurveLine[] = [];
   #plot: uPlot | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `title` names the horizontal axis. */
-  constructor(host: HTMLElement, title: string, lines: readonly Line[]) {
+  constructor(host: HTMLElement, title: string, lines: readonly CurveLine[]) {
     this.#host = host;
     this.#title = title;
     this.#lines = lines;
@@ -56,9 +56,9 @@ export class Curve {
   async #draw(anew: boolean): Promise<void> {
     const { default: Plot } = await import("uplot");
     if (this.#host.hidden) return;
-    const wanted = (line: Line, index: number) =>
+    const isDrawn = (line: CurveLine, index: number) =>
       !line.rare || (this.#points[index + 1]?.some((value) => value !== null) ?? false);
-    const drawn = this.#lines.filter(wanted);
+    const drawn = this.#lines.filter(isDrawn);
     const data = this.#points.filter((_, index) => {
       const line = this.#lines[index - 1];
       return line === undefined || drawn.includes(line);

@@ -1,28 +1,28 @@
 /** What the forms of owners' pages have in common. */
 
 import { say } from "../../i18n";
-import { ask, trying } from "./api";
-import { part } from "./dom";
+import { requestJson, showRefusal } from "./api";
+import { requireElement } from "./dom";
 import { toast } from "./toast";
 
 /** Has `work` done with what was filled in, and says under `told` what went wrong. */
 export function onSubmit(
   form: HTMLFormElement,
-  told: HTMLElement,
+  problem: HTMLElement,
   work: (data: FormData) => Promise<void>,
 ): void {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void trying(told, () => work(new FormData(form)));
+    void showRefusal(problem, () => work(new FormData(form)));
   });
 }
 
 /** Buttons that end something: its address stands in `data-delete`. What is left shows after a reload. */
-export function bindDeletes(told: HTMLElement): void {
+export function bindDeletes(problem: HTMLElement): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-delete]")) {
     button.addEventListener("click", () => {
-      void trying(told, async () => {
-        await ask("DELETE", button.dataset.delete ?? "");
+      void showRefusal(problem, async () => {
+        await requestJson("DELETE", button.dataset.delete ?? "");
         location.reload();
       });
     });
@@ -31,9 +31,9 @@ export function bindDeletes(told: HTMLElement): void {
 
 /** Shows a secret once, selected, to be copied from there. */
 export function showOnce(place: string, field: string, secret: string): void {
-  const input = part<HTMLInputElement>(document, field);
+  const input = requireElement<HTMLInputElement>(document, field);
   input.value = secret;
-  part(document, place).hidden = false;
+  requireElement(document, place).hidden = false;
   input.select();
 }
 
@@ -49,7 +49,7 @@ export async function copy(field: HTMLInputElement): Promise<void> {
 }
 
 /** A number that was filled in; null where nothing was. */
-export function numberIn(data: FormData, name: string): number | null {
+export function numberOf(data: FormData, name: string): number | null {
   const text = data.get(name);
   return typeof text === "string" && text !== "" ? Number(text) : null;
 }

@@ -1,7 +1,7 @@
 /** What a server answers, read to its end: a connection may break after the answer has begun. */
 
 /** The answer as `read` understands it; null where the server refuses or is away, or the connection breaks. */
-export async function answered<A>(
+export async function fetchAnswer<A>(
   address: string,
   accept: string,
   read: (response: Response) => Promise<A>,
@@ -15,6 +15,6 @@ export async function answered<A>(
 }
 
 /** As `answered`, of JSON. */
-export function answeredJson<A>(address: string): Promise<A | null> {
-  return answered(address, "application/json", (response) => response.json() as Promise<A>);
+export function fetchJson<A>(address: string): Promise<A | null> {
+  return fetchAnswer(address, "application/json", (response) => response.json() as Promise<A>);
 }

@@ -1,6 +1,6 @@
 /** A word in passing: at the foot of the page for some seconds, and said by screen readers. */
 
-import { part, write } from "./dom";
+import { requireElement, setText } from "./dom";
 
 /** Long enough to be read twice, in milliseconds. */
 const SHOWN = 6000;
@@ -9,8 +9,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Shows `text`; the next toast takes its place. */
 export function toast(text: string): void {
-  const place = part(document, "toast");
-  write(place, text);
+  const place = requireElement(document, "toast");
+  setText(place, text);
   clearTimeout(timer);
-  timer = setTimeout(() => write(place, ""), SHOWN);
+  timer = setTimeout(() => setText(place, ""), SHOWN);
 }

@@ -1,8 +1,8 @@
 /** Alerts as a list: what is wrong, since when or from when to when, and a button for whoever has seen it. */
 
 import { say } from "../../i18n";
-import { button } from "../lib/button";
-import { arrange } from "../lib/dom";
+import { makeButton } from "../lib/button";
+import { setChildren } from "../lib/dom";
 import type { Alert } from "./frames";
 import { alertWords } from "./tables";
 
@@ -16,7 +16,7 @@ export function fillAlerts(
 ): void {
   const shown = new Map([...list.querySelectorAll("li")].map((item) => [item.dataset.shown, item]));
   const keep = (key: string, make: () => HTMLElement) => shown.get(key) ?? make();
-  arrange(list, [
+  setChildren(list, [
     ...texts.map((text) => keep(text, () => item(text, text, null))),
     ...alerts.map((alert) => {
       const words = alertWords(alert, time);
@@ -36,6 +36,6 @@ function item(key: string, text: string, press: (() => void) | null): HTMLElemen
   const words = document.createElement("span");
   words.textContent = text;
   made.append(words);
-  if (press) made.append(button(say.manage.acknowledge, press, say.manage.acknowledgeWhat(text)));
+  if (press) made.append(makeButton(say.manage.acknowledge, press, say.manage.acknowledgeWhat(text)));
   return made;
 }

@@ -1,6 +1,6 @@
 /** The dashboard's socket: frames as they come, and another connection when one ends. */
 
-import type { Ended, Frame } from "./frames";
+import type { DashboardEnded, DashboardFrame } from "./frames";
 
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 30_000;
@@ -11,7 +11,7 @@ const LONGEST_PAUSE = 30_000;
  */
 export function watch(
   task: string,
-  heard: (frame: Frame) => void,
+  received: (frame: DashboardFrame) => void,
   away: (lost: boolean) => void,
   ended: (reason: string) => void,
 ): void {
@@ -25,8 +25,8 @@ export function watch(
     socket.addEventListener("message", ({ data }) => {
       pause = FIRST_PAUSE;
       away(false);
-      const frame = JSON.parse(String(data)) as Frame | Ended;
-      if (frame.type !== "ended") return heard(frame);
+      const frame = JSON.parse(String(data)) as DashboardFrame | DashboardEnded;
+      if (frame.type !== "ended") return received(frame);
       over = true;
       ended(frame.reason);
     });

@@ -1,15 +1,15 @@
 /** The page on which owners watch a task, lead it, and send participants away. */
 
 import { say } from "../../i18n";
-import { ask, trying } from "../lib/api";
-import { button } from "../lib/button";
-import { part, wake, write } from "../lib/dom";
+import { requestJson, showRefusal } from "../lib/api";
+import { makeButton } from "../lib/button";
+import { enableButtons, requireElement, setText } from "../lib/dom";
 import { toast } from "../lib/toast";
 import { bindFiles } from "../task/version-files";
 import { fillAlerts } from "./alerts";
 import { watch } from "./dashboard-socket";
-import { bindDeleting } from "./deletion";
-import type { Alert, Frame, History, Now } from "./frames";
+import { bindTaskDeletion } from "./deletion";
+import type { Alert, DashboardFrame, DashboardHistory, DashboardNow } from "./frames";
 import { lossCurve } from "./loss-curve";
 import { showParticipants } from "./participants";
 import { fillRows } from "./rows";
@@ -25,15 +25,15 @@ const ROUNDS_SHOWN = 50;
 
 /** Binds the page. */
 export function bindDashboard(): void {
-  const page = part(document, "manage");
+  const page = requireElement(document, "manage");
   const dashboard = new Dashboard(page);
   watch(
     page.dataset.manage ?? "",
     (frame) => dashboard.show(frame),
-    (lost) => write(part(page, "connection"), lost ? say.manage.away : ""),
-    (reason) => write(part(document, "problem"), reason),
+    (lost) => setText(requireElement(page, "connection"), lost ? say.manage.away : ""),
+    (reason) => setText(requireElement(document, "problem"), reason),
   );
-  wake();
+  enableButtons();
 }
 
 /** Owns what the page shows of its task. */
@@ -43,8 +43,8 @@ class Dashboard {
   readonly #mayLead: boolean;
   readonly #mayRestore: boolean;
   readonly #words: typeof say.manage.ofRounds;
-  readonly #problem = part(document, "problem");
-  readonly #showLosses = lossCurve(part(document, "curve"));
+  readonly #problem = requireElement(document, "problem");
+  readonly #showLosses = lossCurve(requireElement(document, "curve"));
   readonly #unitsChanged: () => void;
   #newest = 0;
 
@@ -54,82 +54,85 @@ class Dashboard {
     this.#mayLead = page.dataset.lead === "true";
     this.#mayRestore = this.#mayLead && page.dataset.scheme === "federated";
     this.#words = page.dataset.scheme === "volunteer" ? say.manage.ofEpochs : say.manage.ofRounds;
-    bindFiles(part(page, "versions"));
-    bindDeleting(page, this.#task);
+    bindFiles(requireElement(page, "versions"));
+    bindTaskDeletion(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
   }
 
-  show(frame: Frame): void {
+  show(frame: DashboardFrame): void {
     if (frame.type === "history") this.#showHistory(frame);
     else this.#showNow(frame);
   }
 
-  #showNow(now: Now): void {
+  #showNow(now: DashboardNow): void {
     const page = this.#page;
-    write(part(page, "state"), say.manage.state(this.#words, now.state, now.phase, now.round, now.needed));
-    part(page, "standing").dataset.phase = now.phase;
-    write(part(page, "reason"), now.reason);
+    setText(
+      requireElement(page, "state"),
+      say.manage.state(this.#words, now.state, now.phase, now.round, now.needed),
+    );
+    requireElement(page, "standing").dataset.phase = now.phase;
+    setText(requireElement(page, "reason"), now.reason);
     figures(now).forEach((text, index) => {
-      const element = part(page, "figures").querySelectorAll("dd")[index];
-      if (element) write(element, text);
+      const element = requireElement(page, "figures").querySelectorAll("dd")[index];
+      if (element) setText(element, text);
     });
     this.#showOrders(now.orders);
     this.#showAlerts(now);
-    fillRows(part(page, "refusals"), countRows(now.totals.refusals, say.manage.refusal));
-    fillRows(part(page, "backends"), countRows(now.totals.backends, say.manage.runnerOf));
-    const table = { body: part(page, "participants"), task: this.#task };
+    fillRows(requireElement(page, "refusals"), countRows(now.totals.refusals, say.manage.refusal));
+    fillRows(requireElement(page, "backends"), countRows(now.totals.backends, say.manage.runnerOf));
+    const table = { body: requireElement(page, "participants"), task: this.#task };
     showParticipants({ ...table, mayLead: this.#mayLead, problem: this.#problem }, now.participants);
     this.#unitsChanged();
   }
 
-  #showHistory(history: History): void {
+  #showHistory(history: DashboardHistory): void {
     const { rounds, curve: points } = history;
     const page = this.#page;
-    fillRows(part(page, "rounds"), roundRows(rounds.slice(-ROUNDS_SHOWN), this.#words));
+    fillRows(requireElement(page, "rounds"), roundRows(rounds.slice(-ROUNDS_SHOWN), this.#words));
     this.#showLosses(history);
     this.#newest = points.at(-1)?.version ?? 0;
     const restore = this.#mayRestore ? (version: number) => this.#restore(version) : null;
-    fillVersions(part(page, "versions"), this.#task, points, TIME, restore);
+    fillVersions(requireElement(page, "versions"), this.#task, points, TIME, restore);
   }
 
   #restore(version: number): void {
     if (!confirm(say.manage.questionBack(version, this.#newest - version))) return;
-    void trying(this.#problem, async () => {
-      await ask("POST", `/api/tasks/${this.#task}/restore`, { version });
+    void showRefusal(this.#problem, async () => {
+      await requestJson("POST", `/api/tasks/${this.#task}/restore`, { version });
       toast(say.manage.wentBack(version));
     });
   }
 
   /** What lasts, and what its owner has not seen yet, stands open; the rest is folded away. */
-  #showAlerts(now: Now): void {
+  #showAlerts(now: DashboardNow): void {
     const page = this.#page;
     const open = now.alerts.filter((one) => one.cleared === null || one.acknowledged === null);
     const earlier = now.alerts.filter((one) => !open.includes(one));
     const acknowledge = ({ id }: Alert) =>
-      void trying(this.#problem, async () => {
-        await ask("POST", `/api/tasks/${this.#task}/alerts/${id}`, { act: "acknowledge" });
+      void showRefusal(this.#problem, async () => {
+        await requestJson("POST", `/api/tasks/${this.#task}/alerts/${id}`, { act: "acknowledge" });
       });
     const undelivered = now.undelivered === null ? [] : [now.undelivered];
-    fillAlerts(part(page, "alerts"), undelivered, open, TIME, this.#mayLead ? acknowledge : null);
-    fillAlerts(part(page, "earlier"), [], earlier, TIME, null);
-    part(page, "earlier-fold").hidden = earlier.length === 0;
-    part(page, "no-alerts").hidden = open.length + undelivered.length > 0;
+    fillAlerts(requireElement(page, "alerts"), undelivered, open, TIME, this.#mayLead ? acknowledge : null);
+    fillAlerts(requireElement(page, "earlier"), [], earlier, TIME, null);
+    requireElement(page, "earlier-fold").hidden = earlier.length === 0;
+    requireElement(page, "no-alerts").hidden = open.length + undelivered.length > 0;
   }
 
   /** Buttons stay as they are while nothing changes: somebody may be about to press one. */
   #showOrders(orders: readonly string[]): void {
-    const host = part(this.#page, "orders");
+    const host = requireElement(this.#page, "orders");
     if (!this.#mayLead || host.dataset.shown === orders.join(" ")) return;
     host.dataset.shown = orders.join(" ");
     host.replaceChildren(...orders.map((order) => this.#orderButton(order)));
   }
 
   #orderButton(order: string): HTMLButtonElement {
-    return button(say.manage.order(this.#words, order), () => {
+    return makeButton(say.manage.order(this.#words, order), () => {
       const question = say.manage.question(this.#words, order);
       if (question !== null && !confirm(question)) return;
       const address = `/api/tasks/${this.#task}/orders`;
-      void trying(this.#problem, async () => void (await ask("POST", address, { order })));
+      void showRefusal(this.#problem, async () => void (await requestJson("POST", address, { order })));
     });
   }
 }

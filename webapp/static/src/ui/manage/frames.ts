@@ -1,6 +1,6 @@
 /** What a dashboard is told (docs/reference/http.md, A dashboard). */
 
-export interface Participant {
+export interface DashboardParticipant {
   readonly client: string;
   readonly kind: string | null;
   readonly backend: string | null;
@@ -26,7 +26,7 @@ export interface Alert {
 
 export type Counts = Readonly<Record<string, number>>;
 
-export interface Now {
+export interface DashboardNow {
   readonly type: "now";
   readonly state: string;
   readonly reason: string;
@@ -49,10 +49,10 @@ export interface Now {
   };
   readonly alerts: readonly Alert[];
   readonly undelivered: string | null;
-  readonly participants: readonly Participant[];
+  readonly participants: readonly DashboardParticipant[];
 }
 
-export interface Round {
+export interface DashboardRound {
   readonly round: number;
   readonly cohort: number;
   readonly accepted: number;
@@ -64,7 +64,7 @@ export interface Round {
   readonly losses: Counts;
 }
 
-export interface Point {
+export interface VersionPoint {
   readonly version: number;
   readonly round: number;
   readonly created: number;
@@ -79,16 +79,16 @@ export interface Point {
   readonly metrics: Readonly<Record<string, number | null>>;
 }
 
-export interface History {
+export interface DashboardHistory {
   readonly type: "history";
-  readonly rounds: readonly Round[];
-  readonly curve: readonly Point[];
+  readonly rounds: readonly DashboardRound[];
+  readonly curve: readonly VersionPoint[];
 }
 
 /** Who looks may not any more. */
-export interface Ended {
+export interface DashboardEnded {
   readonly type: "ended";
   readonly reason: string;
 }
 
-export type Frame = Now | History;
+export type DashboardFrame = DashboardNow | DashboardHistory;

@@ -2,15 +2,15 @@
 
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
-import { Curve, type Line } from "../lib/chart";
-import type { History } from "./frames";
+import { Curve, type CurveLine } from "../lib/chart";
+import type { DashboardHistory } from "./frames";
 
 const { manage, curves } = say;
 
 const LEFT = { side: "left", format: decimal } as const;
 const SHARED = { ...LEFT, scale: manage.heldOut } as const;
 
-const LINES: readonly Line[] = [
+const LINES: readonly CurveLine[] = [
   { label: manage.heldOut, colour: "--lake", ...LEFT },
   { label: manage.training, colour: "--saffron-strong", ...SHARED },
   { label: manage.lowest, colour: "--ink-soft", ...SHARED, faint: true },
@@ -19,7 +19,7 @@ const LINES: readonly Line[] = [
 ];
 
 /** A function that shows the losses of a history in `host`. */
-export function lossCurve(host: HTMLElement): (history: History) => void {
+export function lossCurve(host: HTMLElement): (history: DashboardHistory) => void {
   const curve = new Curve(host, curves.version, LINES);
   return ({ rounds, curve: points }) => {
     const losses = new Map(rounds.map((one) => [one.round, one.losses]));

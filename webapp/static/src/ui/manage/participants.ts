@@ -1,10 +1,10 @@
 /** The table of participants on the dashboard, with buttons that send them away. */
 
 import { say } from "../../i18n";
-import { ask, trying } from "../lib/api";
-import { button } from "../lib/button";
-import { arrange } from "../lib/dom";
-import type { Participant } from "./frames";
+import { requestJson, showRefusal } from "../lib/api";
+import { makeButton } from "../lib/button";
+import { setChildren } from "../lib/dom";
+import type { DashboardParticipant } from "./frames";
 import { fillRow } from "./rows";
 import { participantRow } from "./tables";
 
@@ -19,10 +19,13 @@ export interface ParticipantTable {
 }
 
 /** Shows `participants`; rows that stay keep their place and focus. */
-export function showParticipants(table: ParticipantTable, participants: readonly Participant[]): void {
+export function showParticipants(
+  table: ParticipantTable,
+  participants: readonly DashboardParticipant[],
+): void {
   const { body, mayLead } = table;
   const rows = new Map([...body.querySelectorAll("tr")].map((row) => [row.dataset.client, row]));
-  arrange(
+  setChildren(
     body,
     participants.map((one) => {
       const row = rows.get(one.client) ?? newRow(one.client);
@@ -39,7 +42,11 @@ function newRow(client: string): HTMLTableRowElement {
   return row;
 }
 
-function showActions({ task, problem }: ParticipantTable, row: HTMLTableRowElement, one: Participant): void {
+function showActions(
+  { task, problem }: ParticipantTable,
+  row: HTMLTableRowElement,
+  one: DashboardParticipant,
+): void {
   const acts = one.banned !== null ? ["unban"] : one.status === null ? ["ban"] : ["remove", "ban"];
   if (row.dataset.acts === acts.join(" ")) return;
   row.dataset.acts = acts.join(" ");
@@ -49,9 +56,9 @@ function showActions({ task, problem }: ParticipantTable, row: HTMLTableRowEleme
   const address = `/api/tasks/${task}/participants/${one.client}`;
   cell.append(
     ...acts.map((act) =>
-      button(
+      makeButton(
         say.manage.treat(act),
-        () => void trying(problem, async () => void (await ask("POST", address, { act }))),
+        () => void showRefusal(problem, async () => void (await requestJson("POST", address, { act }))),
         say.manage.treatWhom(act, one.client),
       ),
     ),

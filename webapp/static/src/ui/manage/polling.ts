@@ -5,7 +5,7 @@
  * `look` gives the milliseconds until the server has a newer answer. The first answer may be older than the change, so the
  * second look waits for a newer one.
  */
-export function lookTwice(look: () => Promise<number>, every: number): () => void {
+export function pollAfterChange(look: () => Promise<number>, every: number): () => void {
   let looking = false;
   let left = 0;
   let next = 0;

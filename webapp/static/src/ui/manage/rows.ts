@@ -1,10 +1,10 @@
 /** Rows of text into the tables of the dashboard. */
 
-import { write } from "../lib/dom";
-import type { Row } from "./tables";
+import { setText } from "../lib/dom";
+import type { TextRow } from "./tables";
 
 /** Writes `texts` into the cells of `row`, which is headed by the first of them. */
-export function fillRow(row: HTMLTableRowElement, texts: Row): void {
+export function fillRow(row: HTMLTableRowElement, texts: TextRow): void {
   texts.forEach((text, index) => {
     let cell = row.cells[index];
     if (!cell) {
@@ -12,12 +12,12 @@ export function fillRow(row: HTMLTableRowElement, texts: Row): void {
       if (index === 0) cell.scope = "row";
       row.append(cell);
     }
-    write(cell, text);
+    setText(cell, text);
   });
 }
 
 /** Has exactly `rows`, in their order. */
-export function fillRows(body: HTMLTableSectionElement, rows: readonly Row[]): void {
+export function fillRows(body: HTMLTableSectionElement, rows: readonly TextRow[]): void {
   while (body.rows.length > rows.length) body.deleteRow(-1);
   rows.forEach((texts, index) => {
     fillRow(body.rows[index] ?? body.insertRow(), texts);

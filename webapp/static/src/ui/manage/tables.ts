@@ -3,16 +3,16 @@
 import { say } from "../../i18n";
 import type { PassWords } from "../../i18n/en/manage";
 import { number, seconds } from "../../i18n/formatting";
-import type { Alert, Counts, Now, Participant, Round } from "./frames";
+import type { Alert, Counts, DashboardNow, DashboardParticipant, DashboardRound } from "./frames";
 
-export type Row = readonly string[];
+export type TextRow = readonly string[];
 
 /** Counts, the largest first, as the server sends them. */
-export function countRows(counts: Counts, name: (word: string) => string): Row[] {
+export function countRows(counts: Counts, name: (word: string) => string): TextRow[] {
   return Object.entries(counts).map(([word, count]) => [name(word), number(count)]);
 }
 
-export function participantRow(one: Participant): Row {
+export function participantRow(one: DashboardParticipant): TextRow {
   const { manage } = say;
   return [
     one.client,
@@ -26,7 +26,7 @@ export function participantRow(one: Participant): Row {
 }
 
 /** The newest first. */
-export function roundRows(rounds: readonly Round[], words: PassWords): Row[] {
+export function roundRows(rounds: readonly DashboardRound[], words: PassWords): TextRow[] {
   return [...rounds]
     .reverse()
     .map((one) => [
@@ -45,7 +45,7 @@ function spread({ p10, p50, p90 }: Counts): string {
 }
 
 /** The figures at the head, in their order. */
-export function figures(now: Now): Row {
+export function figures(now: DashboardNow): TextRow {
   const { manage } = say;
   const { totals } = now;
   const refused = Object.values(totals.refusals).reduce((sum, count) => sum + count, 0);

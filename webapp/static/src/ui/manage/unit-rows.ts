@@ -2,10 +2,10 @@
 
 import { decimal, number, percent } from "../../i18n/formatting";
 import { say } from "../../i18n/owners/units";
-import type { Row } from "./tables";
+import type { TextRow } from "./tables";
 
 /** What the server tells of a task's work units (docs/reference/http.md, Work units). */
-export interface Units {
+export interface UnitsBoard {
   readonly epoch: number;
   readonly epochs: number;
   readonly base: number;
@@ -20,13 +20,13 @@ export interface Units {
   };
   readonly servers: { readonly count: number; readonly backlog: number; readonly lost: number };
   readonly clients: Readonly<Record<"here" | "at_work" | "slots" | "proven" | "trusted", number>>;
-  readonly trust: readonly Known[];
+  readonly trust: readonly KnownClients[];
   readonly scores: readonly Score[];
   /** Seconds until the server has a newer answer. */
   readonly newer_in: number;
 }
 
-export interface Known {
+export interface KnownClients {
   readonly client: string;
   readonly kind: string;
   readonly here: boolean;
@@ -58,7 +58,7 @@ export interface Score {
 }
 
 /** A square of the map: its phase is that of the unit that is furthest from done. */
-export interface Cell {
+export interface ShardCell {
   readonly phase: string;
   /** How often its units had to be given out beyond once each, at most 3. */
   readonly heat: number;
@@ -71,7 +71,7 @@ const PHASES = ["open", "leased", "compared", "done", "over"] as const;
 const HOTTEST = 3;
 
 /** The figures at the head, in their order. */
-export function unitFigures(units: Units): Row {
+export function unitFigures(units: UnitsBoard): TextRow {
   const { tally, clients, servers } = units;
   return [
     say.at(units.epoch, units.epochs),
@@ -87,7 +87,7 @@ export function unitFigures(units: Units): Row {
 }
 
 /** `31 done, 4 at work`. */
-export function tallyOf({ tally }: Units): string {
+export function tallyOf({ tally }: UnitsBoard): string {
   return say.tally([
     ["done", tally.done],
     ["leased", tally.leased],
@@ -97,7 +97,7 @@ export function tallyOf({ tally }: Units): string {
   ]);
 }
 
-export function cellsOf({ shards }: Units): Cell[] {
+export function cellsOf({ shards }: UnitsBoard): ShardCell[] {
   return shards.cells.map((counts, index) => {
     const leases = counts[counts.length - 1] ?? 0;
     const units = PHASES.reduce((sum, _, at) => sum + (counts[at] ?? 0), 0);
@@ -113,7 +113,7 @@ export function cellsOf({ shards }: Units): Cell[] {
   });
 }
 
-export function trustRow(one: Known): Row {
+export function trustRow(one: KnownClients): TextRow {
   return [
     one.client,
     one.kind || say.none,
@@ -127,7 +127,7 @@ export function trustRow(one: Known): Row {
 }
 
 /** The newest first. */
-export function scoreRows(scores: readonly Score[]): Row[] {
+export function scoreRows(scores: readonly Score[]): TextRow[] {
   return [...scores].reverse().map((one) => {
     const accuracy = one.metrics.accuracy ?? null;
     return [

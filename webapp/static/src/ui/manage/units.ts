@@ -2,12 +2,12 @@
 
 import { axisPercent } from "../../i18n/formatting";
 import { say } from "../../i18n/owners/units";
-import { ask } from "../lib/api";
+import { requestJson } from "../lib/api";
 import { Curve } from "../lib/chart";
-import { part, write } from "../lib/dom";
-import { lookTwice } from "./polling";
+import { requireElement, setText } from "../lib/dom";
+import { pollAfterChange } from "./polling";
 import { fillRows } from "./rows";
-import { cellsOf, scoreRows, tallyOf, trustRow, type Units, unitFigures } from "./unit-rows";
+import { cellsOf, scoreRows, tallyOf, trustRow, type UnitsBoard, unitFigures } from "./unit-rows";
 
 /** So often at most, in milliseconds. */
 const EVERY = 2000;
@@ -17,7 +17,7 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
   const board = page.querySelector<HTMLElement>("[data-units]");
   if (!board) return () => undefined;
   const range = { side: "left", format: axisPercent } as const;
-  const curve = new Curve(part(board, "scores-curve"), say.epoch, [
+  const curve = new Curve(requireElement(board, "scores-curve"), say.epoch, [
     { label: say.accuracy, colour: "--lake", ...range },
     { label: say.least, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
     { label: say.most, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
@@ -25,23 +25,25 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
 
   async function look(): Promise<number> {
     // What fails now is asked for again with the next change.
-    const units = (await ask("GET", `/api/tasks/${task}/units`).catch(() => null)) as Units | null;
+    const units = (await requestJson("GET", `/api/tasks/${task}/units`).catch(
+      () => null,
+    )) as UnitsBoard | null;
     if (units === null) return 0;
     show(units);
     return 1000 * units.newer_in;
   }
 
-  function show(units: Units): void {
+  function show(units: UnitsBoard): void {
     unitFigures(units).forEach((text, index) => {
       const element = board?.querySelectorAll("[data-unit-figures] dd")[index];
-      if (element instanceof HTMLElement) write(element, text);
+      if (element instanceof HTMLElement) setText(element, text);
     });
     const tally = tallyOf(units);
-    write(part(page, "tally"), tally);
-    showMap(part(page, "map"), units, tally);
-    write(part(page, "map-note"), units.shards.each > 1 ? say.each(units.shards.each) : "");
-    fillRows(part(page, "trust"), units.trust.map(trustRow));
-    fillRows(part(page, "scores"), scoreRows(units.scores));
+    setText(requireElement(page, "tally"), tally);
+    showMap(requireElement(page, "map"), units, tally);
+    setText(requireElement(page, "map-note"), units.shards.each > 1 ? say.each(units.shards.each) : "");
+    fillRows(requireElement(page, "trust"), units.trust.map(trustRow));
+    fillRows(requireElement(page, "scores"), scoreRows(units.scores));
     const accuracies = units.scores.map(({ metrics }) => metrics.accuracy ?? null);
     curve.show([
       units.scores.map(({ epoch }) => epoch),
@@ -51,10 +53,10 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     ]);
   }
 
-  return lookTwice(look, EVERY);
+  return pollAfterChange(look, EVERY);
 }
 
-function showMap(map: HTMLElement, units: Units, tally: string): void {
+function showMap(map: HTMLElement, units: UnitsBoard, tally: string): void {
   map.setAttribute("aria-label", say.map(units.shards.count, tally));
   const cells = cellsOf(units);
   while (map.children.length > cells.length) map.lastElementChild?.remove();

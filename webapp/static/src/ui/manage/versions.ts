@@ -2,10 +2,10 @@
 
 import { say } from "../../i18n";
 import { decimal, number, percent } from "../../i18n/formatting";
-import { button } from "../lib/button";
-import { arrange, write } from "../lib/dom";
+import { makeButton } from "../lib/button";
+import { setChildren, setText } from "../lib/dom";
 import { filesMenu } from "../task/version-files";
-import type { Point } from "./frames";
+import type { VersionPoint } from "./frames";
 
 const SHOWN = 50;
 
@@ -13,13 +13,13 @@ const SHOWN = 50;
 export function fillVersions(
   body: HTMLElement,
   task: string,
-  points: readonly Point[],
+  points: readonly VersionPoint[],
   time: Intl.DateTimeFormat,
   back: ((version: number) => void) | null,
 ): void {
   const rows = new Map([...body.querySelectorAll("tr")].map((row) => [row.dataset.version, row]));
   const newest = points.at(-1)?.version;
-  arrange(
+  setChildren(
     body,
     points
       .slice(-SHOWN)
@@ -28,7 +28,7 @@ export function fillVersions(
         const row = rows.get(String(point.version)) ?? newRow(task, point.version);
         texts(point, time).forEach((text, index) => {
           const cell = row.cells[index + 1];
-          if (cell) write(cell, text);
+          if (cell) setText(cell, text);
         });
         row.dataset.left = String(point.left);
         if (!point.kept) row.querySelector(".files")?.remove();
@@ -39,7 +39,7 @@ export function fillVersions(
   );
 }
 
-function texts(point: Point, time: Intl.DateTimeFormat): readonly string[] {
+function texts(point: VersionPoint, time: Intl.DateTimeFormat): readonly string[] {
   const accuracy = point.metrics.accuracy ?? null;
   return [
     say.manage.standing(point),
@@ -67,5 +67,5 @@ function newRow(task: string, version: number): HTMLTableRowElement {
 function showBack(row: HTMLTableRowElement, press: (() => void) | null, version: number): void {
   const cell = row.cells[6];
   if (!cell || (press === null) === (cell.firstChild === null)) return;
-  cell.replaceChildren(...(press ? [button(say.manage.back, press, say.manage.backTo(version))] : []));
+  cell.replaceChildren(...(press ? [makeButton(say.manage.back, press, say.manage.backTo(version))] : []));
 }

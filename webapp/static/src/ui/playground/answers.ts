@@ -1,6 +1,6 @@
 /** Shows what versions answer, beside each other. */
 
-import type { Row } from "./texts";
+import type { AnswerRow } from "./texts";
 
 function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -14,13 +14,13 @@ function element<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** What one version answers, under its title where there are several. */
-export interface Column {
+export interface ProbabilityBar {
   readonly title: string | null;
   readonly body: HTMLElement;
 }
 
 /** A bar for each answer, with its figure. */
-export function bars(rows: readonly Row[]): HTMLElement {
+export function bars(rows: readonly AnswerRow[]): HTMLElement {
   const items = rows.map(({ label, share, figure, best }) => {
     const value = element("span", "bars-value", figure);
     const name = element("span", "bars-label", label);
@@ -38,7 +38,7 @@ export function written(prompt: string, text: string): HTMLElement {
   return element("p", "written", element("span", "prompt", prompt), text);
 }
 
-export function showAnswers(place: HTMLElement, columns: readonly Column[]): void {
+export function showAnswers(place: HTMLElement, columns: readonly ProbabilityBar[]): void {
   place.replaceChildren(
     ...columns.map(({ title, body }) =>
       element("div", "answer", ...(title === null ? [] : [element("h3", "", title)]), body),

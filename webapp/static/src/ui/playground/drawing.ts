@@ -1,22 +1,22 @@
 /** A digit drawn by hand, as a question. */
 
-import { part } from "../lib/dom";
-import type { Questions } from "./question";
-import { gridOf, type Point } from "./strokes";
+import { requireElement } from "../lib/dom";
+import type { QuestionForm } from "./question";
+import { gridOf, type StrokePoint } from "./strokes";
 
 const PEN = 18;
 
 /** Asks at the end of each stroke. */
-export function bindDrawing(widget: HTMLElement, { ask, forget }: Questions): void {
-  const canvas = part<HTMLCanvasElement>(widget, "canvas");
-  let strokes: Point[][] = [];
-  let open: Point[] | null = null;
+export function bindDrawing(widget: HTMLElement, { ask, forget }: QuestionForm): void {
+  const canvas = requireElement<HTMLCanvasElement>(widget, "canvas");
+  let strokes: StrokePoint[][] = [];
+  let open: StrokePoint[] | null = null;
 
   let corner = { left: 0, top: 0 };
 
   const paint = () => drawStrokes(canvas, strokes);
   /** From where the canvas was when the stroke began: a page that grows above it meanwhile bends no line. */
-  const at = ({ clientX, clientY }: PointerEvent): Point => {
+  const at = ({ clientX, clientY }: PointerEvent): StrokePoint => {
     const scale = canvas.width / canvas.clientWidth;
     return { x: (clientX - corner.left) * scale, y: (clientY - corner.top) * scale };
   };
@@ -40,7 +40,7 @@ export function bindDrawing(widget: HTMLElement, { ask, forget }: Questions): vo
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
-  part(widget, "clear").addEventListener("click", () => {
+  requireElement(widget, "clear").addEventListener("click", () => {
     strokes = [];
     paint();
     forget();
@@ -48,7 +48,7 @@ export function bindDrawing(widget: HTMLElement, { ask, forget }: Questions): vo
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 }
 
-function drawStrokes(canvas: HTMLCanvasElement, strokes: readonly (readonly Point[])[]): void {
+function drawStrokes(canvas: HTMLCanvasElement, strokes: readonly (readonly StrokePoint[])[]): void {
   const pen = canvas.getContext("2d");
   if (!pen) return;
   pen.clearRect(0, 0, canvas.width, canvas.height);

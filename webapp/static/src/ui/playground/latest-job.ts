@@ -4,18 +4,18 @@
  * The function returned says that `work` is wanted. One is done at a time; however often it is wanted meanwhile, it is
  * done once more, so nothing waits in line. Its promise resolves when nothing is wanted any more; `work` must not reject.
  */
-export function onlyNewest(work: () => Promise<void>): () => Promise<void> {
-  let wanted = false;
+export function latestOnly(work: () => Promise<void>): () => Promise<void> {
+  let pending = false;
   let running: Promise<void> | null = null;
   const run = async (): Promise<void> => {
-    while (wanted) {
-      wanted = false;
+    while (pending) {
+      pending = false;
       await work();
     }
     running = null;
   };
   return () => {
-    wanted = true;
+    pending = true;
     running ??= run();
     return running;
   };

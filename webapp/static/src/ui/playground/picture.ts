@@ -1,19 +1,22 @@
 /** A picture chosen or dropped, as a question. */
 
 import type { Thumbnail } from "../../core/messages/data-reader";
-import { part } from "../lib/dom";
-import type { Questions } from "./question";
+import { requireElement } from "../lib/dom";
+import type { QuestionForm } from "./question";
 
 /** Longest side of the preview, in pixels. */
 const PREVIEW = 224;
 
 /** Asks as soon as there is a picture. Returns a function that shows what the model got. */
-export function bindPicture(widget: HTMLElement, { ask }: Questions): (picture: Thumbnail | null) => void {
-  const input = part<HTMLInputElement>(widget, "picture");
-  const area = part(widget, "drop");
+export function bindPicture(widget: HTMLElement, { ask }: QuestionForm): (picture: Thumbnail | null) => void {
+  const input = requireElement<HTMLInputElement>(widget, "picture");
+  const area = requireElement(widget, "drop");
   const show = async (file: File): Promise<void> => {
     ask({ kind: "picture", file });
-    part(widget, "seen").hidden = !(await drawWhole(part<HTMLCanvasElement>(widget, "whole"), file));
+    requireElement(widget, "seen").hidden = !(await drawWhole(
+      requireElement<HTMLCanvasElement>(widget, "whole"),
+      file,
+    ));
   };
   input.addEventListener("change", () => {
     const [file] = input.files ?? [];
@@ -34,7 +37,7 @@ export function bindPicture(widget: HTMLElement, { ask }: Questions): (picture: 
   });
   return (picture) => {
     if (picture === null) return;
-    const canvas = part<HTMLCanvasElement>(widget, "canvas");
+    const canvas = requireElement<HTMLCanvasElement>(widget, "canvas");
     const { pixels, width, height } = picture;
     [canvas.width, canvas.height] = [width, height];
     canvas.getContext("2d")?.putImageData(new ImageData(pixels, width, height), 0, 0);

@@ -1,26 +1,26 @@
 /** "Try the model": people show it an example, and it says what it makes of it. */
 
-import type { Answer, Written } from "../../client/workers/playground-worker";
+import type { QuestionAnswer, Written } from "../../client/workers/playground-worker";
 import type { Made } from "../../client/workers/training-worker";
-import type { Prompt, Question } from "../../core/messages/playground";
+import type { PlaygroundQuestion, Prompt } from "../../core/messages/playground";
 import { say } from "../../i18n";
-import { part, write } from "../lib/dom";
+import { requireElement, setText } from "../lib/dom";
 import { bars, showAnswers, written } from "./answers";
 import { bindDrawing } from "./drawing";
 import { bindForm, type FormKind } from "./form";
-import { onlyNewest } from "./latest-job";
+import { latestOnly } from "./latest-job";
 import { bindPicture } from "./picture";
 import { bindPrompt } from "./prompt";
-import { compared, guessed, leftOut, type Naming, rowsOf } from "./texts";
-import { type Named, versionsOf } from "./versions";
-import { type Tried, trying } from "./worker";
+import { type ClassNames, compared, guessed, leftOut, rowsOf } from "./texts";
+import { type NamedVersion, versionsOf } from "./versions";
+import { type PlaygroundResult, showingProblems } from "./worker";
 
 /** Owns the section: its worker, the question that was asked last, and what this device made. */
-class Trial {
-  readonly #tried: () => Promise<Tried>;
+class Playground {
+  readonly #tried: () => Promise<PlaygroundResult>;
   readonly #first: string;
   #showPicture: ReturnType<typeof bindPicture> = () => undefined;
-  #question: Question | null = null;
+  #question: PlaygroundQuestion | null = null;
   #made: Made | null = null;
   /** Counts questions: an answer to an earlier one is not shown. */
   #asked = 0;
@@ -28,14 +28,14 @@ class Trial {
    * Asks the question in hand: when there is another, and when this device learned. One that trains faster than it
    * answers shows what it last heard, and does not fall ever farther behind.
    */
-  readonly #answer = onlyNewest(() => this.#answerOnce());
+  readonly #answer = latestOnly(() => this.#answerOnce());
 
   constructor(private readonly section: HTMLElement) {
     const { task = "", bundle = "", trial = "" } = section.dataset;
-    this.#tried = trying(task, bundle.split("/").pop() ?? "");
-    this.#first = part(section, "guess").textContent ?? "";
+    this.#tried = showingProblems(task, bundle.split("/").pop() ?? "");
+    this.#first = requireElement(section, "guess").textContent ?? "";
     this.#bind(trial);
-    part(section, "board").hidden = false;
+    requireElement(section, "board").hidden = false;
   }
 
   /** This device trained: from now on the version before and the one after answer. */
@@ -46,7 +46,7 @@ class Trial {
 
   #bind(kind: string): void {
     const questions = {
-      ask: (question: Question) => this.#ask(question),
+      ask: (question: PlaygroundQuestion) => this.#ask(question),
       forget: () => this.#forget(),
       complain: (problem: string) => this.#say(problem),
     };
@@ -57,7 +57,7 @@ class Trial {
     } else bindForm(this.section, kind as FormKind, questions);
   }
 
-  #ask(question: Question): void {
+  #ask(question: PlaygroundQuestion): void {
     this.#question = question;
     this.#begin(say.trial.looking);
     void this.#answer();
@@ -69,7 +69,7 @@ class Trial {
     try {
       const { asker, naming } = await this.#tried();
       const versions = versionsOf(this.section, this.#made);
-      const answer = await asker.ask(versions.map(bare), question);
+      const answer = await asker.ask(versions.map(withoutQuery), question);
       if (mine === this.#asked) this.#show(answer, versions, naming);
     } catch (problem) {
       if (mine === this.#asked) this.#say(sentence(problem));
@@ -81,11 +81,11 @@ class Trial {
     try {
       const { asker } = await this.#tried();
       const versions = versionsOf(this.section, this.#made);
-      const told = (soFar: Written) => {
+      const showProgress = (soFar: Written) => {
         if (mine === this.#asked) this.#showWritten(prompt, soFar, versions);
       };
       this.#say(say.trial.writing);
-      told(await asker.write(versions.map(bare), prompt, told));
+      showProgress(await asker.write(versions.map(withoutQuery), prompt, showProgress));
       this.#say(say.trial.written);
     } catch (problem) {
       this.#say(sentence(problem));
@@ -105,14 +105,18 @@ class Trial {
   #forget(): void {
     this.#question = null;
     this.#begin(this.#first);
-    showAnswers(part(this.section, "answers"), []);
+    showAnswers(requireElement(this.section, "answers"), []);
   }
 
   #say(line: string): void {
-    write(part(this.section, "guess"), line);
+    setText(requireElement(this.section, "guess"), line);
   }
 
-  #show({ outputs, picture, lacking }: Answer, versions: readonly Named[], naming: Naming): void {
+  #show(
+    { outputs, picture, lacking }: QuestionAnswer,
+    versions: readonly NamedVersion[],
+    naming: ClassNames,
+  ): void {
     const columns = outputs.map((output, i) => {
       const rows = rowsOf(output, naming);
       return { rows, title: versions[i]?.title ?? null, body: bars(rows) };
@@ -121,23 +125,23 @@ class Trial {
     if (one) this.#say(other ? compared(one.rows, other.rows) : guessed(one.rows));
     this.#leave(lacking);
     this.#showPicture(picture);
-    showAnswers(part(this.section, "answers"), columns);
+    showAnswers(requireElement(this.section, "answers"), columns);
   }
 
-  #showWritten({ text }: Prompt, { texts, lacking }: Written, versions: readonly Named[]): void {
+  #showWritten({ text }: Prompt, { texts, lacking }: Written, versions: readonly NamedVersion[]): void {
     this.#leave(lacking);
     const columns = texts.map((own, i) => ({ title: versions[i]?.title ?? null, body: written(text, own) }));
-    showAnswers(part(this.section, "answers"), columns);
+    showAnswers(requireElement(this.section, "answers"), columns);
   }
 
   #leave(lacking: readonly string[]): void {
     const line = leftOut(lacking);
-    part(this.section, "lacking").hidden = line === "";
-    write(part(this.section, "lacking"), line);
+    requireElement(this.section, "lacking").hidden = line === "";
+    setText(requireElement(this.section, "lacking"), line);
   }
 }
 
-function bare({ weights, update }: Named) {
+function withoutQuery({ weights, update }: NamedVersion) {
   return { weights, update };
 }
 
@@ -146,7 +150,7 @@ function sentence(problem: unknown): string {
 }
 
 /** Brings the section of a page to life; the function returned is told what this device trained. Null without one. */
-export function bindTrial(): ((made: Made) => void) | null {
+export function bindPlayground(): ((made: Made) => void) | null {
   const section = document.querySelector<HTMLElement>("[data-trial]");
-  return section && new Trial(section).made;
+  return section && new Playground(section).made;
 }

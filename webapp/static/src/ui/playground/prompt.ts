@@ -1,25 +1,28 @@
 /** A text that the model goes on with. */
 
 import type { Prompt } from "../../core/messages/playground";
-import { part } from "../lib/dom";
+import { requireElement } from "../lib/dom";
 
-export interface Writer {
+export interface PromptWriter {
   /** Resolves when all is written, or it was stopped. */
   readonly write: (prompt: Prompt) => Promise<void>;
   readonly stop: () => void;
 }
 
 /** Writes when the form is sent, until the button is pressed. */
-export function bindPrompt(widget: HTMLElement, { write, stop }: Writer): void {
-  const [go, halt] = [part<HTMLButtonElement>(widget, "go"), part<HTMLButtonElement>(widget, "halt")];
-  const input = (name: string) => part<HTMLInputElement>(widget, name).valueAsNumber;
-  part<HTMLFormElement>(widget, "board").addEventListener("submit", async (event) => {
+export function bindPrompt(widget: HTMLElement, { write, stop }: PromptWriter): void {
+  const [go, halt] = [
+    requireElement<HTMLButtonElement>(widget, "go"),
+    requireElement<HTMLButtonElement>(widget, "halt"),
+  ];
+  const input = (name: string) => requireElement<HTMLInputElement>(widget, name).valueAsNumber;
+  requireElement<HTMLFormElement>(widget, "board").addEventListener("submit", async (event) => {
     event.preventDefault();
     // The button that was pressed keeps the keyboard's place, so it is not hidden.
     go.disabled = true;
     halt.hidden = false;
     await write({
-      text: part<HTMLTextAreaElement>(widget, "text").value,
+      text: requireElement<HTMLTextAreaElement>(widget, "text").value,
       temperature: input("temperature"),
       tokens: input("tokens"),
     });

@@ -1,10 +1,10 @@
 /** What each way of asking has in common. */
 
-import type { Question } from "../../core/messages/playground";
+import type { PlaygroundQuestion } from "../../core/messages/playground";
 
-export interface Questions {
+export interface QuestionForm {
   /** Has the model answer. */
-  readonly ask: (question: Question) => void;
+  readonly ask: (question: PlaygroundQuestion) => void;
   /** The question is taken back. */
   readonly forget: () => void;
   /** Why there is no question, for people. */

@@ -5,11 +5,11 @@
  * centred, then cut into blocks of 4x4 whose set pixels are counted: 64 values from 0 to 16.
  */
 
-export interface Point {
+export interface StrokePoint {
   readonly x: number;
   readonly y: number;
 }
-export type Stroke = readonly Point[];
+export type Stroke = readonly StrokePoint[];
 
 const SIDE = 32;
 const BLOCK = 4;
@@ -51,12 +51,12 @@ function toBitmap(strokes: readonly Stroke[]): readonly Stroke[] {
   );
 }
 
-function touches(stroke: Stroke, pixel: Point): boolean {
+function touches(stroke: Stroke, pixel: StrokePoint): boolean {
   return stroke.some((end, index) => distance(stroke[index - 1] ?? end, end, pixel) <= RADIUS);
 }
 
 /** From a pixel to the nearest point of the line from `start` to `end`. */
-function distance(start: Point, end: Point, pixel: Point): number {
+function distance(start: StrokePoint, end: StrokePoint, pixel: StrokePoint): number {
   const [dx, dy] = [end.x - start.x, end.y - start.y];
   const length = dx * dx + dy * dy;
   const along = length === 0 ? 0 : ((pixel.x - start.x) * dx + (pixel.y - start.y) * dy) / length;

@@ -5,7 +5,7 @@ import { say } from "../../i18n";
 import { decimal, percent } from "../../i18n/formatting";
 
 /** How a task names its model's answers, as `/api/tasks/<name>/data` tells it. */
-export interface Naming {
+export interface ClassNames {
   readonly labels: readonly string[];
   /** Whether the output says how likely each label is; else it is numbers. */
   readonly chances: boolean;
@@ -13,7 +13,7 @@ export interface Naming {
 }
 
 /** One answer: its name, its share of 1 where it is a chance, and its figure in words. */
-export interface Row {
+export interface AnswerRow {
   readonly label: string;
   readonly share: number | null;
   readonly figure: string;
@@ -25,7 +25,7 @@ const MOST_ROWS = 12;
 const LIKELIEST = 10;
 
 /** The rows that show an output. */
-export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: Naming): Row[] {
+export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: ClassNames): AnswerRow[] {
   const name = (i: number) => labels[i] ?? String(i);
   if (!chances) {
     return Array.from(output, (value, i) => ({
@@ -48,19 +48,19 @@ export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: N
 }
 
 /** One sentence on what a version says. */
-export function guessed(rows: readonly Row[]): string {
+export function guessed(rows: readonly AnswerRow[]): string {
   const best = rows.find((row) => row.best);
   return best ? say.trial.sure(best.label, best.figure) : say.trial.numbers(figures(rows));
 }
 
 /** One sentence on what the version before an update says, and the one after it. */
-export function compared(before: readonly Row[], after: readonly Row[]): string {
+export function compared(before: readonly AnswerRow[], after: readonly AnswerRow[]): string {
   const [was, is] = [before, after].map((rows) => rows.find((row) => row.best));
   if (was && is) return say.trial.sures(was.label, was.figure, is.label, is.figure);
   return say.trial.bothNumbers(figures(before), figures(after));
 }
 
-function figures(rows: readonly Row[]): string {
+function figures(rows: readonly AnswerRow[]): string {
   return rows.map(({ label, figure }) => `${label}: ${figure}`).join(", ");
 }
 

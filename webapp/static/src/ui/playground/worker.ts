@@ -1,29 +1,29 @@
 /** The worker in which people try the model of a task; started at the first question. */
 
-import { Asker } from "../../client/workers/playground-worker";
+import { PlaygroundWorker } from "../../client/workers/playground-worker";
 import type { Preprocess } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
-import type { Naming } from "./texts";
+import type { ClassNames } from "./texts";
 
 /** What `/api/tasks/<name>/data` says that this page needs. */
-interface Told {
+interface PlaygroundStatus {
   readonly preprocess: Preprocess | null;
-  readonly trial: Naming;
+  readonly trial: ClassNames;
 }
 
-export interface Tried {
-  readonly asker: Asker;
-  readonly naming: Naming;
+export interface PlaygroundResult {
+  readonly asker: PlaygroundWorker;
+  readonly naming: ClassNames;
 }
 
 /** Fetches how the task reads examples, and starts the worker, once; what failed is tried again. */
-export function trying(task: string, bundle: string): () => Promise<Tried> {
-  let started: Promise<Tried> | null = null;
-  const start = async (): Promise<Tried> => {
+export function showingProblems(task: string, bundle: string): () => Promise<PlaygroundResult> {
+  let started: Promise<PlaygroundResult> | null = null;
+  const start = async (): Promise<PlaygroundResult> => {
     const response = await fetch(`/api/tasks/${task}/data`).catch(() => null);
     if (!response?.ok) throw new Error(say.trial.unreachable);
-    const { preprocess, trial } = (await response.json()) as Told;
-    return { asker: new Asker({ origin: location.origin, bundle, preprocess }), naming: trial };
+    const { preprocess, trial } = (await response.json()) as PlaygroundStatus;
+    return { asker: new PlaygroundWorker({ origin: location.origin, bundle, preprocess }), naming: trial };
   };
   return () => {
     started ??= start().catch((problem: unknown) => {

@@ -1,7 +1,7 @@
 /** The gallery's search: cards that do not fit are hidden while somebody types. Without scripts the server hides them. */
 
 import { say } from "../../i18n";
-import { part, write } from "../lib/dom";
+import { requireElement, setText } from "../lib/dom";
 
 /** What somebody looks for; empty ones ask for nothing. */
 export interface Search {
@@ -16,7 +16,7 @@ export interface Findable {
 }
 
 /** Whether all words and the topic are found, as `Search.finds` of backend/server/tasks/gallery.py says. */
-export function finds({ words, topic }: Search, card: Findable): boolean {
+export function matches({ words, topic }: Search, card: Findable): boolean {
   const each = words.toLowerCase().split(/\s+/);
   return each.every((word) => card.words.includes(word)) && (topic === "" || card.topics.includes(topic));
 }
@@ -29,18 +29,18 @@ export function addressOf({ words, topic }: Search): string {
 
 /** Takes over the form; its buttons are topics. */
 export function bindSearch(form: HTMLFormElement): void {
-  const field = part<HTMLInputElement>(form, "find-words");
+  const field = requireElement<HTMLInputElement>(form, "find-words");
   const buttons = [...form.querySelectorAll<HTMLButtonElement>("button[aria-pressed]")];
   const cards = [...document.querySelectorAll<HTMLElement>("[data-card]")];
   let topic = buttons.find((button) => button.ariaPressed === "true")?.value ?? "";
 
   function show(): void {
     const search = { words: field.value, topic };
-    for (const card of cards) card.hidden = !finds(search, findable(card));
+    for (const card of cards) card.hidden = !matches(search, findable(card));
     for (const button of buttons) button.ariaPressed = String(button.value === topic);
-    const found = cards.filter((card) => !card.hidden).length;
-    write(part(form, "found"), say.gallery.found(found, cards.length));
-    part(document, "none-found").hidden = found > 0;
+    const matching = cards.filter((card) => !card.hidden).length;
+    setText(requireElement(form, "found"), say.gallery.found(matching, cards.length));
+    requireElement(document, "none-found").hidden = matching > 0;
     history.replaceState(null, "", addressOf(search));
   }
 

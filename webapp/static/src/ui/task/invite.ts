@@ -1,21 +1,21 @@
 /** "Invite others": the task's address to copy or to send, in a dialog. */
 
 import { say } from "../../i18n";
-import { part } from "../lib/dom";
+import { requireElement } from "../lib/dom";
 import { toast } from "../lib/toast";
 
 const ALONE = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Binds the button and the dialog of the page. */
 export function bindInvite(): void {
-  const open = part<HTMLButtonElement>(document, "invite");
-  const dialog = part<HTMLDialogElement>(document, "invite-dialog");
-  const field = part<HTMLInputElement>(dialog, "invite-address");
-  const send = part<HTMLButtonElement>(dialog, "invite-send");
+  const open = requireElement<HTMLButtonElement>(document, "invite");
+  const dialog = requireElement<HTMLDialogElement>(document, "invite-dialog");
+  const field = requireElement<HTMLInputElement>(dialog, "invite-address");
+  const send = requireElement<HTMLButtonElement>(dialog, "invite-send");
   const address = new URL(dialog.dataset.address ?? "", location.origin).href;
 
   field.value = address;
-  part(dialog, "invite-alone").hidden = !ALONE.includes(location.hostname);
+  requireElement(dialog, "invite-alone").hidden = !ALONE.includes(location.hostname);
   // Phones hand the address to any of their apps; where that is missing, copying does it.
   send.hidden = !("share" in navigator);
   open.hidden = false;
@@ -25,7 +25,7 @@ export function bindInvite(): void {
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog) dialog.close();
   });
-  part(dialog, "invite-copy").addEventListener("click", () => void copy(field));
+  requireElement(dialog, "invite-copy").addEventListener("click", () => void copy(field));
   send.addEventListener("click", () => {
     // Who changes their mind has not failed.
     navigator.share({ title: document.title, url: address }).catch(() => undefined);

@@ -1,8 +1,8 @@
 /** The button on the page of a version with which its owner goes back to it. */
 
 import { say } from "../../i18n";
-import { ask, trying } from "../lib/api";
-import { part, wake } from "../lib/dom";
+import { requestJson, showRefusal } from "../lib/api";
+import { enableButtons, requireElement } from "../lib/dom";
 
 /** Binds the button, where the page has it. */
 export function bindRollback(): void {
@@ -10,11 +10,11 @@ export function bindRollback(): void {
   back?.addEventListener("click", () => {
     const { restore: task = "", version = "0", newest = "0" } = back.dataset;
     if (!confirm(say.manage.questionBack(Number(version), Number(newest) - Number(version)))) return;
-    void trying(part(document, "problem"), async () => {
+    void showRefusal(requireElement(document, "problem"), async () => {
       const asked = { version: Number(version) };
-      const made = (await ask("POST", `/api/tasks/${task}/restore`, asked)) as { version: number };
+      const made = (await requestJson("POST", `/api/tasks/${task}/restore`, asked)) as { version: number };
       location.assign(`/tasks/${task}/versions/${made.version}`);
     });
   });
-  wake();
+  enableButtons();
 }

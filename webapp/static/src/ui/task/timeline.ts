@@ -1,20 +1,20 @@
 /** The timeline of rounds: times as the reader's clock has them, and a word for screen readers when a round ends. */
 
-import { part, write } from "../lib/dom";
+import { requireElement, setText } from "../lib/dom";
 
 const FORMAT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /** Shows the timeline as it is now; the function returned does so again after it changed. */
-export function tellRounds(): () => void {
-  let known = newest();
+export function showTimeline(): () => void {
+  let latest = newest();
   localize();
   return () => {
     localize();
     const now = newest();
-    if (now && now.dataset.round !== known?.dataset.round) {
-      write(part(document, "told"), part(now, "ending").textContent.trim());
+    if (now && now.dataset.round !== latest?.dataset.round) {
+      setText(requireElement(document, "told"), requireElement(now, "ending").textContent.trim());
     }
-    known = now;
+    latest = now;
   };
 }
 
@@ -25,6 +25,6 @@ function newest(): HTMLElement | null {
 
 function localize(): void {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time[datetime]")) {
-    write(time, FORMAT.format(new Date(time.dateTime)));
+    setText(time, FORMAT.format(new Date(time.dateTime)));
   }
 }

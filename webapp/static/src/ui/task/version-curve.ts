@@ -1,27 +1,27 @@
 /** The curve of all versions, drawn from the table beside it, and on training pages of this device's own rounds. */
 
-import type { Learned } from "../../client/session/local-metrics";
+import type { LocalMetrics } from "../../client/session/local-metrics";
 import { say } from "../../i18n";
 import { axisPercent, decimal } from "../../i18n/formatting";
-import { Curve, type Line } from "../lib/chart";
-import { part } from "../lib/dom";
-import { alongside } from "../train/local-rounds";
+import { Curve, type CurveLine } from "../lib/chart";
+import { requireElement } from "../lib/dom";
+import { byVersion } from "../train/local-rounds";
 import { bindFiles } from "./version-files";
 
-const ACCURACY: Line = {
+const ACCURACY: CurveLine = {
   label: say.curves.accuracy,
   colour: "--lake",
   side: "left",
   range: [0, 1],
   format: axisPercent,
 };
-const LOSS: Line = {
+const LOSS: CurveLine = {
   label: say.curves.loss,
   colour: "--saffron-strong",
   side: "right",
   format: decimal,
 };
-const LEFT: Line = {
+const LEFT: CurveLine = {
   ...LOSS,
   label: say.curves.leftBehind,
   colour: "--cochineal",
@@ -29,7 +29,7 @@ const LEFT: Line = {
   dashed: true,
   rare: true,
 };
-const MINE: readonly Line[] = [
+const MINE: readonly CurveLine[] = [
   { ...ACCURACY, label: say.curves.accuracyHere, scale: ACCURACY.label, dashed: true },
   { ...LOSS, label: say.curves.lossHere, scale: LOSS.label, dashed: true },
 ];
@@ -38,13 +38,13 @@ const MINE: readonly Line[] = [
  * Draws the curve in `[data-curve]`; the function returned draws it again after the table, or `mine`, changed. Pages on
  * which nobody trains have no `mine`.
  */
-export function showVersions(mine?: () => readonly Learned[]): () => void {
+export function showVersions(mine?: () => readonly LocalMetrics[]): () => void {
   const lines = [ACCURACY, LOSS, LEFT, ...(mine ? MINE : [])];
   bindFiles(document.body);
-  const curve = new Curve(part(document, "curve"), say.curves.version, lines);
+  const curve = new Curve(requireElement(document, "curve"), say.curves.version, lines);
   const draw = () => {
     const own = new Map(mine?.().map((learned) => [learned.version, learned]));
-    const rows = alongside(inTable(), own);
+    const rows = byVersion(inTable(), own);
     const column = (value: (row: (typeof rows)[number]) => number | null) => rows.map(value);
     curve.show([
       column(([version]) => version),

@@ -1,7 +1,7 @@
 /** Menus of a version's files: the list is fetched when one is opened, and a file is made when it is wanted. */
 
 import { say } from "../../i18n";
-import { answeredJson } from "../lib/responses";
+import { fetchJson } from "../lib/responses";
 
 interface VersionFile {
   readonly format: string;
@@ -41,11 +41,11 @@ export function filesMenu(task: string, version: number): HTMLDetailsElement {
 async function fill(menu: HTMLDetailsElement): Promise<void> {
   const { task = "", files: version = "" } = menu.dataset;
   const address = `/api/tasks/${task}/versions/${version}`;
-  const told = await answeredJson<{ files: readonly VersionFile[] }>(address);
+  const answer = await fetchJson<{ files: readonly VersionFile[] }>(address);
   const list = document.createElement("ul");
   list.className = "facts downloads";
-  if (told !== null) {
-    list.append(...told.files.map((file) => item(menu, `${address}/${file.format}`, file)), card(address));
+  if (answer !== null) {
+    list.append(...answer.files.map((file) => item(menu, `${address}/${file.format}`, file)), card(address));
   } else {
     list.append(entry(document.createTextNode(say.files.away)));
   }
@@ -85,11 +85,11 @@ function entry(...content: (Node | string)[]): HTMLElement {
 }
 
 async function take(menu: HTMLDetailsElement, address: string, state: HTMLElement): Promise<void> {
-  if (await saveWhenMade(address, state)) await fill(menu);
+  if (await saveWhenReady(address, state)) await fill(menu);
 }
 
 /** Asks for the file at `address` until it is made, then has the browser save it; whether it could be had. */
-export async function saveWhenMade(address: string, state: HTMLElement): Promise<boolean> {
+export async function saveWhenReady(address: string, state: HTMLElement): Promise<boolean> {
   const began = performance.now();
   for (;;) {
     state.textContent = say.files.making((performance.now() - began) / 1000);

@@ -1,25 +1,25 @@
 /** The card where volunteers start, stop and read what their device does; the same on every training page. */
 
-import type { Loaded } from "../../client/workers/training-worker";
+import type { LoadedWorker } from "../../client/workers/training-worker";
 import type { Backend } from "../../core/backend";
 import { say } from "../../i18n";
 import { milliseconds, number } from "../../i18n/formatting";
-import { part, write } from "../lib/dom";
+import { requireElement, setText } from "../lib/dom";
 import { bindInvite } from "../task/invite";
 import { backendChoice } from "./backend-choice";
-import { bindOwn, type Own } from "./local-data/local-data";
-import { bindElsewhere } from "./local-data/url-data";
-import { Learning } from "./loss-curve";
+import { bindLocalData, type OwnExamples } from "./local-data/local-data";
+import { bindUrlData } from "./local-data/url-data";
+import { LossCurve } from "./loss-curve";
 import type { Status } from "./texts";
 import { wakeLock } from "./wake-lock";
 
 /** What the card shows of a session. */
-export interface Now {
+export interface CardState {
   readonly status: Status;
   readonly running: boolean;
   /** Examples learned from so far. */
   readonly examples: number;
-  readonly loaded: Loaded | null;
+  readonly loaded: LoadedWorker | null;
   /** Milliseconds for a step, once one was timed. */
   readonly stepMs: number | undefined;
   /** Why something else trains than at first, for people; empty where nothing does. */
@@ -27,36 +27,38 @@ export interface Now {
 }
 
 /** What the page does for its card. */
-export interface Page {
+export interface CardPage {
   /** What the card is to show; the page draws what else it has at the same time. */
-  readonly look: () => Now;
+  readonly look: () => CardState;
   readonly start: (backend: Backend | null) => void;
   readonly stop: () => void;
 }
 
 /** Owns the card, the volunteer's own files, the invitation, the curve of the steps, the screen's lock and the title. */
-export class Control {
+export class ControlCard {
   /** The volunteer's own files, or those that come from elsewhere, where the task trains on such. */
-  readonly own: Own | null;
+  readonly own: OwnExamples | null;
   readonly #root: HTMLElement;
   readonly #button: HTMLButtonElement;
   readonly #backend: () => Backend | null;
-  readonly #learning: Learning;
-  readonly #stayAwake: (wanted: boolean) => void;
+  readonly #learning: LossCurve;
+  readonly #stayAwake: (active: boolean) => void;
   readonly #title = document.title;
-  #page: Page | null = null;
+  #page: CardPage | null = null;
   #running = false;
   #scheduled = false;
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    this.#button = part<HTMLButtonElement>(root, "action");
+    this.#button = requireElement<HTMLButtonElement>(root, "action");
     this.#backend = backendChoice(root);
-    this.#learning = new Learning(root);
+    this.#learning = new LossCurve(root);
     this.#stayAwake = wakeLock((sentence) => this.#note("awake", sentence ?? ""));
     const section = root.querySelector<HTMLElement>("[data-own]");
     const elsewhere = root.querySelector<HTMLElement>("[data-url]");
-    this.own = section ? bindOwn(section, this.changed) : elsewhere && bindElsewhere(elsewhere, this.changed);
+    this.own = section
+      ? bindLocalData(section, this.changed)
+      : elsewhere && bindUrlData(elsewhere, this.changed);
     bindInvite();
   }
 
@@ -77,7 +79,7 @@ export class Control {
   }
 
   /** From now on the card is drawn, and its button does something. */
-  bind(page: Page): void {
+  bind(page: CardPage): void {
     this.#page = page;
     this.#button.addEventListener("click", () => {
       if (this.#running) page.stop();
@@ -92,7 +94,7 @@ export class Control {
     this.#draw();
   }
 
-  async #start(page: Page): Promise<void> {
+  async #start(page: CardPage): Promise<void> {
     const { own } = this;
     if (own && !own.ready && !(await own.prepare())) return;
     page.start(this.#backend());
@@ -105,7 +107,7 @@ export class Control {
     this.#tell(status);
     const finished = status.phase === "finished";
     this.#button.dataset.action = running ? "stop" : "start";
-    write(this.#button, running ? say.card.stop : say.card.start);
+    setText(this.#button, running ? say.card.stop : say.card.start);
     this.#button.disabled = !running && (this.own?.examples === 0 || this.own?.busy === true);
     this.#button.hidden = finished;
     this.own?.lock(running);
@@ -119,22 +121,22 @@ export class Control {
   }
 
   #tell({ phase, line, hint, spoken, steps }: Status): void {
-    part(this.#root, "status").dataset.phase = phase;
+    requireElement(this.#root, "status").dataset.phase = phase;
     this.#figure("status-line", line);
     this.#figure("status-hint", hint);
     this.#figure("status-spoken", spoken);
-    const bar = part<HTMLProgressElement>(this.#root, "progress");
+    const bar = requireElement<HTMLProgressElement>(this.#root, "progress");
     [bar.value, bar.max] = steps ?? [0, 1];
     bar.hidden = phase === "finished";
   }
 
   #figure(name: string, text: string): void {
-    write(part(this.#root, name), text);
+    setText(requireElement(this.#root, name), text);
   }
 
   /** A line that is there only when it says something. */
   #note(name: string, text: string): void {
-    part(this.#root, name).hidden = text === "";
+    requireElement(this.#root, name).hidden = text === "";
     this.#figure(name, text);
   }
 }

@@ -1,36 +1,36 @@
 /** The rounds that this device learned in: points of the curve of all, and a table. */
 
-import type { Learned } from "../../client/session/local-metrics";
+import type { LocalMetrics } from "../../client/session/local-metrics";
 import { decimal, number, percent } from "../../i18n/formatting";
-import { part } from "../lib/dom";
+import { requireElement } from "../lib/dom";
 
 /** As many of the latest rounds as are told. */
 const SHOWN = 200;
 
 /** Owns the table, and what stands in it. */
-export class Mine {
+export class LocalRounds {
   readonly #root: ParentNode;
-  #rounds: readonly Learned[] = [];
+  #rounds: readonly LocalMetrics[] = [];
 
   constructor(root: ParentNode) {
     this.#root = root;
   }
 
   /** The oldest first; one for each version that this device may have made a part of. */
-  get rounds(): readonly Learned[] {
+  get rounds(): readonly LocalMetrics[] {
     return this.#rounds;
   }
 
   /** A round that is done again takes the place of the first try. */
-  add(learned: Learned): void {
+  add(learned: LocalMetrics): void {
     const others = this.#rounds.filter(({ version }) => version !== learned.version);
     this.#rounds = [...others, learned].slice(-SHOWN);
-    part(this.#root, "mine-table").hidden = false;
-    part(this.#root, "mine-rounds").replaceChildren(...this.#rounds.map(rowOf).reverse());
+    requireElement(this.#root, "mine-table").hidden = false;
+    requireElement(this.#root, "mine-rounds").replaceChildren(...this.#rounds.map(rowOf).reverse());
   }
 }
 
-function rowOf({ version, steps, examples, accuracy, loss }: Learned): HTMLTableRowElement {
+function rowOf({ version, steps, examples, accuracy, loss }: LocalMetrics): HTMLTableRowElement {
   const row = document.createElement("tr");
   const head = document.createElement("th");
   head.scope = "row";
@@ -45,7 +45,7 @@ function rowOf({ version, steps, examples, accuracy, loss }: Learned): HTMLTable
 }
 
 /** The values of both kinds at every version that either has, in order; null where one has none. */
-export function alongside<A, B>(
+export function byVersion<A, B>(
   ours: ReadonlyMap<number, A>,
   mine: ReadonlyMap<number, B>,
 ): (readonly [version: number, ours: A | null, mine: B | null])[] {

@@ -3,12 +3,12 @@
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
 import { Curve } from "../lib/chart";
-import { part } from "../lib/dom";
+import { requireElement } from "../lib/dom";
 
 /** As many of the latest steps as the curve shows. */
 const STEPS_SHOWN = 600;
 
-export class Learning {
+export class LossCurve {
   readonly #root: HTMLElement;
   readonly #curve: Curve;
   /** The latest steps: number, trend of the loss (exponential mean), loss. */
@@ -16,7 +16,7 @@ export class Learning {
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    this.#curve = new Curve(part(root, "curve-mine"), say.curves.step, [
+    this.#curve = new Curve(requireElement(root, "curve-mine"), say.curves.step, [
       { label: say.curves.trend, colour: "--cochineal", side: "left", format: decimal },
       {
         label: say.curves.eachStep,
@@ -37,7 +37,7 @@ export class Learning {
   }
 
   show(): void {
-    part(this.#root, "mine-none").hidden = this.#learned.length > 1;
+    requireElement(this.#root, "mine-none").hidden = this.#learned.length > 1;
     this.#curve.show([
       this.#learned.map(({ step }) => step),
       this.#learned.map(({ trend }) => trend),

@@ -7,7 +7,7 @@ import type { Stage } from "../../protocol/secagg/member";
 const words = say.masked;
 
 /** What becomes of the update, and who says who the others are; null where there is nothing to say yet. */
-export interface Seen {
+export interface UpdateVisibility {
   readonly line: string;
   readonly roster: string | null;
 }
@@ -16,7 +16,7 @@ const EXCHANGING: readonly Stage[] = ["keys", "roster", "checking", "sealing", "
 /** The masks come off the sum. */
 const ADDING: readonly Stage[] = ["weighing", "revealing", "revealed"];
 
-export function seenOf(masked: MaskedView): Seen {
+export function visibilityOf(masked: MaskedView): UpdateVisibility {
   if (masked.reason !== null) {
     return { line: words.nothing(masked.reason), roster: null };
   }
@@ -24,14 +24,14 @@ export function seenOf(masked: MaskedView): Seen {
 }
 
 /** Whether keys and shares are still on their way. */
-export function exchanging({ stage }: MaskedView): boolean {
+export function isExchangingKeys({ stage }: MaskedView): boolean {
   return EXCHANGING.includes(stage);
 }
 
 function lineOf(masked: MaskedView): string {
   const { stage, members } = masked;
   if (stage === "idle" || stage === "refused") return words.without;
-  if (exchanging(masked)) return words.exchanging(members);
+  if (isExchangingKeys(masked)) return words.exchanging(members);
   return ADDING.includes(stage) ? words.adding(members) : words.among(members);
 }
 
@@ -43,20 +43,20 @@ function rosterOf({ members, active, met }: MaskedView): string {
 }
 
 /** What a task offers: whether it masks, and among how many at least. */
-export interface Offered {
+export interface MaskingOffer {
   readonly masks: boolean;
   readonly least: number;
 }
 
 /** What it means to join only among so many. */
-export interface Note {
+export interface MinimumNote {
   readonly text: string;
   /** Nobody can join on this condition. */
   readonly bars: boolean;
 }
 
 /** Of the condition `minimum` (0: none) where a task offers that. */
-export function minimumNote(minimum: number, { masks, least }: Offered): Note {
+export function minimumNote(minimum: number, { masks, least }: MaskingOffer): MinimumNote {
   if (!masks) return minimum > 0 ? { text: words.openBars, bars: true } : { text: words.open, bars: false };
   if (minimum > least) return { text: words.tooMany(least, minimum), bars: true };
   return { text: minimum === 0 ? words.empty(least) : words.leaves, bars: false };

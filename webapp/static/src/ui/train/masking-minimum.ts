@@ -1,19 +1,19 @@
 /** The volunteer's own condition: among how many an update must be masked. Remembered for all tasks of this site. */
 
-import { part, write } from "../lib/dom";
-import { minimumNote, type Offered } from "./masked-status";
+import { requireElement, setText } from "../lib/dom";
+import { type MaskingOffer, minimumNote } from "./masked-status";
 
 const KEY = "minga-min-masked";
 const MOST = 2048;
 
 /** Takes over what was remembered, and returns a function that reads the present condition; 0 is none. */
 export function minimumChoice(root: HTMLElement): () => number {
-  const input = part<HTMLInputElement>(root, "minimum");
-  const note = part(root, "minimum-note");
-  const offered: Offered = { masks: input.dataset.masks === "true", least: Number(input.dataset.least) };
+  const input = requireElement<HTMLInputElement>(root, "minimum");
+  const note = requireElement(root, "minimum-note");
+  const offered: MaskingOffer = { masks: input.dataset.masks === "true", least: Number(input.dataset.least) };
   const show = (): void => {
     const { text, bars } = minimumNote(parse(input.value), offered);
-    write(note, text);
+    setText(note, text);
     note.className = bars ? "notice" : "note";
   };
   input.value = remembered();

@@ -3,18 +3,18 @@
 import { say } from "../../i18n";
 import { number } from "../../i18n/formatting";
 import type { Participant } from "../../protocol/wire/messages";
-import { part, write } from "../lib/dom";
+import { requireElement, setText } from "../lib/dom";
 
 /** Shows `participants`; the one whose id is `me` is marked. */
-export function showPeople(
+export function showParticipantList(
   root: HTMLElement,
   participants: readonly Participant[] | null,
   me: string | null,
 ): void {
   const rows = (participants ?? []).map((one) => row(one, one.client === me));
-  part(root, "people").replaceChildren(...rows);
-  write(part(root, "people-count"), participants ? number(rows.length) : "");
-  part(root, "people-none").hidden = rows.length > 0;
+  requireElement(root, "people").replaceChildren(...rows);
+  setText(requireElement(root, "people-count"), participants ? number(rows.length) : "");
+  requireElement(root, "people-none").hidden = rows.length > 0;
 }
 
 function row(one: Participant, mine: boolean): HTMLLIElement {

@@ -1,36 +1,36 @@
 /** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
 
-import type { View } from "../../client/session/session";
+import type { RoundsView } from "../../client/session/session";
 import { say } from "../../i18n";
 import { seconds } from "../../i18n/formatting";
-import { type Phase, phase } from "../../protocol/rounds/participant";
-import { exchanging } from "./masked-status";
+import { type ParticipantPhase, phase } from "../../protocol/rounds/participant";
+import { isExchangingKeys } from "./masked-status";
 import {
-  again,
-  gettingReady,
-  inviting,
+  invitationWords,
+  loadingWords,
   MEASURING,
-  needed,
+  missingWords,
   PAUSED,
+  retryHint,
   type Status,
+  type StatusWords,
   statusIn,
-  stepping,
-  stopped,
+  stepWords,
+  stoppedWords,
   TRAINED,
-  type Words,
 } from "./texts";
 
 const { card, round } = say;
 
 /** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
-export function statusOf(view: View, now: number, own: number | null = null): Status {
+export function statusOf(view: RoundsView, now: number, own: number | null = null): Status {
   const { machine, progress } = view;
   const current = phase(machine);
   const busy = machine.plan !== null && machine.offer === null;
   return statusIn(current, words(current, view, now, own), busy ? progress : null);
 }
 
-function words(current: Phase, view: View, now: number, own: number | null): Words {
+function words(current: ParticipantPhase, view: RoundsView, now: number, own: number | null): StatusWords {
   switch (current) {
     case "stopped":
       return atRest(view, own);
@@ -39,7 +39,7 @@ function words(current: Phase, view: View, now: number, own: number | null): Wor
     case "offline":
       return offline(view, now);
     case "loading":
-      return gettingReady(view.problem);
+      return loadingWords(view.problem);
     case "waiting":
       return waiting(view, now);
     case "training":
@@ -53,7 +53,7 @@ function words(current: Phase, view: View, now: number, own: number | null): Wor
   }
 }
 
-function uploading({ done, masked }: View): Words {
+function uploading({ done, masked }: RoundsView): StatusWords {
   const [steps, planned] = done ?? [1, 1];
   if (steps < planned) {
     const share = Math.max(1, Math.floor((100 * steps) / planned));
@@ -62,13 +62,13 @@ function uploading({ done, masked }: View): Words {
   return [round.sending, masked ? round.sendingMasked(masked.members) : round.sendingWhole];
 }
 
-function atRest(view: View, own: number | null): Words {
+function atRest(view: RoundsView, own: number | null): StatusWords {
   const { hello, accepted } = view.machine;
-  const thanks: Words | null = accepted > 0 ? [card.thanks, round.counting(accepted)] : null;
-  return stopped(view, inviting(hello !== null, own), thanks);
+  const thanks: StatusWords | null = accepted > 0 ? [card.thanks, round.counting(accepted)] : null;
+  return stoppedWords(view, invitationWords(hello !== null, own), thanks);
 }
 
-function offline({ machine, progress, retryAt }: View, now: number): Words {
+function offline({ machine, progress, retryAt }: RoundsView, now: number): StatusWords {
   const line = retryAt === null ? round.offlineNow : round.offlineIn(seconds((retryAt - now) / 1000));
   let hint = machine.contact.dismissal ?? round.unreachable;
   if (machine.plan && machine.offer) hint = round.updateReady;
@@ -76,13 +76,13 @@ function offline({ machine, progress, retryAt }: View, now: number): Words {
   return [line, hint, round.offline];
 }
 
-function waiting({ task, taskAt, client, counted: mine, masked }: View, now: number): Words {
+function waiting({ task, taskAt, client, counted: mine, masked }: RoundsView, now: number): StatusWords {
   if (!task) return [card.nextRound, card.inFromNext];
   const left = task.seconds === null ? "" : round.atMost(seconds(task.seconds - (now - taskAt) / 1000));
   const me = task.participants.find((one) => one.client === client);
   switch (task.phase) {
     case "waiting":
-      return task.needed > 0 ? needed(task.needed) : [card.nextRound, card.opensSoon];
+      return task.needed > 0 ? missingWords(task.needed) : [card.nextRound, card.opensSoon];
     case "aggregating":
       return [round.together, round.versionOf(task.round)];
     case "evaluating":
@@ -107,14 +107,14 @@ function waiting({ task, taskAt, client, counted: mine, masked }: View, now: num
   }
 }
 
-function training(view: View): Words {
+function training(view: RoundsView): StatusWords {
   const { machine, progress, masked, done } = view;
   const name = machine.plan ? card.round(machine.plan.round) : card.noRound;
   if (masked && masked.reason !== null) return [round.goesOnWithout, masked.reason];
   if (masked && done) {
-    const waits = exchanging(masked) ? round.waitsForKeys : round.makesMasks;
+    const waits = isExchangingKeys(masked) ? round.waitsForKeys : round.makesMasks;
     return [round.masking, `${name}. ${waits}`];
   }
-  if (!progress) return [round.fetching, again(view.problem) ?? `${name}.`, card.training];
-  return stepping(progress, name);
+  if (!progress) return [round.fetching, retryHint(view.problem) ?? `${name}.`, card.training];
+  return stepWords(progress, name);
 }

@@ -1,33 +1,33 @@
 /** What all training pages have: the card, the curves, and what every session is given. */
 
-import type { StayOptions } from "../../client/session/session-loop";
+import type { SessionLoopOptions } from "../../client/session/session-loop";
 import { ownToken } from "../../client/session/token";
 import { SocketTransport, socketAddress } from "../../client/transports/socket";
 import { Trainer } from "../../client/workers/training-worker";
-import { part } from "../lib/dom";
-import { keepFresh } from "../lib/refresh";
+import { requireElement } from "../lib/dom";
+import { startRefreshing } from "../lib/refresh";
 import { showVersions } from "../task/version-curve";
-import { Control } from "./control-card";
-import { Mine } from "./local-rounds";
+import { ControlCard } from "./control-card";
+import { LocalRounds } from "./local-rounds";
 
-export interface Training {
+export interface TrainingPage {
   readonly root: HTMLElement;
   readonly task: string;
-  readonly control: Control;
+  readonly control: ControlCard;
   /** Fetches the figures of the page now. */
   readonly refresh: () => Promise<void>;
-  readonly options: Omit<StayOptions<never>, "heard">;
+  readonly options: Omit<SessionLoopOptions<never>, "received">;
 }
 
 /** Binds them; `protocol` is what is spoken on the task's socket. */
-export function bindTraining(protocol: string): Training {
-  const root = part(document, "train");
+export function bindTraining(protocol: string): TrainingPage {
+  const root = requireElement(document, "train");
   const task = root.dataset.task ?? "";
-  const control = new Control(root);
-  const mine = new Mine(root);
+  const control = new ControlCard(root);
+  const mine = new LocalRounds(root);
   const drawVersions = showVersions(() => mine.rounds);
-  const refresh = keepFresh(20, drawVersions);
-  const options: Training["options"] = {
+  const refresh = startRefreshing(20, drawVersions);
+  const options: TrainingPage["options"] = {
     transport: new SocketTransport(socketAddress(location.origin, task), protocol),
     trainer: (recovered) => new Trainer(recovered, control.own?.spawn),
     origin: location.origin,

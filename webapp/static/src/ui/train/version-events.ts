@@ -1,15 +1,15 @@
 /** What pages of tasks with rounds do when their server tells of a version. */
 
-import type { Findings } from "../../core/data/mistakes";
+import type { MistakeFindings } from "../../core/data/mistakes";
 import type { ServerToPeer } from "../../protocol/wire/mesh";
 import type { ServerFrame } from "../../protocol/wire/messages";
 import { bindMistakes } from "./mistakes/card";
-import type { Training } from "./training-page";
+import type { TrainingPage } from "./training-page";
 
 /** Keeps the page's figures fresh, and shows where the newest version is wrong, by what `examine` finds. */
-export function hearVersions(
-  { root, refresh }: Training,
-  examine: (weights: string) => Promise<Findings | null>,
+export function versionListener(
+  { root, refresh }: TrainingPage,
+  examine: (weights: string) => Promise<MistakeFindings | null>,
 ): (frame: ServerFrame | ServerToPeer) => void {
   const mistaken = bindMistakes(root, examine);
   return (frame) => {

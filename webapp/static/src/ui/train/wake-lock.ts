@@ -3,20 +3,20 @@
 import { say } from "../../i18n";
 
 /** Returns a function that says whether the lock is wanted; `tell` hears the sentence for people, or null. */
-export function wakeLock(tell: (sentence: string | null) => void): (wanted: boolean) => void {
-  let wanted = false;
+export function wakeLock(tell: (sentence: string | null) => void): (active: boolean) => void {
+  let active = false;
   let lock: WakeLockSentinel | null = null;
 
   async function settle(): Promise<void> {
     // Browsers give locks to visible pages only, and take them back when the page is hidden.
-    if (wanted && lock === null && document.visibilityState === "visible" && "wakeLock" in navigator) {
+    if (active && lock === null && document.visibilityState === "visible" && "wakeLock" in navigator) {
       const given = await navigator.wakeLock.request("screen").catch(() => null);
       lock = given;
       given?.addEventListener("release", () => {
         if (lock === given) lock = null;
       });
     }
-    if (!wanted && lock) {
+    if (!active && lock) {
       const given = lock;
       lock = null;
       await given.release();
@@ -25,14 +25,14 @@ export function wakeLock(tell: (sentence: string | null) => void): (wanted: bool
   }
 
   function sentence(): string | null {
-    if (!wanted) return null;
+    if (!active) return null;
     return lock ? say.card.screenStays : say.card.screenMayDarken;
   }
 
   document.addEventListener("visibilitychange", () => void settle());
   return (next) => {
-    if (next === wanted) return;
-    wanted = next;
+    if (next === active) return;
+    active = next;
     void settle();
   };
 }

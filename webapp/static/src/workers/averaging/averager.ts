@@ -9,7 +9,7 @@ import { passOn, shares } from "../../core/numerics/aggregation/part-mean";
 import { type Precision, UnfitError, type Vector } from "../../core/numerics/aggregation/precision";
 import { type Coding, type MaskedFor, NOBODY } from "./codecs";
 
-type Places = readonly number[];
+type AveragedPlaces = readonly number[];
 
 /** What a member needs to know of its group. Part i is the values from `bounds[i]` to `bounds[i + 1]`. */
 export interface Group {
@@ -19,16 +19,16 @@ export interface Group {
   readonly precision: Precision | "masked";
 }
 
-interface Mean {
-  readonly contributors: Places;
+interface GroupMean {
+  readonly contributors: AveragedPlaces;
   readonly bytes: Bytes;
 }
 
-export class Averager {
+export class PartAverager {
   /** By part and place, and whom they are masked for; sums on their way around a ring by themselves. */
   readonly #pieces = new Map<string, Bytes>();
   /** By part and digest. */
-  readonly #means = new Map<string, Mean>();
+  readonly #means = new Map<string, GroupMean>();
 
   constructor(
     private readonly vector: Float32Array,
@@ -50,7 +50,7 @@ export class Averager {
   }
 
   /** Keeps what the member at `place` sent of itself and `contributors`, and returns its SHA-256. Throws an UnfitMember. */
-  async keepPiece(place: number, part: number, contributors: Places, bytes: Bytes): Promise<Bytes> {
+  async keepPiece(place: number, part: number, contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
     const values = this.#own(part).length;
     const piece = this.#fit(place, part, () => this.coding.checkPiece(bytes, values));
     this.#pieces.set(this.#cameAs(part, place, contributors), piece);
@@ -68,7 +68,7 @@ export class Averager {
   /** Makes and keeps the mean of what `contributors` sent, and returns its digest. In a ring `source` sent all but the own. */
   async reduce(
     part: number,
-    contributors: Places,
+    contributors: AveragedPlaces,
     weights: readonly number[],
     source: number | null,
   ): Promise<Bytes> {
@@ -85,13 +85,13 @@ export class Averager {
   }
 
   /** Keeps a mean that the member at `place` sent, and returns its digest. Throws an UnfitMember. */
-  keepMean(place: number, part: number, contributors: Places, bytes: Bytes): Promise<Bytes> {
+  keepMean(place: number, part: number, contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
     const values = this.#own(part).length;
     const mean = this.#fit(place, part, () => this.coding.checkMean(bytes, values));
     return this.#keep(part, contributors, mean);
   }
 
-  mean(part: number, digest: Uint8Array): Mean {
+  mean(part: number, digest: Uint8Array): GroupMean {
     const mean = this.#means.get(meanKey(part, digest));
     if (mean === undefined) throw new Error(`The mean of part ${part} is not here.`);
     return mean;
@@ -108,7 +108,7 @@ export class Averager {
     return result;
   }
 
-  async #keep(part: number, contributors: Places, bytes: Bytes): Promise<Bytes> {
+  async #keep(part: number, contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
     const digest = await meanDigest(contributors, bytes);
     this.#means.set(meanKey(part, digest), { contributors, bytes });
     return digest;
@@ -128,7 +128,7 @@ export class Averager {
     }
   }
 
-  #cameAs(part: number, place: number, contributors: Places): string {
+  #cameAs(part: number, place: number, contributors: AveragedPlaces): string {
     const isSum = contributors.length > 0 && !this.#masked;
     return isSum ? sumKey(part, place) : pieceKey(part, place, contributors);
   }
@@ -146,11 +146,11 @@ export class Averager {
 }
 
 /** Of contributors and bytes (0025, "The group machine"). */
-function meanDigest(contributors: Places, bytes: Bytes): Promise<Bytes> {
+function meanDigest(contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
   return sha256(concat([Uint8Array.of(contributors.length, ...contributors), bytes]));
 }
 
-function pieceKey(part: number, place: number, set: Places): string {
+function pieceKey(part: number, place: number, set: AveragedPlaces): string {
   return `${part}/${place}/${set.join()}`;
 }
 

@@ -17,17 +17,17 @@ import {
   addPieces,
   checkedMean,
   checkedPiece,
+  littleEndianBytes,
+  type PartSubject,
   pieceWords,
   readMean,
-  type Subject,
-  told,
 } from "../../core/numerics/masking/masked-parts";
 
-type Places = readonly number[];
+type CodecPlaces = readonly number[];
 
 /** Members whose pieces are to be added up, and their weights in the same order; empty where nothing is masked. */
 export interface MaskedFor {
-  readonly places: Places;
+  readonly places: CodecPlaces;
   readonly weights: readonly number[];
 }
 
@@ -82,7 +82,7 @@ export class MaskedCoding implements Coding {
 
   constructor(
     private readonly place: number,
-    private readonly subject: Subject,
+    private readonly subject: PartSubject,
     private readonly keys: KeyPair,
     private readonly context: PadContext,
   ) {}
@@ -100,7 +100,7 @@ export class MaskedCoding implements Coding {
       others.map(async (place) => [place, await this.#commonWith(place)] as const),
     );
     await addMasks(words, await pads(this.place, new Map(common), part, places));
-    return told(words);
+    return littleEndianBytes(words);
   }
 
   checkPiece(bytes: Bytes, values: number): Bytes {

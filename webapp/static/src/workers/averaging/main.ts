@@ -2,34 +2,34 @@
 
 import { keyPair } from "../../core/crypto/keys";
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
-import { Averager } from "./averager";
+import { PartAverager } from "./averager";
 import { MaskedCoding, PlainCoding } from "./codecs";
 
 /** An answer without its number. */
-type Answer = FromAverager extends infer M
+type AveragingAnswer = FromAverager extends infer M
   ? M extends { readonly id: number }
     ? Omit<M, "id">
     : never
   : never;
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let averager: Averager | null = null;
+let averager: PartAverager | null = null;
 /** Where the group's pieces are masked. */
 let masked: MaskedCoding | null = null;
 /** Messages are worked on one after the other. */
 let work: Promise<void> = Promise.resolve();
 
-function current(): Averager {
+function current(): PartAverager {
   if (averager === null) throw new Error("There is no group to average in.");
   return averager;
 }
 
-async function prepare(message: Extract<ToAverager, { readonly type: "prepare" }>): Promise<Answer> {
+async function prepare(message: Extract<ToAverager, { readonly type: "prepare" }>): Promise<AveragingAnswer> {
   const { commit, context, place, precision, reducer, subject } = message;
   const vector = new Float32Array(message.vector);
   if (precision !== "masked") {
     masked = null;
-    averager = new Averager(vector, message, new PlainCoding(precision, reducer));
+    averager = new PartAverager(vector, message, new PlainCoding(precision, reducer));
     const commitments = commit ? await averager.commitments() : [];
     return { type: "prepared", commitments, key: new Uint8Array() };
   }
@@ -39,11 +39,11 @@ async function prepare(message: Extract<ToAverager, { readonly type: "prepare" }
   // New for each group, and known to nobody else.
   const keys = await keyPair(crypto.getRandomValues(new Uint8Array(32)));
   masked = new MaskedCoding(place, subject, keys, context);
-  averager = new Averager(vector, message, masked);
+  averager = new PartAverager(vector, message, masked);
   return { type: "prepared", commitments: [], key: keys.publicKey };
 }
 
-async function perform(message: ToAverager): Promise<Answer> {
+async function perform(message: ToAverager): Promise<AveragingAnswer> {
   switch (message.type) {
     case "prepare":
       return prepare(message);
@@ -86,13 +86,13 @@ async function perform(message: ToAverager): Promise<Answer> {
   }
 }
 
-function problem(error: unknown): Answer {
+function problem(error: unknown): AveragingAnswer {
   if (error instanceof UnfitMember) return { type: "unfit", place: error.place, reason: error.message };
   return { type: "failed", problem: error instanceof Error ? error.message : String(error) };
 }
 
 /** What goes over to the page without a copy. */
-function buffers(answer: Answer): ArrayBuffer[] {
+function buffers(answer: AveragingAnswer): ArrayBuffer[] {
   if (answer.type === "piece_made" || answer.type === "mean_copied") return [answer.bytes.buffer];
   return answer.type === "taken" ? [answer.vector.buffer] : [];
 }

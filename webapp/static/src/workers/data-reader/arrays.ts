@@ -1,6 +1,6 @@
 /** Arrays of NumPy (.npz), examples first. */
 
-import { type Column, pickRows } from "../../core/data/examples";
+import { type ExampleColumn, pickRows } from "../../core/data/examples";
 import type { NumericArray } from "../../core/data/shard";
 import type { OwnFile } from "../../core/messages/data-reader";
 import { emptyColumn, examplesOf } from "../../core/preprocessing/columns";
@@ -9,7 +9,7 @@ import type { ArraySpec, DataSpec, StoredSpec } from "../../core/preprocessing/d
 import { splitShuffled } from "../../core/preprocessing/example-order";
 import { readNpy } from "../../core/preprocessing/files/npy";
 import { tooLarge, unzip } from "../../core/preprocessing/files/zip";
-import type { Problems, Reading, Understood } from "./result";
+import type { Problems, ReadExamples, ReadResult } from "./result";
 
 /** A file's arrays are in memory twice while they are read. */
 const MOST_BYTES = 512 * 2 ** 20;
@@ -20,8 +20,8 @@ export async function readArrays(
   { holdout }: DataSpec["volunteer"],
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
-): Promise<Understood> {
+  reading: ReadResult,
+): Promise<ReadExamples> {
   const read: NumericArray[][] = [];
   for (const [i, { path, file }] of files.entries()) {
     const arrays = await problems.guard(path, "The file is left out.", () => readFile(rule, file));
@@ -38,7 +38,7 @@ export async function readArrays(
   const all = examplesOf(count, columns.slice(0, rule.inputs.length), columns.slice(rule.inputs.length));
   const arrays = [...rule.x, ...rule.y].map((name, i) => ({
     name,
-    what: inWords(columns[i] as Column, count),
+    what: inWords(columns[i] as ExampleColumn, count),
   }));
   return {
     count,
@@ -86,7 +86,7 @@ function check(name: string, { shape, values }: NumericArray, spec: StoredSpec, 
   }
 }
 
-function joined(spec: StoredSpec, arrays: readonly (NumericArray | undefined)[]): Column {
+function joined(spec: StoredSpec, arrays: readonly (NumericArray | undefined)[]): ExampleColumn {
   const lengths = arrays.map((array) => array?.shape[0] ?? 0);
   const column = emptyColumn(
     spec,
@@ -101,7 +101,7 @@ function joined(spec: StoredSpec, arrays: readonly (NumericArray | undefined)[])
   return column;
 }
 
-function inWords({ values, width }: Column, count: number): string {
+function inWords({ values, width }: ExampleColumn, count: number): string {
   const whole = values instanceof Float32Array ? "numbers" : "whole numbers";
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {

@@ -6,7 +6,7 @@ import { byCodePoints } from "../../core/preprocessing/example-order";
 import { members, tooLarge } from "../../core/preprocessing/files/zip";
 import { readArrays } from "./arrays";
 import { type Decode, readImages } from "./images";
-import type { Problems, Reading, Understood } from "./result";
+import type { Problems, ReadExamples, ReadResult } from "./result";
 import { readTables } from "./tables";
 import { readTexts } from "./texts";
 
@@ -23,19 +23,19 @@ async function opened(
   problems: Problems,
 ): Promise<OwnFile[]> {
   if (kind !== "image" && kind !== "text") return [...files];
-  const found = files.map(async ({ path, file }) => {
+  const unpacked = files.map(async ({ path, file }) => {
     if (!/\.zip$/i.test(path)) return [{ path, file }];
     return (await problems.guard(path, "It is left out.", () => inside(file, TAKEN[kind]))) ?? [];
   });
-  return (await Promise.all(found)).flat();
+  return (await Promise.all(unpacked)).flat();
 }
 
 async function inside(zip: File, taken: RegExp): Promise<OwnFile[]> {
   if (zip.size > MOST_BYTES) throw tooLarge(zip.size, MOST_BYTES);
   const all = members(new Uint8Array(await zip.arrayBuffer()), MOST_BYTES);
-  const wanted = all.filter(({ name }) => taken.test(name) && !HIDDEN.test(name));
+  const readable = all.filter(({ name }) => taken.test(name) && !HIDDEN.test(name));
   const files: OwnFile[] = [];
-  for (const { name, bytes } of wanted) files.push({ path: name, file: new File([await bytes()], name) });
+  for (const { name, bytes } of readable) files.push({ path: name, file: new File([await bytes()], name) });
   return files;
 }
 
@@ -44,9 +44,9 @@ export async function understand(
   { preprocess, volunteer }: DataSpec,
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
+  reading: ReadResult,
   decode: Decode,
-): Promise<Understood> {
+): Promise<ReadExamples> {
   const ordered = (await opened(preprocess.kind, files, problems)).sort((a, b) =>
     byCodePoints(a.path, b.path),
   );

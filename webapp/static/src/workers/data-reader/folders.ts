@@ -53,9 +53,9 @@ function sentences(folder: string | null, count: number, rule: LabelRule): [wher
       "Not in a folder, so the class is not known: left out. Choose the class, then add them again.",
     ];
   }
-  const wanted = rule.kind === "class" ? `the classes are ${listed(rule.classes)}` : "it must be a number";
+  const expected = rule.kind === "class" ? `the classes are ${listed(rule.classes)}` : "it must be a number";
   return [
     `${folder}/`,
-    `No class is called '${folder}'; ${wanted}. Left out: ${files}. Rename the folder, or choose the class and add them again.`,
+    `No class is called '${folder}'; ${expected}. Left out: ${files}. Rename the folder, or choose the class and add them again.`,
   ];
 }

@@ -9,7 +9,7 @@ import { splitShuffled } from "../../core/preprocessing/example-order";
 import { imageValues } from "../../core/preprocessing/images/image";
 import type { Pixels } from "../../core/preprocessing/images/pixels";
 import { type LabelledFile, labelByFolder } from "./folders";
-import { countClasses, type Problems, type Reading, type Understood } from "./result";
+import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
 
 /** Decodes a picture into RGBA, the right way up. Throws DataProblem where it is none. */
 export type Decode = (file: Blob) => Promise<Pixels>;
@@ -20,7 +20,7 @@ const THUMBNAILS = 12;
 
 /** Keeps the stored bytes of the first pictures. */
 class Pictures {
-  readonly #kept = new Map<number, Uint8Array>();
+  readonly #values = new Map<number, Uint8Array>();
   readonly files: LabelledFile[] = [];
   #bytes = 0;
 
@@ -34,13 +34,13 @@ class Pictures {
     const values = await this.#read(one);
     this.files.push(one);
     if (this.#bytes + values.length > KEPT_BYTES) return;
-    this.#kept.set(this.files.length - 1, values);
+    this.#values.set(this.files.length - 1, values);
     this.#bytes += values.length;
   }
 
   /** Stored values of picture `number`. */
   async values(number: number): Promise<Uint8Array> {
-    return this.#kept.get(number) ?? this.#read(this.files[number] as LabelledFile);
+    return this.#values.get(number) ?? this.#read(this.files[number] as LabelledFile);
   }
 
   async #read({ file }: LabelledFile): Promise<Uint8Array> {
@@ -64,9 +64,9 @@ export async function readImages(
   { holdout }: DataSpec["volunteer"],
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
+  reading: ReadResult,
   decode: Decode,
-): Promise<Understood> {
+): Promise<ReadExamples> {
   const pictures = new Pictures(rule, decode);
   const labelled = labelByFolder(files, rule.label, problems);
   for (const [i, one] of labelled.entries()) {

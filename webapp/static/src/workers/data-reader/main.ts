@@ -5,10 +5,10 @@ import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
 import type { DataSpec } from "../../core/preprocessing/declaration";
 import { understand } from "./files";
 import { decodeImage } from "./images";
-import { Problems, type Reading, reportOf, type Understood } from "./result";
+import { Problems, type ReadExamples, type ReadResult, reportOf } from "./result";
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let current: Understood | null = null;
+let current: ReadExamples | null = null;
 let latest = 0;
 
 function say(message: FromReader): void {
@@ -23,7 +23,7 @@ async function read(id: number, data: DataSpec, files: readonly OwnFile[]): Prom
   latest = id;
   current = null;
   const total = files.length;
-  const reading: Reading = (done) => {
+  const reading: ReadResult = (done) => {
     // Files chosen since make this reading pointless.
     if (latest !== id) throw new Error("Other files were chosen.");
     say({ type: "reading", id, done, total });

@@ -33,7 +33,7 @@ export class Problems {
 }
 
 /** Examples that were understood, numbered from 0. */
-export interface Understood {
+export interface ReadExamples {
   readonly count: number;
   readonly split: Split;
   readonly classes: Report["classes"];
@@ -43,7 +43,7 @@ export interface Understood {
 }
 
 /** Called as files are read. */
-export type Reading = (done: number) => void;
+export type ReadResult = (done: number) => void;
 
 /** Why nobody can train on `count` examples, and what to do; null where they can. */
 export function missing(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
@@ -59,7 +59,7 @@ export function missing(count: number, { minimum, maximum }: DataSpec["volunteer
   return null;
 }
 
-export function reportOf(understood: Understood, problems: Problems, spec: DataSpec): Report {
+export function reportOf(understood: ReadExamples, problems: Problems, spec: DataSpec): Report {
   const { count, split, classes, preview } = understood;
   return {
     examples: count,

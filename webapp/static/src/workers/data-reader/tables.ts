@@ -12,9 +12,9 @@ import {
   inputValues,
   openTable,
   type RowValues,
-  type Table,
+  type TableReader,
 } from "../../core/preprocessing/table";
-import { countClasses, type Problems, type Reading, type Understood } from "./result";
+import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
 
 const ROWS_SHOWN = 6;
 
@@ -24,8 +24,8 @@ export async function readTables(
   { holdout }: DataSpec["volunteer"],
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
-): Promise<Understood> {
+  reading: ReadResult,
+): Promise<ReadExamples> {
   const examples: Example[] = [];
   const classes: string[] = [];
   let preview: Preview = { kind: "table", columns: [], rows: [], unused: [] };
@@ -62,7 +62,12 @@ interface ReadRow {
   readonly values: RowValues;
 }
 
-async function readRows(table: Table, rule: TableSpec, path: string, problems: Problems): Promise<ReadRow[]> {
+async function readRows(
+  table: TableReader,
+  rule: TableSpec,
+  path: string,
+  problems: Problems,
+): Promise<ReadRow[]> {
   const read: ReadRow[] = [];
   for (let index = 0; index < table.rows.length; index++) {
     const values = await problems.guard(`${path}, row ${index + 1}`, "The row is left out.", () =>
@@ -74,13 +79,13 @@ async function readRows(table: Table, rule: TableSpec, path: string, problems: P
 }
 
 /** The first label of a row as written. */
-function labelCell(table: Table, rule: TableSpec, index: number): string {
+function labelCell(table: TableReader, rule: TableSpec, index: number): string {
   return table.rows[index]?.[table.positions[rule.columns.length] as number] ?? "";
 }
 
 /** The columns that are used, in the rule's order, then the labels. */
 function previewOf(
-  table: Table,
+  table: TableReader,
   rule: TableSpec,
   read: readonly ReadRow[],
 ): Extract<Preview, { kind: "table" }> {

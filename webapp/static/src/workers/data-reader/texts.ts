@@ -12,7 +12,7 @@ import { encodeLabel } from "../../core/preprocessing/labels";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
 import { padded, windowStarts } from "../../core/preprocessing/text/windows";
 import { labelByFolder } from "./folders";
-import { countClasses, type Problems, type Reading, type Understood } from "./result";
+import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
 
 const TOKENS_SHOWN = 60;
 
@@ -22,8 +22,8 @@ export function readTexts(
   { holdout }: DataSpec["volunteer"],
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
-): Promise<Understood> {
+  reading: ReadResult,
+): Promise<ReadExamples> {
   const tokenizer = new Tokenizer(rule);
   return rule.label === null
     ? readWindows(rule, holdout, tokenizer, files, problems, reading)
@@ -31,7 +31,7 @@ export function readTexts(
 }
 
 /** Counts tokens, and keeps the first ones to show. */
-class Shown {
+class ShownText {
   #first: number[] = [];
   #count = 0;
   #unknown = 0;
@@ -58,32 +58,32 @@ async function readWindows(
   tokenizer: Tokenizer,
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
-): Promise<Understood> {
-  const shown = new Shown(tokenizer);
+  reading: ReadResult,
+): Promise<ReadExamples> {
+  const shown = new ShownText(tokenizer);
   const ids: number[] = [];
   const starts: number[] = [];
   for (const [i, { path, file }] of files.entries()) {
     await problems.guard(path, "The file is left out.", async () => {
-      const found = tokenizer.encode(decodeText(await file.arrayBuffer()));
-      const own = windowStarts(found.length, rule.length, rule.stride);
+      const tokens = tokenizer.encode(decodeText(await file.arrayBuffer()));
+      const own = windowStarts(tokens.length, rule.length, rule.stride);
       if (own.length === 0) {
-        throw new DataProblem(`It has ${found.length} tokens; an example takes ${rule.length + 1}`);
+        throw new DataProblem(`It has ${tokens.length} tokens; an example takes ${rule.length + 1}`);
       }
       for (const start of own) starts.push(ids.length + start);
-      for (const id of found) ids.push(id);
-      shown.add(found);
+      for (const id of tokens) ids.push(id);
+      shown.add(tokens);
     });
     reading(i + 1);
   }
   const [input] = rule.inputs;
-  const kept = input?.dtype === "uint8" ? Uint8Array.from(ids) : Int32Array.from(ids);
+  const typed = input?.dtype === "uint8" ? Uint8Array.from(ids) : Int32Array.from(ids);
   return {
     count: starts.length,
     split: splitWindows(starts, rule.length, holdout),
     classes: null,
     preview: shown.preview,
-    take: async (numbers) => takeWindows(rule, kept, starts, numbers),
+    take: async (numbers) => takeWindows(rule, typed, starts, numbers),
   };
 }
 
@@ -105,7 +105,7 @@ function takeWindows(
 }
 
 /** A text and its class. */
-interface Labelled {
+interface LabelledText {
   readonly where: string;
   readonly text: string;
   readonly label: string;
@@ -118,9 +118,9 @@ async function readLabelled(
   tokenizer: Tokenizer,
   files: readonly OwnFile[],
   problems: Problems,
-  reading: Reading,
-): Promise<Understood> {
-  const shown = new Shown(tokenizer);
+  reading: ReadResult,
+): Promise<ReadExamples> {
+  const shown = new ShownText(tokenizer);
   const examples: Example[] = [];
   const classes: string[] = [];
   const texts =
@@ -150,7 +150,7 @@ async function* fromFolders(
   label: LabelRule,
   files: readonly OwnFile[],
   problems: Problems,
-): AsyncGenerator<Labelled> {
+): AsyncGenerator<LabelledText> {
   for (const { path, file, label: name } of labelByFolder(files, label, problems)) {
     const text = await problems.guard(path, "The file is left out.", async () =>
       decodeText(await file.arrayBuffer()),
@@ -163,7 +163,7 @@ async function* fromTables(
   { text_column, label_column, delimiter }: TextSpec,
   files: readonly OwnFile[],
   problems: Problems,
-): AsyncGenerator<Labelled> {
+): AsyncGenerator<LabelledText> {
   for (const { path, file } of files) {
     const table = await problems.guard(path, "The file is left out.", async () => {
       const [header = [], ...rows] = csvRows(decodeText(await file.arrayBuffer()), delimiter);
@@ -171,12 +171,12 @@ async function* fromTables(
     });
     for (const [index, row] of (table?.rows ?? []).entries()) {
       const where = `${path}, row ${index + 1}`;
-      const found = await problems.guard(where, "The row is left out.", () => {
+      const result = await problems.guard(where, "The row is left out.", () => {
         checkWidth(row, table?.header ?? []);
         const [text = "", label = ""] = (table?.columns ?? []).map((column) => row[column] ?? "");
         return { where, text, label: trimmed(label) };
       });
-      if (found !== null) yield found;
+      if (result !== null) yield result;
     }
   }
 }

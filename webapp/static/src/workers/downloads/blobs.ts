@@ -1,7 +1,7 @@
 /** Files by the SHA-256 of their bytes, from the server's `/blobs/`. */
 
 import { toHex } from "../../core/crypto/bytes";
-import type { Weights } from "../../core/messages/training";
+import type { WeightsSource } from "../../core/messages/training";
 
 /** Fetches one blob and checks that it is what its address says. */
 export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -23,7 +23,7 @@ export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Ar
 /** A version's weights: exactly `length` float32 values. `bring` fetches those at an address. */
 export async function fetchWeights(
   origin: string,
-  weights: Weights,
+  weights: WeightsSource,
   length: number,
   bring = (address: string) => fetchBlob(origin, address),
 ): Promise<Float32Array<ArrayBuffer>> {

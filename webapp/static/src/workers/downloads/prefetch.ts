@@ -1,13 +1,13 @@
 /** Files of the work units that come next, fetched while other work goes on. */
 
-import { heldShard, holdShard } from "../../core/data/shard-cache";
+import { cachedShard, cacheShard } from "../../core/data/shard-cache";
 import { fetchBlob } from "./blobs";
 
-type Bytes = Uint8Array<ArrayBuffer>;
+type FetchedBytes = Uint8Array<ArrayBuffer>;
 
 /** By their leases, from when they are fetched until they are taken or nobody needs them. Owns them in between. */
-export class Ahead {
-  readonly #coming = new Map<number, ReadonlyMap<string, Promise<Bytes>>>();
+export class PrefetchedFiles {
+  readonly #coming = new Map<number, ReadonlyMap<string, Promise<FetchedBytes>>>();
 
   /** Fetches the files of `lease`; ends when they are here. */
   async fetch(lease: number, origin: string, weights: string, shard: string): Promise<void> {
@@ -24,20 +24,20 @@ export class Ahead {
   }
 
   /** Brings the files of `lease` by their addresses, each once without asking the server again. */
-  take(lease: number, origin: string): (address: string) => Promise<Bytes> {
+  take(lease: number, origin: string): (address: string) => Promise<FetchedBytes> {
     const coming = this.#coming.get(lease);
     this.forget(lease);
-    const anew = async (address: string) => (await heldShard(address)) ?? fetchBlob(origin, address);
+    const anew = async (address: string) => (await cachedShard(address)) ?? fetchBlob(origin, address);
     // What failed ahead of its time may work now; so may what a worker before this one had fetched.
     return (address) => coming?.get(address)?.catch(() => anew(address)) ?? anew(address);
   }
 }
 
 /** A data shard, from what this browser keeps where it can. */
-async function fetchShard(origin: string, address: string): Promise<Bytes> {
-  const held = await heldShard(address);
-  if (held !== null) return held;
+async function fetchShard(origin: string, address: string): Promise<FetchedBytes> {
+  const cached = await cachedShard(address);
+  if (cached !== null) return cached;
   const bytes = await fetchBlob(origin, address);
-  await holdShard(address, bytes);
+  await cacheShard(address, bytes);
   return bytes;
 }

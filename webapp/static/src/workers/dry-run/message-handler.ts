@@ -6,8 +6,8 @@ import type { Bundle } from "../../core/data/bundle";
 import { joinShards, makeBatch } from "../../core/data/examples";
 import { decodeShard } from "../../core/data/shard";
 import { floats, readStep, relativeError, type StepArrays } from "../../core/data/step-file";
-import type { FromRehearsal, Step, ToRehearsal } from "../../core/messages/dry-run";
-import { failureOf, Watch } from "../../engine/backend-health";
+import type { DryRunStep, FromDryRunWorker, ToDryRunWorker } from "../../core/messages/dry-run";
+import { failureOf, HealthWatch } from "../../engine/backend-health";
 import { startBackend } from "../../engine/backends";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
@@ -43,27 +43,30 @@ async function takeStep(
   source: BundleSource,
   weights: Float32Array,
   expected: StepArrays,
-): Promise<FromRehearsal> {
+): Promise<FromDryRunWorker> {
   const { bundle } = source;
   const step = await TrainingStep.load(source);
   const batch = batchOf(bundle, expected);
-  const watch = new Watch();
+  const watch = new HealthWatch();
   const variables = startVariables(bundle, weights);
   const { loss, gradient } = tidy(() => {
-    const found = step.gradient(variables, batch);
-    return { loss: flat(found.loss), gradient: flat(found.gradient) };
+    const result = step.gradient(variables, batch);
+    return { loss: flat(result.loss), gradient: flat(result.gradient) };
   });
-  const [found = Number.NaN] = await take(watch, loss);
+  const [measured = Number.NaN] = await take(watch, loss);
   const gradientError = relativeError(await take(watch, gradient), floats(expected, "gradient"));
-  watch.checkNumbers([found, gradientError]);
+  watch.checkNumbers([measured, gradientError]);
   const begin = performance.now();
   const moment = { step: 1, pastSteps: 0, learningRate: bundle.optimizer.learning_rate };
   const { report } = step.run(variables, batch, moment);
   watch.checkNumbers(await take(watch, report));
-  return { type: "stepped", loss: found, gradientError, stepMs: performance.now() - begin };
+  return { type: "stepped", loss: measured, gradientError, stepMs: performance.now() - begin };
 }
 
-async function rehearse({ base, bundle, weights, step }: Step, backend: Backend): Promise<FromRehearsal> {
+async function runStep(
+  { base, bundle, weights, step }: DryRunStep,
+  backend: Backend,
+): Promise<FromDryRunWorker> {
   const source = await openBundle(base, bundle);
   const { trainable, state } = source.bundle.parameters;
   const [vector, expected] = await Promise.all([
@@ -76,18 +79,18 @@ async function rehearse({ base, bundle, weights, step }: Step, backend: Backend)
 
 /** Whether the first rows of a batch differ in any value from those that the server made of the same shard. */
 function unlike(
-  found: PreparedBatch["x"],
+  actual: PreparedBatch["x"],
   expected: PreparedBatch["x"],
   rows: number,
   size: number,
 ): boolean {
-  return found.some((values, i) => {
+  return actual.some((values, i) => {
     const count = (values.length / size) * rows;
     return relativeError(values.subarray(0, count), expected[i]?.subarray(0, count) ?? []) !== 0;
   });
 }
 
-async function readData({ base, bundle, step, shard }: Step): Promise<FromRehearsal> {
+async function readData({ base, bundle, step, shard }: DryRunStep): Promise<FromDryRunWorker> {
   if (shard === null) return { type: "read", examples: 0, problem: null };
   const { bundle: manifest } = await openBundle(base, bundle);
   const [bytes, file] = await Promise.all([fetchBlob(base, shard), fetchBlob(base, step)]);
@@ -106,10 +109,10 @@ async function readData({ base, bundle, step, shard }: Step): Promise<FromRehear
 }
 
 /** Answers one message; whoever asks ends the worker afterwards. */
-export async function receive(message: ToRehearsal): Promise<void> {
+export async function receive(message: ToDryRunWorker): Promise<void> {
   const { type, step } = message;
-  const answer = await (type === "data" ? readData(step) : rehearse(step, message.backend)).catch(
-    (error: unknown): FromRehearsal => ({ type: "failed", message: sentence(error) }),
+  const answer = await (type === "data" ? readData(step) : runStep(step, message.backend)).catch(
+    (error: unknown): FromDryRunWorker => ({ type: "failed", message: sentence(error) }),
   );
   scope.postMessage(answer);
 }

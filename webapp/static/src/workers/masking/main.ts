@@ -1,7 +1,7 @@
 /** The masker's shell: serves one round, beside the worker that trains for it. What it knows ends with it. */
 
 import type { Bytes } from "../../core/crypto/bytes";
-import type { Terms } from "../../core/crypto/context";
+import type { MaskingTerms } from "../../core/crypto/context";
 import type { FromMasker, ToMasker } from "../../core/messages/masking";
 import { RoundSecrets } from "./secrets";
 import { type Expanded, expand, maskUpdate, shareUpdate } from "./update";
@@ -15,7 +15,7 @@ type Answer = FromMasker extends infer M
   : never;
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let round: { readonly terms: Terms; readonly secrets: RoundSecrets } | null = null;
+let round: { readonly terms: MaskingTerms; readonly secrets: RoundSecrets } | null = null;
 /** Made once for one update: masks that cover two would show their difference. */
 let expanded: Expanded | null = null;
 /** Messages are worked on one after the other. */

@@ -9,10 +9,10 @@ import {
   baseHash,
   contextHash,
   keysStatement,
+  type MaskingTerms,
   ring,
   rosterHash,
   survivorsStatement,
-  type Terms,
 } from "../../core/crypto/context";
 import { choiceKey, rotationKey, sealingKey } from "../../core/crypto/derive";
 import { type Identity, type KeyPair, keyPair, sign, usable, verify } from "../../core/crypto/keys";
@@ -71,7 +71,7 @@ export class RoundSecrets {
   /** New secrets for the round that `terms` describe, and what the server may know of them. */
   static async make(
     client: string,
-    terms: Terms,
+    terms: MaskingTerms,
     identity: Identity,
     random: Random,
   ): Promise<{ readonly secrets: RoundSecrets; readonly keys: Keys }> {

@@ -1,22 +1,22 @@
 /** The update of a masked round on its way from values to the bytes that are sent. */
 
 import type { Bytes } from "../../core/crypto/bytes";
-import type { Terms } from "../../core/crypto/context";
+import type { MaskingTerms } from "../../core/crypto/context";
 import { addMasks, type Mask } from "../../core/crypto/keystream";
 import { packUpdate } from "../../core/numerics/masking/bit-packing";
 import {
-  type Contribution,
   clipFactor,
   contribution,
-  type Encoding,
   encode,
   encodingOf,
+  type MaskEncoding,
+  type MaskedContribution,
   privateContribution,
 } from "../../core/numerics/masking/encoding";
 import { signWords } from "../../core/numerics/masking/rotation";
 import {
   blockCount,
-  type Chosen,
+  type ChosenValues,
   choose,
   chosenValues,
   takeChosen,
@@ -29,7 +29,7 @@ const NOISE_BLOCK = 1 << 16;
 
 /** What does not wait for the update: everything that takes long. */
 export interface Expanded {
-  readonly encoding: Encoding;
+  readonly encoding: MaskEncoding;
   /** Random words by which values are rounded; nobody learns them. */
   readonly chances: Uint32Array;
   /** The sum of all masks, and this client's share of the noise. */
@@ -37,7 +37,7 @@ export interface Expanded {
   /** Random words that everybody in the round knows; undefined where nothing is rotated. */
   readonly signs: Uint32Array | undefined;
   /** Which values are sent; null where all are. */
-  readonly chosen: Chosen | null;
+  readonly chosen: ChosenValues | null;
 }
 
 /** What a client trained: its update and what it says besides, unless it says nothing else. */
@@ -53,7 +53,7 @@ export interface Trained {
 
 /** Expands `masks` for a round among a `cohort`. */
 export async function expand(
-  { parameters, rows, masking }: Terms,
+  { parameters, rows, masking }: MaskingTerms,
   { members, threshold, rotation, choice }: Cohort,
   masks: readonly Mask[],
   random: Random,
@@ -106,7 +106,11 @@ export function maskUpdate(expanded: Expanded, trained: Trained, full: number): 
   return packUpdate(words, encoding.parameters, encoding.bits);
 }
 
-function told({ update, examples, loss, sums, alone }: Trained, full: number, rows: number): Contribution {
+function told(
+  { update, examples, loss, sums, alone }: Trained,
+  full: number,
+  rows: number,
+): MaskedContribution {
   return alone ? privateContribution(update, rows) : contribution(update, examples, full, loss, sums);
 }
 

@@ -3,7 +3,7 @@
 import type { PartSpec } from "../../core/data/bundle";
 import { elements } from "../../core/data/examples";
 import type { Thumbnail } from "../../core/messages/data-reader";
-import type { Question } from "../../core/messages/playground";
+import type { PlaygroundQuestion } from "../../core/messages/playground";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { ImageSpec, Preprocess, TableSpec, TextSpec } from "../../core/preprocessing/declaration";
 import { imageValues } from "../../core/preprocessing/images/image";
@@ -12,7 +12,7 @@ import { Tokenizer } from "../../core/preprocessing/text/tokens";
 import { padded } from "../../core/preprocessing/text/windows";
 import { type Decode, rgba } from "../data-reader/images";
 
-export interface Stored {
+export interface StoredInputs {
   /** Of each input of the model. */
   readonly x: readonly ArrayLike<number>[];
   readonly picture: Thumbnail | null;
@@ -20,12 +20,12 @@ export interface Stored {
 }
 
 /** Throws DataProblem where the example is not as the task needs it. */
-export async function storedOf(
-  question: Question,
+export async function storedInputs(
+  question: PlaygroundQuestion,
   rule: Preprocess | null,
   inputs: readonly PartSpec[],
   decode: Decode,
-): Promise<Stored> {
+): Promise<StoredInputs> {
   if (question.kind === "values") return { ...NOTHING, x: splitValues(question.values, inputs) };
   if (question.kind === "picture" && rule?.kind === "image") return picture(question.file, rule, decode);
   if (question.kind === "row" && rule?.kind === "table") return { ...NOTHING, x: row(question.cells, rule) };
@@ -37,9 +37,9 @@ const NOTHING = { picture: null, lacking: [] } as const;
 
 function splitValues(values: readonly number[], inputs: readonly PartSpec[]): number[][] {
   const widths = inputs.map(({ shape }) => elements(shape));
-  const wanted = widths.reduce((sum, width) => sum + width, 0);
-  if (values.length !== wanted)
-    throw new DataProblem(`The model takes ${wanted} numbers; these are ${values.length}`);
+  const expected = widths.reduce((sum, width) => sum + width, 0);
+  if (values.length !== expected)
+    throw new DataProblem(`The model takes ${expected} numbers; these are ${values.length}`);
   let from = 0;
   return widths.map((width) => {
     from += width;
@@ -47,7 +47,7 @@ function splitValues(values: readonly number[], inputs: readonly PartSpec[]): nu
   });
 }
 
-async function picture(file: Blob, rule: ImageSpec, decode: Decode): Promise<Stored> {
+async function picture(file: Blob, rule: ImageSpec, decode: Decode): Promise<StoredInputs> {
   const values = imageValues(await decode(file), rule);
   const [height, width] = rule.size;
   const pixels = rgba(values, rule.channels);
@@ -59,7 +59,7 @@ function row(cells: readonly string[], rule: TableSpec): number[][] {
   return rule.inputs.map((_, input) => inputValues(values, rule, input));
 }
 
-function text(given: string, rule: TextSpec): Stored {
+function text(given: string, rule: TextSpec): StoredInputs {
   const tokenizer = new Tokenizer(rule);
   return {
     x: [padded(tokenizer.encode(given), rule.length)],

@@ -1,7 +1,12 @@
 /** The shell of the worker in which people try a model: decodes messages, hands them over, answers. */
 
 import type { Backend } from "../../core/backend";
-import type { FromTrial, Subject, ToTrial, Version } from "../../core/messages/playground";
+import type {
+  FromPlaygroundWorker,
+  PlaygroundSubject,
+  PlaygroundVersion,
+  ToPlaygroundWorker,
+} from "../../core/messages/playground";
 import { combine } from "../../core/numerics/scaffold";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import { candidates, startBackend } from "../../engine/backends";
@@ -9,21 +14,21 @@ import { decodeImage } from "../data-reader/images";
 import { fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
 import { yieldToMessages } from "../training/metric-sums";
-import { storedOf } from "./input-values";
+import { storedInputs } from "./input-values";
 import { Predictor } from "./predictor";
 import { write } from "./text-generation";
 
-type Message<T extends ToTrial["type"]> = Extract<ToTrial, { type: T }>;
+type PlaygroundMessage<T extends ToPlaygroundWorker["type"]> = Extract<ToPlaygroundWorker, { type: T }>;
 
 /** What `open` leaves for the messages after it. */
-interface Opened {
-  readonly subject: Subject;
+interface OpenedModel {
+  readonly subject: PlaygroundSubject;
   readonly source: BundleSource;
   readonly predictor: Predictor;
 }
 
 /** What was written so far. */
-interface SoFar {
+interface WriteProgress {
   readonly texts: readonly string[];
   readonly lacking: readonly string[];
 }
@@ -32,17 +37,17 @@ interface SoFar {
 const WORTH_A_GPU = 2e8;
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let subject: Subject | null = null;
-let opened: Promise<Opened> | null = null;
+let subject: PlaygroundSubject | null = null;
+let opened: Promise<OpenedModel> | null = null;
 let stops = 0;
 /** Messages are worked on one after the other, stop excepted. */
 let work: Promise<void> = Promise.resolve();
 
-function say(message: FromTrial): void {
+function post(message: FromPlaygroundWorker): void {
   scope.postMessage(message);
 }
 
-async function open(subject: Subject): Promise<Opened> {
+async function open(subject: PlaygroundSubject): Promise<OpenedModel> {
   const source = await openBundle(subject.origin, subject.bundle);
   const { bundle } = source;
   const { trainable, state } = bundle.parameters;
@@ -62,7 +67,7 @@ async function open(subject: Subject): Promise<Opened> {
 }
 
 /** Loads what `open` named at the first question; what did not load is tried again at the next. */
-function requireOpened(): Promise<Opened> {
+function requireOpened(): Promise<OpenedModel> {
   if (subject === null) throw new Error("The model is not loaded yet; reload the page.");
   opened ??= open(subject).catch((problem: unknown) => {
     opened = null;
@@ -72,18 +77,18 @@ function requireOpened(): Promise<Opened> {
 }
 
 async function vectorOf(
-  { weights, update }: Version,
-  { subject, source }: Opened,
+  { weights, update }: PlaygroundVersion,
+  { subject, source }: OpenedModel,
 ): Promise<Float32Array<ArrayBuffer>> {
   const { trainable, state } = source.bundle.parameters;
   const vector = await fetchWeights(subject.origin, weights, trainable + state);
   return update === null ? vector : combine(vector, new Float32Array(update), 1);
 }
 
-async function ask({ id, versions, question }: Message<"ask">): Promise<void> {
+async function ask({ id, versions, question }: PlaygroundMessage<"ask">): Promise<void> {
   const current = await requireOpened();
   const { subject, source, predictor } = current;
-  const { x, picture, lacking } = await storedOf(
+  const { x, picture, lacking } = await storedInputs(
     question,
     subject.preprocess,
     source.bundle.inputs,
@@ -91,15 +96,18 @@ async function ask({ id, versions, question }: Message<"ask">): Promise<void> {
   );
   const outputs: Float32Array[] = [];
   for (const version of versions) outputs.push(await predictor.predict(await vectorOf(version, current), x));
-  say({ type: "answered", id, outputs, picture, lacking });
+  post({ type: "answered", id, outputs, picture, lacking });
 }
 
-async function goOn({ id, versions, prompt }: Message<"write">, stopsBefore: number): Promise<void> {
+async function continueText(
+  { id, versions, prompt }: PlaygroundMessage<"write">,
+  stopsBefore: number,
+): Promise<void> {
   const current = await requireOpened();
   const { subject, predictor } = current;
   if (subject.preprocess?.kind !== "text") throw new Error("This task's examples are no texts.");
   const vectors = await Promise.all(versions.map((version) => vectorOf(version, current)));
-  let last: SoFar = { texts: [], lacking: [] };
+  let last: WriteProgress = { texts: [], lacking: [] };
   await write({
     rule: subject.preprocess,
     prompt,
@@ -107,16 +115,16 @@ async function goOn({ id, versions, prompt }: Message<"write">, stopsBefore: num
     random: Math.random,
     wrote: async (texts, lacking) => {
       last = { texts, lacking };
-      say({ type: "wrote", id, ...last });
+      post({ type: "wrote", id, ...last });
       await yieldToMessages();
       return stops === stopsBefore;
     },
   });
-  say({ type: "written", id, ...last });
+  post({ type: "written", id, ...last });
 }
 
 /** Takes one message after the other. */
-export function receive(data: ToTrial): void {
+export function receive(data: ToPlaygroundWorker): void {
   if (data.type === "open") {
     subject = data.subject;
     return;
@@ -127,9 +135,9 @@ export function receive(data: ToTrial): void {
   }
   const stopsBefore = stops;
   work = work
-    .then(() => (data.type === "ask" ? ask(data) : goOn(data, stopsBefore)))
+    .then(() => (data.type === "ask" ? ask(data) : continueText(data, stopsBefore)))
     .catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
-      say({ type: "failed", id: data.id, message: error instanceof DataProblem ? `${message}.` : message });
+      post({ type: "failed", id: data.id, message: error instanceof DataProblem ? `${message}.` : message });
     });
 }

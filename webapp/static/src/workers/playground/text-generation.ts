@@ -7,7 +7,7 @@ import type { TextSpec } from "../../core/preprocessing/declaration";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
 import { padded } from "../../core/preprocessing/text/windows";
 
-export interface Writing {
+export interface GenerationOptions {
   readonly rule: TextSpec;
   readonly prompt: Prompt;
   /** The output [length, tokens] of each version for stored ids [length]. */
@@ -21,7 +21,7 @@ export interface Writing {
  * Calls `wrote` after each token. All versions draw by the same random numbers, so that they differ in nothing but what
  * they learned. Throws DataProblem for a text without anything that the task knows.
  */
-export async function write({ rule, prompt, models, random, wrote }: Writing): Promise<void> {
+export async function write({ rule, prompt, models, random, wrote }: GenerationOptions): Promise<void> {
   const tokenizer = new Tokenizer(rule);
   const begun = tokenizer.encode(prompt.text);
   padded(begun, rule.length);
@@ -31,10 +31,10 @@ export async function write({ rule, prompt, models, random, wrote }: Writing): P
     const uniform = random();
     for (const [i, model] of models.entries()) {
       const own = written[i] as number[];
-      const seen = [...begun, ...own].slice(-rule.length);
-      const output = await model(padded(seen, rule.length));
+      const context = [...begun, ...own].slice(-rule.length);
+      const output = await model(padded(context, rule.length));
       const width = output.length / elements(rule.inputs[0]?.shape ?? []);
-      const next = output.subarray((seen.length - 1) * width, seen.length * width);
+      const next = output.subarray((context.length - 1) * width, context.length * width);
       own.push(draw(next, { temperature: prompt.temperature, uniform, first: tokenizer.first }));
     }
     const texts = written.map((ids) => tokenizer.decode(ids));

@@ -2,25 +2,31 @@
 
 import { dispose, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../../core/data/bundle";
-import { type Column, type Examples, makeBatch } from "../../core/data/examples";
-import { Answers, type AskedAbout, type Findings, type Reading, readingOf } from "../../core/data/mistakes";
-import { Watch } from "../../engine/backend-health";
+import { type ExampleColumn, type Examples, makeBatch } from "../../core/data/examples";
+import {
+  type AnswerReading,
+  type ExaminedExamples,
+  type MistakeFindings,
+  ModelAnswers,
+  readingOf,
+} from "../../core/data/mistakes";
+import { HealthWatch } from "../../engine/backend-health";
 import { Graph, type Tensors } from "../../engine/graph";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "./gradient";
-import type { Source } from "./input/example-source";
+import type { ExampleSource } from "./input/example-source";
 import { yieldToMessages } from "./metric-sums";
 
 /** A batch as it is stored: some of these examples. */
-export interface Stored {
+export interface StoredExamples {
   readonly examples: Examples;
   readonly rows: Uint32Array;
 }
 
 /** What a version is asked about. */
-export interface Asked {
-  readonly batches: AsyncIterable<Stored>;
-  readonly about: AskedAbout;
+export interface ExaminedPart {
+  readonly batches: AsyncIterable<StoredExamples>;
+  readonly about: ExaminedExamples;
 }
 
 /** So many examples say enough, and so many of the wrong ones are shown. */
@@ -38,39 +44,46 @@ export async function* storedInShards(
   { batch_size }: Bundle,
   addresses: readonly string[],
   fetchExamples: (address: string) => Promise<Examples>,
-): AsyncGenerator<Stored> {
+): AsyncGenerator<StoredExamples> {
   for (const address of addresses) {
     const examples = await fetchExamples(address);
     for (const rows of parted(examples.count, batch_size)) yield { examples, rows };
   }
 }
 
-export async function* storedInSource({ batch_size }: Bundle, source: Source): AsyncGenerator<Stored> {
+export async function* storedInSource(
+  { batch_size }: Bundle,
+  source: ExampleSource,
+): AsyncGenerator<StoredExamples> {
   for (const rows of parted(source.count, batch_size)) {
     yield { examples: await source.take(rows), rows: Uint32Array.from(rows.keys()) };
   }
 }
 
 /** Owns the graph `predict`. */
-export class Examiner {
+export class AnswerReviewer {
   private constructor(
     private readonly bundle: Bundle,
     private readonly graph: Graph,
-    private readonly reading: Reading,
+    private readonly reading: AnswerReading,
   ) {}
 
   /** Null for a model whose answers are no classes. */
-  static async load({ bundle, graphFiles }: BundleSource): Promise<Examiner | null> {
+  static async load({ bundle, graphFiles }: BundleSource): Promise<AnswerReviewer | null> {
     const reading = readingOf(bundle);
     if (reading === null) return null;
     const graph = await Graph.load(bundle.signatures.predict, await graphFiles("predict"));
-    return new Examiner(bundle, graph, reading);
+    return new AnswerReviewer(bundle, graph, reading);
   }
 
   /** Asks about one batch at least, and goes on until there are enough or `stopped` says so. */
-  async examine(weights: Float32Array, { batches, about }: Asked, stopped: () => boolean): Promise<Findings> {
-    const answers = new Answers(this.reading, SHOWN);
-    const watch = new Watch();
+  async examine(
+    weights: Float32Array,
+    { batches, about }: ExaminedPart,
+    stopped: () => boolean,
+  ): Promise<MistakeFindings> {
+    const answers = new ModelAnswers(this.reading, SHOWN);
+    const watch = new HealthWatch();
     const { trainable, state } = this.bundle.parameters;
     const vector: Tensors = {
       trainable: tensor1d(weights.slice(0, trainable)),
@@ -93,7 +106,7 @@ export class Examiner {
   }
 
   async #outputs(
-    watch: Watch,
+    watch: HealthWatch,
     vector: Tensors,
     x: readonly (Float32Array | Int32Array)[],
   ): Promise<Float32Array> {
@@ -114,6 +127,6 @@ export class Examiner {
 }
 
 /** A copy of one example's values. */
-function valuesOf({ values, width }: Column, row: number): Column["values"] {
+function valuesOf({ values, width }: ExampleColumn, row: number): ExampleColumn["values"] {
   return values.slice(row * width, (row + 1) * width);
 }

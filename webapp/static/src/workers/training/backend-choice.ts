@@ -6,7 +6,7 @@ import type { Bundle, TensorSpec } from "../../core/data/bundle";
 import { elements, makeBatch } from "../../core/data/examples";
 import { uniform } from "../../core/numerics/philox";
 import { randomInputs } from "../../core/numerics/random-inputs";
-import { Watch } from "../../engine/backend-health";
+import { HealthWatch } from "../../engine/backend-health";
 import { candidates, startBackend } from "../../engine/backends";
 import type { BundleSource } from "../downloads/bundles";
 import { disposeVariables, startVariables, TrainingStep } from "./step";
@@ -43,7 +43,7 @@ export async function timeStep(bundle: Bundle, step: TrainingStep): Promise<numb
   const { trainable, state } = bundle.parameters;
   let variables = startVariables(bundle, uniform(1, 1, 1, trainable + state));
   const batch = noiseBatch(bundle);
-  const watch = new Watch();
+  const watch = new HealthWatch();
   let spent = 0;
   for (const number of [1, 2]) {
     const begin = performance.now();
@@ -82,9 +82,9 @@ async function attemptBoth(
   const whole = await attempt(backend, source, false).catch(() => null);
   const slices = await attempt(backend, source, true).catch(() => null);
   if (whole === null || slices === null) return whole ?? slices;
-  const [kept, dropped] = slices.stepMs < SLICES_GAIN * whole.stepMs ? [slices, whole] : [whole, slices];
+  const [faster, dropped] = slices.stepMs < SLICES_GAIN * whole.stepMs ? [slices, whole] : [whole, slices];
   dropped.step.dispose();
-  return kept;
+  return faster;
 }
 
 async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<Choice | null> {
@@ -106,10 +106,11 @@ async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<
 
 /** Loads the training graphs on the wanted backend, or on the fastest of those that work and did not fail here. */
 export async function chooseBackend(setup: Setup, source: BundleSource): Promise<Choice> {
-  const { backend: wanted, sliced } = setup;
-  if (wanted !== null) {
-    const choice = await attemptBoth(wanted, source, sliced);
-    if (choice === null) throw new Error(`This browser cannot train with ${wanted}; choose another backend.`);
+  const { backend: requested, sliced } = setup;
+  if (requested !== null) {
+    const choice = await attemptBoth(requested, source, sliced);
+    if (choice === null)
+      throw new Error(`This browser cannot train with ${requested}; choose another backend.`);
     return choice;
   }
   const choice = (await fastest(source, setup)) ?? (await attemptBoth("cpu", source, sliced));

@@ -1,24 +1,24 @@
 /** A client's own control variates between rounds and visits, in the browser's IndexedDB. */
 
-import { Keeping } from "../../core/data/storage";
-import type { Control } from "../../core/messages/training";
+import { BrowserStore } from "../../core/data/storage";
+import type { ControlVariates } from "../../core/messages/training";
 import { combine } from "../../core/numerics/scaffold";
 
 /** One kept vector, and the version that its last counted update began with. */
-interface Kept {
+interface StoredVariate {
   readonly version: number;
   readonly values: Float32Array<ArrayBuffer>;
 }
 
-const variates = new Keeping<Kept>("minga", "control-variates");
+const variates = new BrowserStore<StoredVariate>("minga", "control-variates");
 
-function read(name: string): Promise<Kept | undefined> {
+function read(name: string): Promise<StoredVariate | undefined> {
   return variates.get(name).catch(() => undefined);
 }
 
 /** A browser that keeps nothing starts at zero again. */
-async function write(name: string, kept: Kept): Promise<void> {
-  await variates.put(name, kept).catch(() => undefined);
+async function write(name: string, variate: StoredVariate): Promise<void> {
+  await variates.put(name, variate).catch(() => undefined);
 }
 
 /**
@@ -26,23 +26,26 @@ async function write(name: string, kept: Kept): Promise<void> {
  * run versions only grow.
  */
 export async function ownVariate(
-  { kept: name, version }: Control,
+  { storedAs: name, version }: ControlVariates,
   length: number,
 ): Promise<Float32Array<ArrayBuffer>> {
-  const kept = await read(name);
-  const usable = kept !== undefined && kept.version < version && kept.values.length === length;
-  return usable ? kept.values : new Float32Array(length);
+  const variate = await read(name);
+  const usable = variate !== undefined && variate.version < version && variate.values.length === length;
+  return usable ? variate.values : new Float32Array(length);
 }
 
 /** Adds the change of an update that counts. */
-export async function keepChange(control: Control, change: Float32Array): Promise<void> {
+export async function keepChange(control: ControlVariates, change: Float32Array): Promise<void> {
   const values = combine(await ownVariate(control, change.length), change, 1);
-  await write(control.kept, { version: control.version, values });
+  await write(control.storedAs, { version: control.version, values });
 }
 
 /** Takes it back out: the round was abandoned, and is begun again. */
-export async function undoChange({ kept: name, version }: Control, change: Float32Array): Promise<void> {
-  const kept = await read(name);
-  if (kept?.version !== version || kept.values.length !== change.length) return;
-  await write(name, { version: version - 1, values: combine(kept.values, change, -1) });
+export async function undoChange(
+  { storedAs: name, version }: ControlVariates,
+  change: Float32Array,
+): Promise<void> {
+  const variate = await read(name);
+  if (variate?.version !== version || variate.values.length !== change.length) return;
+  await write(name, { version: version - 1, values: combine(variate.values, change, -1) });
 }

@@ -11,18 +11,18 @@ import {
 } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../../core/data/bundle";
 import { type Batch, type Examples, makeBatch } from "../../core/data/examples";
-import type { Sums } from "../../core/messages/training";
-import { Watch } from "../../engine/backend-health";
+import type { MetricTotals } from "../../core/messages/training";
+import { HealthWatch } from "../../engine/backend-health";
 import { Graph, type Tensors } from "../../engine/graph";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "./gradient";
-import type { Source } from "./input/example-source";
-import { Stride, Tally, take, yieldToMessages } from "./metric-sums";
+import type { ExampleSource } from "./input/example-source";
+import { MetricSums, ReportInterval, take, yieldToMessages } from "./metric-sums";
 
-export interface Measured {
+export interface EvaluatedTotals {
   readonly examples: number;
   readonly loss: number;
-  readonly sums: Sums;
+  readonly sums: MetricTotals;
 }
 
 /** Numbers of `count` examples in the order in which they are measured, a batch each time. */
@@ -44,7 +44,7 @@ export async function* batchesOfShards(
   }
 }
 
-export async function* batchesOfSource(bundle: Bundle, source: Source): AsyncGenerator<Batch> {
+export async function* batchesOfSource(bundle: Bundle, source: ExampleSource): AsyncGenerator<Batch> {
   for (const rows of orderly(source.count, bundle.batch_size)) {
     yield makeBatch(bundle, await source.take(rows), Uint32Array.from(rows.keys()));
   }
@@ -66,7 +66,7 @@ export class Evaluator {
     weights: Float32Array,
     batches: AsyncIterable<Batch>,
     stopped: (steps: number, stepMs: number) => boolean,
-  ): Promise<Measured> {
+  ): Promise<EvaluatedTotals> {
     const { trainable, state } = this.bundle.parameters;
     const vector: Tensors = {
       trainable: tensor1d(weights.slice(0, trainable)),
@@ -85,10 +85,10 @@ export class Evaluator {
     vector: Tensors,
     batches: AsyncIterable<Batch>,
     stopped: (steps: number, stepMs: number) => boolean,
-  ): Promise<Tally> {
-    const watch = new Watch();
-    const tally = new Tally();
-    const stride = new Stride(tally);
+  ): Promise<MetricSums> {
+    const watch = new HealthWatch();
+    const tally = new MetricSums();
+    const stride = new ReportInterval(tally);
     let reading: Promise<void> = Promise.resolve();
     const record = async (report: Tensor1D, count: number): Promise<void> => {
       const values = await take(watch, report);

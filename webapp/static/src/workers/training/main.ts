@@ -2,31 +2,37 @@
 
 import type { Bundle } from "../../core/data/bundle";
 import { type Examples, joinShards } from "../../core/data/examples";
-import type { Findings } from "../../core/data/mistakes";
+import type { MistakeFindings } from "../../core/data/mistakes";
 import { decodeShard } from "../../core/data/shard";
-import { REHEARSING, type ToRehearsal } from "../../core/messages/dry-run";
-import { type ToTrial, TRYING } from "../../core/messages/playground";
-import { type Control, clock, type FromWorker, type Plan, type ToWorker } from "../../core/messages/training";
+import { REHEARSING, type ToDryRunWorker } from "../../core/messages/dry-run";
+import { type ToPlaygroundWorker, TRYING } from "../../core/messages/playground";
+import {
+  type ControlVariates,
+  clock,
+  type FromWorker,
+  type ToWorker,
+  type TrainingPlan,
+} from "../../core/messages/training";
 import { metricRows } from "../../core/numerics/metrics";
 import { failureOf } from "../../engine/backend-health";
 import { registerOps } from "../../engine/ops";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
-import { Ahead } from "../downloads/prefetch";
-import { type Asked, Examiner, storedInShards, storedInSource } from "./answer-review";
+import { PrefetchedFiles } from "../downloads/prefetch";
+import { AnswerReviewer, type ExaminedPart, storedInShards, storedInSource } from "./answer-review";
 import { chooseBackend } from "./backend-choice";
 import { keepChange, ownVariate, undoChange } from "./control-variates";
 import { batchesOfShards, batchesOfSource, Evaluator } from "./evaluator";
-import { OwnExamples } from "./input/local-data";
+import { LocalExamples } from "./input/local-data";
 import { plannedFeed } from "./input/plan-examples";
 import { protect } from "./protection";
 import { TrainingStep } from "./step";
-import { train, type Variates } from "./trainer";
+import { train, type VariateChange } from "./trainer";
 
-type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
+type TrainingMessage<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 
 /** What `load` leaves for the messages after it. */
-interface Loaded {
+interface LoadedModel {
   readonly origin: string;
   readonly source: BundleSource;
   readonly step: TrainingStep;
@@ -35,13 +41,13 @@ interface Loaded {
 }
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let loaded: Loaded | null = null;
+let loaded: LoadedModel | null = null;
 let evaluator: Evaluator | null = null;
 /** Null after it was asked for where the model's answers are no classes. */
-let examiner: Examiner | null | undefined;
+let examiner: AnswerReviewer | null | undefined;
 /** What a plan without shards trains on. */
-let own: OwnExamples | null = null;
-const ahead = new Ahead();
+let own: LocalExamples | null = null;
+const ahead = new PrefetchedFiles();
 /** Counts stop messages: work ends when one arrives after it was asked for. */
 let stops = 0;
 /** Messages that are worked on or wait. */
@@ -49,11 +55,11 @@ let queued = 0;
 /** Messages are worked on one after the other, stop excepted. */
 let work: Promise<void> = Promise.resolve();
 
-function say(message: FromWorker, transfer: Transferable[] = []): void {
+function post(message: FromWorker, transfer: Transferable[] = []): void {
   scope.postMessage(message, transfer);
 }
 
-function requireLoaded(): Loaded {
+function requireLoaded(): LoadedModel {
   if (loaded === null) throw new Error("The model is not loaded yet; reload the page.");
   return loaded;
 }
@@ -62,7 +68,7 @@ function parameterCount({ bundle }: BundleSource): number {
   return bundle.parameters.trainable + bundle.parameters.state;
 }
 
-async function load({ id, origin, bundle, setup }: Message<"load">): Promise<void> {
+async function load({ id, origin, bundle, setup }: TrainingMessage<"load">): Promise<void> {
   loaded?.step.dispose();
   loaded?.sliced?.dispose();
   evaluator?.dispose();
@@ -79,7 +85,7 @@ async function load({ id, origin, bundle, setup }: Message<"load">): Promise<voi
   const { trainable } = source.bundle.parameters;
   const { metrics } = source.bundle;
   const rows = metricRows(metrics);
-  say({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters, trainable, rows, metrics });
+  post({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters, trainable, rows, metrics });
 }
 
 async function fetchExamples(sha256: string): Promise<Examples> {
@@ -87,7 +93,10 @@ async function fetchExamples(sha256: string): Promise<Examples> {
   return joinShards(source.bundle, [decodeShard(await fetchBlob(origin, sha256))]);
 }
 
-async function fetchVariates({ origin, source }: Loaded, control: Control): Promise<Variates> {
+async function fetchVariates(
+  { origin, source }: LoadedModel,
+  control: ControlVariates,
+): Promise<VariateChange> {
   const { trainable } = source.bundle.parameters;
   const server = await fetchWeights(origin, control.server, trainable);
   return { server, own: await ownVariate(control, trainable) };
@@ -99,7 +108,10 @@ function ending(stopsBefore: number, until: number | null): (steps: number, step
 }
 
 /** Throws an Error for people where the bundle cannot run the plan. */
-function checkPlan({ bundle }: BundleSource, { batchSize, control, learningRate, privacy }: Plan): void {
+function checkPlan(
+  { bundle }: BundleSource,
+  { batchSize, control, learningRate, privacy }: TrainingPlan,
+): void {
   if (batchSize < 1 || batchSize > bundle.batch_size) {
     throw new Error(`The plan asks for batches of ${batchSize}, the model takes 1 to ${bundle.batch_size}.`);
   }
@@ -110,13 +122,13 @@ function checkPlan({ bundle }: BundleSource, { batchSize, control, learningRate,
 }
 
 /** Slices have fewer rows that do not count while single examples are looked at. */
-async function stepFor(current: Loaded, { privacy }: Plan): Promise<TrainingStep> {
+async function stepFor(current: LoadedModel, { privacy }: TrainingPlan): Promise<TrainingStep> {
   if (privacy === null || current.source.bundle.slice === null) return current.step;
   current.sliced ??= await TrainingStep.load(current.source, true);
   return current.sliced;
 }
 
-async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: number): Promise<void> {
+async function runPlan({ id, weights, plan }: TrainingMessage<"train">, stopsBefore: number): Promise<void> {
   const loaded = requireLoaded();
   const { origin, source } = loaded;
   checkPlan(source, plan);
@@ -137,7 +149,7 @@ async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: num
     plan,
     variates,
     feed,
-    onProgress: (progress) => say({ type: "progress", id, ...progress }),
+    onProgress: (progress) => post({ type: "progress", id, ...progress }),
     stopped: ending(stopsBefore, plan.until),
   }).finally(() => feed.close());
   if (plan.protection !== null) protect(update, plan.protection);
@@ -147,15 +159,18 @@ async function runPlan({ id, weights, plan }: Message<"train">, stopsBefore: num
     change: change?.buffer ?? null,
   };
   const transferred = Object.values(vectors).filter((vector) => vector !== null);
-  say({ type: "trained", id, ...vectors, ...outcome }, transferred);
+  post({ type: "trained", id, ...vectors, ...outcome }, transferred);
 }
 
-async function measure({ id, weights, exam }: Message<"measure">, stopsBefore: number): Promise<void> {
+async function measure(
+  { id, weights, exam }: TrainingMessage<"measure">,
+  stopsBefore: number,
+): Promise<void> {
   const { origin, source } = requireLoaded();
   const { bundle } = source;
   const heldOut = exam.shards.length > 0 && own?.dealt ? own.parts(exam.shards) : own?.source("holdout");
   if (exam.shards.length === 0 && (heldOut === undefined || own?.dealt)) {
-    say({ type: "measured", id, examples: 0, loss: 0, sums: [] });
+    post({ type: "measured", id, examples: 0, loss: 0, sums: [] });
     return;
   }
   const batches = heldOut
@@ -164,11 +179,11 @@ async function measure({ id, weights, exam }: Message<"measure">, stopsBefore: n
   evaluator ??= await Evaluator.load(source);
   const vector = await fetchWeights(origin, weights, parameterCount(source));
   const measured = await evaluator.measure(vector, batches, ending(stopsBefore, exam.until));
-  say({ type: "measured", id, ...measured });
+  post({ type: "measured", id, ...measured });
 }
 
 /** The batches that a version is asked about, and what they are; null where there are none. */
-function askedAbout(bundle: Bundle, { shards, aside }: Message<"examine">): Asked | null {
+function askedAbout(bundle: Bundle, { shards, aside }: TrainingMessage<"examine">): ExaminedPart | null {
   if (shards.length > 0 && own?.dealt) {
     return { batches: storedInSource(bundle, own.parts(shards)), about: aside ? "aside" : "dealt" };
   }
@@ -176,27 +191,27 @@ function askedAbout(bundle: Bundle, { shards, aside }: Message<"examine">): Aske
     return { batches: storedInShards(bundle, shards, fetchExamples), about: aside ? "aside" : "dealt" };
   }
   if (own?.dealt) return null;
-  const kept = own?.source("holdout");
-  if (kept && kept.count > 0) return { batches: storedInSource(bundle, kept), about: "own-aside" };
+  const holdout = own?.source("holdout");
+  if (holdout && holdout.count > 0) return { batches: storedInSource(bundle, holdout), about: "own-aside" };
   return own && { batches: storedInSource(bundle, own.source("train")), about: "own" };
 }
 
-async function examine(message: Message<"examine">, stopsBefore: number): Promise<void> {
+async function examine(message: TrainingMessage<"examine">, stopsBefore: number): Promise<void> {
   const { id, weights } = message;
   const { origin, source } = requireLoaded();
-  examiner = examiner === undefined ? await Examiner.load(source) : examiner;
+  examiner = examiner === undefined ? await AnswerReviewer.load(source) : examiner;
   const asked = askedAbout(source.bundle, message);
-  let findings: Findings | null = null;
+  let findings: MistakeFindings | null = null;
   if (examiner && asked) {
     const vector = await fetchWeights(origin, weights, parameterCount(source));
     findings = await examiner.examine(vector, asked, () => stops > stopsBefore || queued > 1);
   }
-  say({ type: "examined", id, findings });
+  post({ type: "examined", id, findings });
 }
 
-async function keep({ id, control, change, undo }: Message<"keep">): Promise<void> {
+async function keep({ id, control, change, undo }: TrainingMessage<"keep">): Promise<void> {
   await (undo ? undoChange : keepChange)(control, new Float32Array(change));
-  say({ type: "kept", id });
+  post({ type: "kept", id });
 }
 
 function perform(
@@ -221,18 +236,19 @@ registerOps();
 /** People try models, and owners a step, in workers of the same program, so that TF.js is fetched once. */
 const trying = scope.name === TRYING ? import("../playground/message-handler") : null;
 const rehearsing = scope.name === REHEARSING ? import("../dry-run/message-handler") : null;
-scope.onmessage = ({ data }: MessageEvent<ToWorker | ToTrial | ToRehearsal>) => {
+scope.onmessage = ({ data }: MessageEvent<ToWorker | ToPlaygroundWorker | ToDryRunWorker>) => {
   // What cannot be fetched is an error of the worker: whoever asked is told.
-  if (trying !== null) void trying.then((shell) => shell.receive(data as ToTrial)).catch(reportError);
+  if (trying !== null)
+    void trying.then((shell) => shell.receive(data as ToPlaygroundWorker)).catch(reportError);
   else if (rehearsing !== null)
-    void rehearsing.then((shell) => shell.receive(data as ToRehearsal)).catch(reportError);
+    void rehearsing.then((shell) => shell.receive(data as ToDryRunWorker)).catch(reportError);
   else receive(data as ToWorker);
 };
 
 function fail(id: number, error: unknown): void {
   const failure = failureOf(error);
   const message = failure?.message ?? (error instanceof Error ? error.message : String(error));
-  say({ type: "failed", id, message, kind: failure?.kind ?? null });
+  post({ type: "failed", id, message, kind: failure?.kind ?? null });
 }
 
 function receive(data: ToWorker): void {
@@ -249,13 +265,13 @@ function receive(data: ToWorker): void {
     const { id, lease, origin, weights, shard } = data;
     void ahead
       .fetch(lease, origin, weights, shard)
-      .then(() => say({ type: "fetched", id }))
+      .then(() => post({ type: "fetched", id }))
       .catch((error: unknown) => fail(id, error));
     return;
   }
   if (data.type === "own") {
     own?.close();
-    own = new OwnExamples(data.port, data.counts, data.dealt);
+    own = new LocalExamples(data.port, data.counts, data.dealt);
     return;
   }
   const stopsBefore = stops;

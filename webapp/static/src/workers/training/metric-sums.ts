@@ -1,11 +1,11 @@
 /** What steps report, added up: exact over batches, shards and clients. */
 
 import { dispose, type Tensor1D } from "@tensorflow/tfjs-core";
-import type { Sums } from "../../core/messages/training";
-import type { Watch } from "../../engine/backend-health";
+import type { MetricTotals } from "../../core/messages/training";
+import type { HealthWatch } from "../../engine/backend-health";
 
 /** Sums of the loss by examples, and of each metric row's numerator and denominator. */
-export class Tally {
+export class MetricSums {
   examples = 0;
   steps = 0;
   #loss = 0;
@@ -24,7 +24,7 @@ export class Tally {
     return this.examples > 0 ? this.#loss / this.examples : 0;
   }
 
-  get sums(): Sums {
+  get sums(): MetricTotals {
     const { length } = this.#values;
     const value = (i: number) => this.#values[i] as number;
     return Array.from({ length: length / 2 }, (_, row) => [value(2 * row), value(2 * row + 1)] as const);
@@ -42,7 +42,7 @@ export function yieldToMessages(): Promise<void> {
 }
 
 /** Reads a small tensor without blocking, and disposes it. */
-export async function take(watch: Watch, report: Tensor1D): Promise<Float32Array> {
+export async function take(watch: HealthWatch, report: Tensor1D): Promise<Float32Array> {
   try {
     return (await watch.read(report.data())) as Float32Array;
   } finally {
@@ -51,12 +51,12 @@ export async function take(watch: Watch, report: Tensor1D): Promise<Float32Array
 }
 
 /** How long steps take, in milliseconds: the next as long as the last or the mean, what is longer. */
-export class Stride {
+export class ReportInterval {
   #last = 0;
   #since = performance.now();
   readonly #begin = this.#since;
 
-  constructor(private readonly tally: Tally) {}
+  constructor(private readonly tally: MetricSums) {}
 
   /** A step has ended. */
   stepped(): void {

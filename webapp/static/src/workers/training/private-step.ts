@@ -33,7 +33,7 @@ function clipped(gradient: Tensor, clip: number): Tensor {
   return mul(gradient, div(clip, maximum(norm(gradient), clip)));
 }
 
-interface Sums {
+interface GradientSums {
   readonly gradient: Tensor;
   readonly loss: Tensor;
   readonly metrics: Tensor | undefined;
@@ -49,11 +49,11 @@ export function privateGradient(
   trainable: number,
   { clip, noise, microbatch, microbatches: nominal }: Bound,
 ): Gradient {
-  const run = (part: PreparedBatch): Sums => {
+  const run = (part: PreparedBatch): GradientSums => {
     const { gradient, loss, metrics } = gradientOf(part);
     return { gradient: clipped(gradient, clip), loss: mul(loss, part.examples), metrics };
   };
-  const grow = (before: Sums, part: PreparedBatch): Sums => {
+  const grow = (before: GradientSums, part: PreparedBatch): GradientSums => {
     const sums = tidy(() => {
       const { gradient, loss, metrics } = run(part);
       return {

@@ -15,10 +15,10 @@ import {
 import type { Bundle } from "../../core/data/bundle";
 import { pinnedScalar } from "../../engine/constant-inputs";
 import {
+  CORRECTION_INPUTS,
   type Correction,
   correctNodes,
   correctSignature,
-  INPUTS,
 } from "../../engine/fusion/gradient-correction";
 import { hasShaders } from "../../engine/gpu/elementwise";
 import { Graph, type GraphFiles, type Tensors } from "../../engine/graph";
@@ -197,8 +197,8 @@ export class TrainingStep {
       learning_rate: pinnedScalar(learningRate),
       step: pinnedScalar(step),
       past_steps: pinnedScalar(pastSteps),
-      ...(given.length > 0 && { [INPUTS.mu]: pinnedScalar(mu) }),
-      ...Object.fromEntries(given.map(([name, tensor]) => [INPUTS[name], tensor])),
+      ...(given.length > 0 && { [CORRECTION_INPUTS.mu]: pinnedScalar(mu) }),
+      ...Object.fromEntries(given.map(([name, tensor]) => [CORRECTION_INPUTS[name], tensor])),
     });
     return {
       loss,
@@ -226,7 +226,7 @@ export class TrainingStep {
       learning_rate: Math.fround(moment.learningRate),
       step: moment.step,
       past_steps: moment.pastSteps,
-      [INPUTS.mu]: mu,
+      [CORRECTION_INPUTS.mu]: mu,
     });
     return {
       loss,
@@ -251,8 +251,8 @@ export class TrainingStep {
   /** The state stays as it is, in a tensor of its own. */
   #privateGradient(variables: Variables, batch: PreparedBatch, bound: Bound): Gradient {
     const run = (part: PreparedBatch) => this.gradient(variables, part);
-    const found = privateGradient(run, batch, this.bundle.parameters.trainable, bound);
-    return { ...found, state: variables.state && clone(variables.state) };
+    const result = privateGradient(run, batch, this.bundle.parameters.trainable, bound);
+    return { ...result, state: variables.state && clone(variables.state) };
   }
 
   #runTrain(

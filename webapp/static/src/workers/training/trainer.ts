@@ -2,12 +2,12 @@
 
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../../core/data/bundle";
-import type { Plan, Sums } from "../../core/messages/training";
+import type { MetricTotals, TrainingPlan } from "../../core/messages/training";
 import { elastic } from "../../core/numerics/aggregation/elastic";
 import { combine, controlChange } from "../../core/numerics/scaffold";
-import { Watch } from "../../engine/backend-health";
+import { HealthWatch } from "../../engine/backend-health";
 import type { Feed } from "./input/feed";
-import { Stride, Tally, take, yieldToMessages } from "./metric-sums";
+import { MetricSums, ReportInterval, take, yieldToMessages } from "./metric-sums";
 import { boundOf } from "./private-step";
 import {
   type Corrections,
@@ -19,14 +19,14 @@ import {
 } from "./step";
 import type { Variables } from "./variables";
 
-export interface Progress {
+export interface StepProgress {
   readonly step: number;
   readonly steps: number;
   readonly loss: number;
   readonly stepMs: number;
 }
 
-export interface Outcome {
+export interface TrainingOutcome {
   /** Local minus global. */
   readonly update: Float32Array<ArrayBuffer>;
   /** Null for a round's plan. */
@@ -39,38 +39,38 @@ export interface Outcome {
   readonly planned: number;
   /** Mean over all examples processed. */
   readonly loss: number;
-  readonly sums: Sums;
+  readonly sums: MetricTotals;
   readonly stepMs: number;
 }
 
 /** SCAFFOLD's control variates, a value for each trainable one. */
-export interface Variates {
+export interface VariateChange {
   readonly server: Float32Array;
   readonly own: Float32Array;
 }
 
-export interface Training {
+export interface TrainingOptions {
   readonly bundle: Bundle;
   readonly step: TrainingStep;
   readonly weights: Float32Array<ArrayBuffer>;
-  readonly plan: Plan;
-  readonly variates: Variates | null;
+  readonly plan: TrainingPlan;
+  readonly variates: VariateChange | null;
   /** The batches; the caller owns it. */
   readonly feed: Feed;
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: StepProgress) => void;
   /** Asked before every step, with the milliseconds that it will take; true ends the training there. */
   readonly stopped: (steps: number, stepMs: number) => boolean;
 }
 
 /** The local weights in one readback. Disposes the variables. */
-function readLocal(watch: Watch, variables: Variables): Promise<Float32Array> {
+function readLocal(watch: HealthWatch, variables: Variables): Promise<Float32Array> {
   const vector = tidy(() => flatVector(variables));
   disposeVariables(variables);
   return take(watch, vector);
 }
 
 /** Throws an Error for people where the client's own weights are those of another model. */
-function beginning({ plan: { unit }, weights }: Training): Float32Array {
+function beginning({ plan: { unit }, weights }: TrainingOptions): Float32Array {
   const start = unit?.start;
   if (!start) return weights;
   const own = new Float32Array(start.own);
@@ -78,7 +78,7 @@ function beginning({ plan: { unit }, weights }: Training): Float32Array {
   return elastic(own, weights, start.elasticity);
 }
 
-function correctionsOf({ bundle, step, weights, plan, variates }: Training): Promise<Corrections> {
+function correctionsOf({ bundle, step, weights, plan, variates }: TrainingOptions): Promise<Corrections> {
   return step.corrections(plan.proximalMu, {
     ...(plan.proximalMu !== 0 && { start: weights.subarray(0, bundle.parameters.trainable) }),
     ...(variates && { drift: combine(variates.server, variates.own, -1) }),
@@ -86,7 +86,7 @@ function correctionsOf({ bundle, step, weights, plan, variates }: Training): Pro
 }
 
 /** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
-export async function train(training: Training): Promise<Outcome> {
+export async function train(training: TrainingOptions): Promise<TrainingOutcome> {
   const corrections = await correctionsOf(training);
   try {
     return await trainWith(training, corrections);
@@ -95,13 +95,13 @@ export async function train(training: Training): Promise<Outcome> {
   }
 }
 
-async function trainWith(training: Training, corrections: Corrections): Promise<Outcome> {
+async function trainWith(training: TrainingOptions, corrections: Corrections): Promise<TrainingOutcome> {
   const { bundle, step, plan, weights, variates, feed } = training;
   const { steps: planned } = feed;
-  const watch = new Watch();
+  const watch = new HealthWatch();
   const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
-  const tally = new Tally();
-  const stride = new Stride(tally);
+  const tally = new MetricSums();
+  const stride = new ReportInterval(tally);
   let variables = startVariables(bundle, beginning(training));
   let reading: Promise<void> = Promise.resolve();
   const record = async (report: Tensor1D, count: number): Promise<void> => {

@@ -2,7 +2,7 @@
 
 import { concat1d, reshape, slice, Tensor, type Tensor1D, zeros } from "@tensorflow/tfjs-core";
 import type { Bundle, Signature } from "../../core/data/bundle";
-import { type Correction, correctNodes, INPUTS } from "../../engine/fusion/gradient-correction";
+import { CORRECTION_INPUTS, type Correction, correctNodes } from "../../engine/fusion/gradient-correction";
 import { shortConstants } from "../../engine/fusion/nodes";
 import { scalarize } from "../../engine/fusion/scalars";
 import { type ApplyPlan, partName, splitApply, splitTrain } from "../../engine/fusion/variables";
@@ -11,11 +11,11 @@ import { Graph, type GraphFiles, type Tensors } from "../../engine/graph";
 import type { Parts, Variables } from "./variables";
 
 /** The same stages of the optimizer, compiled for variables of one shape. */
-type Stages = readonly Elementwise[];
+type CompiledStages = readonly Elementwise[];
 
 /** Runs the optimizer on one variable after the other. Owns nothing. */
 class PartwiseOptimizer {
-  readonly #compiled = new Map<string, Stages>();
+  readonly #compiled = new Map<string, CompiledStages>();
 
   constructor(private readonly plan: ApplyPlan) {}
 
@@ -23,11 +23,11 @@ class PartwiseOptimizer {
   update(given: Tensors, scalars: Readonly<Record<string, number>>): { value: Tensor; slots: Parts } {
     const { stages, trainable, slots } = this.plan;
     const shape = given.trainable?.shape ?? [];
-    const known = new Map(Object.entries(given));
+    const values = new Map(Object.entries(given));
     this.#stagesFor(shape).forEach((run, i) => {
       const stage = stages[i] as ApplyPlan["stages"][number];
-      const tensors = stage.inputs.map((name) => known.get(name) as Tensor);
-      known.set(
+      const tensors = stage.inputs.map((name) => values.get(name) as Tensor);
+      values.set(
         stage.name,
         run(
           tensors,
@@ -36,17 +36,17 @@ class PartwiseOptimizer {
       );
     });
     return {
-      value: known.get(trainable) as Tensor,
-      slots: slots.map((name) => known.get(name) as Tensor),
+      value: values.get(trainable) as Tensor,
+      slots: slots.map((name) => values.get(name) as Tensor),
     };
   }
 
-  #stagesFor(shape: readonly number[]): Stages {
+  #stagesFor(shape: readonly number[]): CompiledStages {
     const key = String(shape);
-    const known =
+    const stages =
       this.#compiled.get(key) ?? this.plan.stages.map(({ program }) => elementwise({ ...program, shape }));
-    this.#compiled.set(key, known);
-    return known;
+    this.#compiled.set(key, stages);
+    return stages;
   }
 }
 
@@ -54,7 +54,7 @@ class PartwiseOptimizer {
 function planApply(bundle: Bundle, apply: GraphFiles, corrections: readonly Correction[]): ApplyPlan | null {
   const { signatures, parameters, optimizer } = bundle;
   const inputs = signatures.apply.inputs.filter(({ shape }) => shape.length === 0).map(({ name }) => name);
-  const scalars = [...inputs, INPUTS.mu];
+  const scalars = [...inputs, CORRECTION_INPUTS.mu];
   const corrected = correctNodes(apply.topology.node, parameters.trainable, corrections);
   const { nodes, constants } = scalarize(
     corrected,
@@ -62,7 +62,7 @@ function planApply(bundle: Bundle, apply: GraphFiles, corrections: readonly Corr
     shortConstants(apply.weightSpecs, apply.weights),
   );
   const wishes = { outputs: [], scalars, constants, shaders: true };
-  const tensors = corrections.map((correction) => INPUTS[correction]);
+  const tensors = corrections.map((correction) => CORRECTION_INPUTS[correction]);
   return splitApply(nodes, wishes, parameters.trainable, optimizer.slots, tensors);
 }
 
@@ -119,7 +119,7 @@ export class PartwiseStep {
     const updated = trainable.map((value, k) => {
       const more = [
         ...slots.map((slot, s) => [partName("slots", s), slot[k]]),
-        ...given.map(([correction, parts]) => [INPUTS[correction], parts[k]]),
+        ...given.map(([correction, parts]) => [CORRECTION_INPUTS[correction], parts[k]]),
       ];
       const tensors = { trainable: value, gradient: gradients[k] as Tensor, ...Object.fromEntries(more) };
       return optimizer.update(tensors, scalars);
@@ -132,8 +132,8 @@ export class PartwiseStep {
 
   #optimizerFor(corrections: readonly Correction[]): PartwiseOptimizer {
     const key = String(corrections);
-    const known = this.#optimizers.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#optimizers.get(key);
+    if (existing !== undefined) return existing;
     const plan = planApply(this.bundle, this.applyFiles, corrections);
     if (plan === null)
       throw new Error("The task's optimizer cannot be corrected; ask its owner for another plan.");

@@ -11,10 +11,10 @@ import {
   addPieces,
   checkedMean,
   checkedPiece,
+  littleEndianBytes,
+  type PartSubject,
   pieceWords,
   readMean,
-  type Subject,
-  told,
 } from "../../../../../../webapp/static/src/core/numerics/masking/masked-parts";
 import { uniform } from "../../../../../../webapp/static/src/core/numerics/philox";
 
@@ -28,7 +28,7 @@ interface Told {
 interface Sum {
   readonly places: readonly number[];
   readonly part: number;
-  readonly subject: Subject;
+  readonly subject: PartSubject;
   readonly values: number;
   readonly pads: Readonly<Record<string, readonly { readonly key: string; readonly sign: number }[]>>;
   readonly pieces: readonly Told[];
@@ -42,7 +42,7 @@ interface Golden extends PadContext {
   >;
   readonly common: readonly { readonly own: number; readonly other: number; readonly key: string }[];
   readonly words: readonly {
-    readonly subject: Subject;
+    readonly subject: PartSubject;
     readonly values: string;
     readonly share: number;
     readonly words: string;
@@ -86,7 +86,7 @@ async function piece(place: number, at: number, sum: Sum): Promise<Bytes> {
   const each = shares(sum.places.map((one) => member(one).weight));
   const words = pieceWords(values, each[at] as number, sum.subject);
   await addMasks(words, await padsOf(place, sum));
-  return told(words);
+  return littleEndianBytes(words);
 }
 
 describe("Masked pieces are those of Python", () => {
@@ -103,7 +103,7 @@ describe("Masked pieces are those of Python", () => {
 
   test.each(golden.words)("in their words of $subject", ({ subject, values, share, words }) => {
     const read = new Float32Array(bytes(values).buffer);
-    expect(hex(told(pieceWords(read, share, subject)))).toBe(words);
+    expect(hex(littleEndianBytes(pieceWords(read, share, subject)))).toBe(words);
   });
 
   test.each(golden.sums)("for the set $places, and so is their mean", async (sum) => {

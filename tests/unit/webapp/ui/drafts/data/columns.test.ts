@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { roleOf, withRole } from "../../../../../../webapp/static/src/ui/drafts/data/columns";
-import type { Column, Findings } from "../../../../../../webapp/static/src/ui/drafts/data/findings";
+import type { DataFindings, FoundColumn } from "../../../../../../webapp/static/src/ui/drafts/data/findings";
 import { warnings } from "../../../../../../webapp/static/src/ui/drafts/data/warnings";
-import { merged, type Table } from "../../../../../../webapp/static/src/ui/drafts/record";
+import { type DraftTable, merged } from "../../../../../../webapp/static/src/ui/drafts/record";
 
-const column = (name: string, more: Partial<Column> = {}): Column => ({
+const column = (name: string, more: Partial<FoundColumn> = {}): FoundColumn => ({
   name,
   kind: "number",
   missing: 0,
@@ -16,7 +16,7 @@ const column = (name: string, more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-const TITANIC: Table = {
+const TITANIC: DraftTable = {
   kind: "table",
   columns: [
     { name: "Age", kind: "number", scaling: "standard", missing: "mean" },
@@ -39,7 +39,9 @@ test("a column is in one place only, whatever it was before", () => {
     for (const name of ["Age", "Sex", "Survived", "Fare"]) {
       const after = merged(TITANIC, withRole(TITANIC, column(name), role));
       expect(roleOf(after, name)).toBe(role);
-      const all = [...(after.columns as Table[]), ...(after.labels as Table[])].map((one) => one.name);
+      const all = [...(after.columns as DraftTable[]), ...(after.labels as DraftTable[])].map(
+        (one) => one.name,
+      );
       expect(new Set(all).size).toBe(all.length);
     }
   }
@@ -50,12 +52,12 @@ test("there is one label, written as the one before it was", () => {
   expect(after.labels).toEqual([
     { name: "Sex", kind: "class", classes: ["female", "male"], encoding: "number" },
   ]);
-  expect((after.columns as Table[]).map(({ name }) => name)).toEqual(["Age"]);
+  expect((after.columns as DraftTable[]).map(({ name }) => name)).toEqual(["Age"]);
 });
 
 test("numbers with gaps are filled", () => {
   const after = withRole(TITANIC, column("Fare", { missing: 3 }), "number");
-  expect((after.columns as Table[]).at(-1)).toEqual({
+  expect((after.columns as DraftTable[]).at(-1)).toEqual({
     name: "Fare",
     kind: "number",
     scaling: "standard",
@@ -63,7 +65,7 @@ test("numbers with gaps are filled", () => {
   });
 });
 
-const found = (more: Partial<Findings>): Findings => ({
+const found = (more: Partial<DataFindings>): DataFindings => ({
   kind: "image",
   examples: 10,
   classes: {},

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
+  type BrowserDryRun,
+  type DryRunReport,
   ownResults,
   reportOf,
-  type Told,
-  type Tried,
 } from "../../../../../../webapp/static/src/ui/drafts/dry-run/results";
 
 const OF = "a".repeat(32);
@@ -44,7 +44,7 @@ test("what was left out is not told", () => {
 });
 
 test("only what this browser found of what holds now spares another try", () => {
-  const one: Tried = {
+  const one: BrowserDryRun = {
     at: 1,
     agent: "Chrome on Linux",
     what: "wasm",
@@ -53,12 +53,12 @@ test("only what this browser found of what holds now spares another try", () => 
     step_ms: 1,
     outdated: false,
   };
-  const tried: Tried[] = [
+  const tried: BrowserDryRun[] = [
     one,
     { ...one, what: "webgl", outdated: true },
     { ...one, what: "cpu", agent: "Firefox on Linux" },
   ];
-  const told: Told = {
+  const told: DryRunReport = {
     trial: null,
     agent: "Chrome on Linux",
     tried,

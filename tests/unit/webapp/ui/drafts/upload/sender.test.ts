@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Elsewhere, type Port } from "../../../../../../webapp/static/src/ui/drafts/upload/api";
+import { type UploadPort, UrlSource } from "../../../../../../webapp/static/src/ui/drafts/upload/api";
 import { hashOf } from "../../../../../../webapp/static/src/ui/drafts/upload/hash";
-import { Sending, type Told } from "../../../../../../webapp/static/src/ui/drafts/upload/sender";
-import { Pace } from "../../../../../../webapp/static/src/ui/drafts/upload/speed";
-import { Refusal, Silence } from "../../../../../../webapp/static/src/ui/lib/api";
+import { FileUpload, type UploadListener } from "../../../../../../webapp/static/src/ui/drafts/upload/sender";
+import { UploadSpeed } from "../../../../../../webapp/static/src/ui/drafts/upload/speed";
+import { NoAnswer, Refusal } from "../../../../../../webapp/static/src/ui/lib/api";
 
 const CONTENT = new TextEncoder().encode("0123456789".repeat(10));
 const FILE = new File([CONTENT], "ten.csv");
@@ -14,7 +14,7 @@ function server(here = 0, ...troubles: readonly Error[]) {
   const waiting = [...troubles];
   const said: string[] = [];
   const bytes: number[] = [...CONTENT.slice(0, here)];
-  const port: Port = {
+  const port: UploadPort = {
     begin: async (name, size, sha256) => {
       said.push(`begin ${name} ${size}${sha256 ? " with its hash" : ""}`);
     },
@@ -25,7 +25,7 @@ function server(here = 0, ...troubles: readonly Error[]) {
     piece: async (offset, piece) => {
       const trouble = waiting.shift();
       if (trouble) throw trouble;
-      if (offset !== bytes.length) throw new Elsewhere(`Byte ${bytes.length} is due, not ${offset}.`);
+      if (offset !== bytes.length) throw new UrlSource(`Byte ${bytes.length} is due, not ${offset}.`);
       bytes.push(...new Uint8Array(await piece.arrayBuffer()));
       return bytes.length;
     },
@@ -34,9 +34,9 @@ function server(here = 0, ...troubles: readonly Error[]) {
   return { port, said, bytes };
 }
 
-function sending(port: Port, tell: (told: Told, one: Sending) => void = () => undefined) {
-  const told: Told[] = [];
-  const made: Sending = new Sending(
+function sending(port: UploadPort, tell: (told: UploadListener, one: FileUpload) => void = () => undefined) {
+  const told: UploadListener[] = [];
+  const made: FileUpload = new FileUpload(
     FILE,
     port,
     7,
@@ -66,7 +66,7 @@ test("a file is announced, read for its hash, announced with it, and sent piece 
 });
 
 test("a server that is away, or elsewhere in the file, is asked how far it came", async () => {
-  const { port, bytes } = server(0, new Silence("away"), new Silence("away"), new Elsewhere("no"));
+  const { port, bytes } = server(0, new NoAnswer("away"), new NoAnswer("away"), new UrlSource("no"));
   const { made, states } = sending(port);
   await made.begin();
   expect(new Uint8Array(bytes)).toEqual(CONTENT);
@@ -77,7 +77,7 @@ test("a file whose last answer was lost is asked for by its hash", async () => {
   const { port, said } = server(100);
   expect(await sending(port).made.goOn(HASH)).toBe(true);
   expect(said).toEqual([`offset of ${HASH}`]);
-  const cut = server(0, new Silence("away"));
+  const cut = server(0, new NoAnswer("away"));
   await sending(cut.port).made.begin();
   expect(cut.said.at(-1)).toBe(`offset of ${HASH}`);
 });
@@ -133,7 +133,7 @@ test("a hash is made of pieces, as of the whole", async () => {
 });
 
 test("the pace is that of the last seconds", () => {
-  const pace = new Pace();
+  const pace = new UploadSpeed();
   expect([pace.rate, pace.left(10)]).toEqual([null, null]);
   for (let at = 0; at <= 100; at += 1) pace.mark(at, at < 50 ? 10 * at : 500 + 2 * (at - 50));
   expect(pace.rate).toBeCloseTo(2);

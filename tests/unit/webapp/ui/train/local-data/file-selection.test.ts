@@ -6,7 +6,11 @@ import type {
 } from "../../../../../../webapp/static/src/core/preprocessing/declaration";
 import { addFiles, fromInput } from "../../../../../../webapp/static/src/ui/train/local-data/file-selection";
 import { visible } from "../../../../../../webapp/static/src/ui/train/local-data/preview";
-import { problemTitle, summary, wanted } from "../../../../../../webapp/static/src/ui/train/local-data/texts";
+import {
+  problemTitle,
+  requiredData,
+  summary,
+} from "../../../../../../webapp/static/src/ui/train/local-data/texts";
 
 function own(path: string, content = "x", lastModified = 1): OwnFile {
   return { path, file: new File([content], path.split("/").pop() ?? path, { lastModified }) };
@@ -56,7 +60,7 @@ const images = {
 
 describe("what the task needs, in words", () => {
   it("names the classes of pictures", () => {
-    expect(wanted({ preprocess: images, volunteer })).toMatch(
+    expect(requiredData({ preprocess: images, volunteer })).toMatch(
       /^This task needs 2 to 500 pictures from each device. Put them into folders named cat and dog/,
     );
   });
@@ -64,7 +68,9 @@ describe("what the task needs, in words", () => {
   it("names the columns of a table", () => {
     const column = { kind: "category", column: "Sex" };
     const preprocess = { ...common, kind: "table", columns: [column], label_columns: ["Lived"] };
-    expect(wanted({ preprocess, volunteer } as unknown as DataSpec)).toContain("it needs Sex and Lived.");
+    expect(requiredData({ preprocess, volunteer } as unknown as DataSpec)).toContain(
+      "it needs Sex and Lived.",
+    );
   });
 });
 

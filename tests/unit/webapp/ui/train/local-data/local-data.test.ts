@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Report } from "../../../../../../webapp/static/src/core/messages/data-reader";
-import { part } from "../../../../../../webapp/static/src/ui/lib/dom";
-import { bindOwn } from "../../../../../../webapp/static/src/ui/train/local-data/local-data";
+import { requireElement } from "../../../../../../webapp/static/src/ui/lib/dom";
+import { bindLocalData } from "../../../../../../webapp/static/src/ui/train/local-data/local-data";
 
 const PARTS = `own-wanted own-classes own-drop own-folders own-progress own-line own-found own-problems
   own-problem-title own-problem-list own-counts own-preview own-kept own-kept-line`.split(/\s+/);
@@ -45,15 +45,15 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 test("too few files are shown as lacking, and none as nothing chosen", async () => {
-  bindOwn(part(document, "own"), () => undefined);
-  const input = part<HTMLInputElement>(document, "own-files");
-  const line = part(document, "own-line");
-  await vi.waitFor(() => expect(part(document, "own-wanted").textContent).not.toBe(""));
+  bindLocalData(requireElement(document, "own"), () => undefined);
+  const input = requireElement<HTMLInputElement>(document, "own-files");
+  const line = requireElement(document, "own-line");
+  await vi.waitFor(() => expect(requireElement(document, "own-wanted").textContent).not.toBe(""));
   Object.defineProperty(input, "files", { value: [new File(["1"], "1.csv")] });
   input.dispatchEvent(new Event("change"));
   await vi.waitFor(() => expect(line.textContent).toContain("Add more."));
   expect(line.classList.contains("lacking")).toBe(true);
-  part(document, "own-clear").click();
+  requireElement(document, "own-clear").click();
   await vi.waitFor(() => expect(line.textContent).toBe("Nothing is chosen yet."));
   expect(line.classList.contains("lacking")).toBe(false);
 });

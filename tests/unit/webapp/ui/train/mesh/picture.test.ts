@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  type Dot,
+  type DrawnPeer,
   frameOf,
   placesOf,
   radiusOf,
   WIDTH,
   widthOf,
 } from "../../../../../../webapp/static/src/ui/train/mesh/picture";
-import { Speeds } from "../../../../../../webapp/static/src/ui/train/mesh/speeds";
+import { LinkSpeeds } from "../../../../../../webapp/static/src/ui/train/mesh/speeds";
 
-function dots(count: number): Dot[] {
+function dots(count: number): DrawnPeer[] {
   return Array.from({ length: count }, (_, i) => ({
     client: i.toString(16).padStart(16, "0"),
     kind: "browser",
@@ -56,7 +56,7 @@ test("more bytes make a wider line, within bounds", () => {
 });
 
 test("signs of life are no flow, and a stop is seen", () => {
-  const speeds = new Speeds();
+  const speeds = new LinkSpeeds();
   const look = (bytes: number, now: number) =>
     speeds.look([{ client: "a", sentBytes: bytes, heardBytes: 0 }], now);
   look(0, 0);

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { MeshView } from "../../../../../../webapp/static/src/client/mesh/view";
-import { type Link, NO_CONTACT } from "../../../../../../webapp/static/src/protocol/client/connection";
-import { INITIAL, type State } from "../../../../../../webapp/static/src/protocol/mesh/member";
-import { type InHand, NOTHING } from "../../../../../../webapp/static/src/protocol/mesh/member-work";
+import {
+  type ConnectionState,
+  NO_CONTACT,
+} from "../../../../../../webapp/static/src/protocol/client/connection";
+import { INITIAL, type MemberState } from "../../../../../../webapp/static/src/protocol/mesh/member";
+import { type MemberWork, NO_WORK } from "../../../../../../webapp/static/src/protocol/mesh/member-work";
 import type { GroupOrder } from "../../../../../../webapp/static/src/protocol/wire/mesh";
 import { meshStatus } from "../../../../../../webapp/static/src/ui/train/mesh/status";
 import {
@@ -32,7 +35,7 @@ const order: GroupOrder = {
   patience: 5,
   seconds: 60,
 };
-const entered: State["entered"] = {
+const entered: MemberState["entered"] = {
   type: "entered",
   task: "digits",
   client: ME,
@@ -43,7 +46,7 @@ const entered: State["entered"] = {
   outer: { kind: "fedavg", learning_rate: 1, momentum: 0 },
   ice: [],
 };
-const ready: State["ready"] = { type: "ready", backend: "wasm", step_ms: 3, examples: 0 };
+const ready: MemberState["ready"] = { type: "ready", backend: "wasm", step_ms: 3, examples: 0 };
 const member = (client: string) => ({
   client,
   identity: new Uint8Array(32),
@@ -54,8 +57,8 @@ const member = (client: string) => ({
   round: 2,
   holds: null,
 });
-const at = (link: Link) => ({ contact: { ...NO_CONTACT, link } });
-const inHand = (parts: Partial<InHand>) => ({ inHand: { ...NOTHING, ...parts } });
+const at = (link: ConnectionState) => ({ contact: { ...NO_CONTACT, link } });
+const inHand = (parts: Partial<MemberWork>) => ({ inHand: { ...NO_WORK, ...parts } });
 const link = (client: string, way: "webrtc" | "relay" | null) => ({
   client,
   way,
@@ -65,7 +68,7 @@ const link = (client: string, way: "webrtc" | "relay" | null) => ({
   heardBytes: 0,
 });
 
-function view(machine: Partial<State>, rest: Partial<MeshView> = {}): MeshView {
+function view(machine: Partial<MemberState>, rest: Partial<MeshView> = {}): MeshView {
   return {
     machine: { ...INITIAL, ...at("open"), entered, ready, ...machine },
     task: null,
@@ -89,7 +92,7 @@ describe("What happens, in words", () => {
   test("before the start, and after a stop", () => {
     expect(meshStatus(view({ ...at("closed") }), 0).line).toBe("Ready when you are");
     expect(meshStatus(view({ ...at("closed") }), 0, 0).line).toBe("Choose your examples first");
-    const left = view({ ...at("closed"), enter: {} as State["enter"], averaged: 2 });
+    const left = view({ ...at("closed"), enter: {} as MemberState["enter"], averaged: 2 });
     expect(meshStatus(left, 0).hint).toBe("Your device averaged in 2 rounds.");
   });
 
@@ -122,9 +125,9 @@ describe("What happens, in words", () => {
   });
 
   test("a round of the peers says that it is one, and who measured the last", () => {
-    const found = { type: "evaluation" as const, round: 4, version: 3, examples: 40, loss: 0.75, sums: [] };
-    const onward = { company: [BO, CY], finding: { client: BO, found } };
-    const plan = { round: 5 } as InHand["plan"];
+    const evaluation = { type: "evaluation" as const, round: 4, version: 3, examples: 40, loss: 0.75, sums: [] };
+    const onward = { company: [BO, CY], finding: { client: BO, evaluation } };
+    const plan = { round: 5 } as MemberWork["plan"];
     const machine = { ...at("lost"), byPeers: true, ...inHand({ plan }) };
     const measured = "Participant 0000 measured the weights of round 4: loss 0.75 on 40 examples.";
     const training = meshStatus(view(machine, { onward }), 0);
@@ -132,7 +135,7 @@ describe("What happens, in words", () => {
       "Training: fetching weights and examples",
       `Round 5, without the server. ${measured}`,
     ]);
-    const done = { plan, trained: {} as InHand["trained"] };
+    const done = { plan, trained: {} as MemberWork["trained"] };
     expect(meshStatus(view({ ...machine, ...inHand(done) }), 0).hint).toBe(
       "Round 5, without the server. The peer that leads it says soon with whom you average.",
     );
@@ -140,7 +143,7 @@ describe("What happens, in words", () => {
       line: "Averaging with 2 others",
       hint: "Round 5, without the server.",
     });
-    const own = { ...onward, finding: { client: ME, found } };
+    const own = { ...onward, finding: { client: ME, evaluation } };
     expect(meshStatus(view(machine, { onward: own }), 0).hint).toContain("Your device measured");
     expect(meshStatus(view({}, { onward }), 0).hint).not.toContain("measured");
   });

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Mistake } from "../../../../../../webapp/static/src/core/data/mistakes";
 import type { Values } from "../../../../../../webapp/static/src/core/data/shard";
 import type { Preprocess } from "../../../../../../webapp/static/src/core/preprocessing/declaration";
-import { matrixOf, mixUps } from "../../../../../../webapp/static/src/ui/train/mistakes/confusion";
-import { Pace } from "../../../../../../webapp/static/src/ui/train/mistakes/rate-limit";
+import { confusionsOf, matrixOf } from "../../../../../../webapp/static/src/ui/train/mistakes/confusion";
+import { RateLimit } from "../../../../../../webapp/static/src/ui/train/mistakes/rate-limit";
 import { namesOf, sampler } from "../../../../../../webapp/static/src/ui/train/mistakes/samples";
 import { summaryOf } from "../../../../../../webapp/static/src/ui/train/mistakes/texts";
 
@@ -40,11 +40,11 @@ describe("what is taken for what", () => {
   });
 
   it("is a list of mix-ups, the most frequent first, without what is right", () => {
-    expect(mixUps({ classes: 3, confusion }, 5)).toEqual([
+    expect(confusionsOf({ classes: 3, confusion }, 5)).toEqual([
       { truth: 1, guess: 2, count: 3 },
       { truth: 0, guess: 1, count: 2 },
     ]);
-    expect(mixUps({ classes: 3, confusion }, 1)).toHaveLength(1);
+    expect(confusionsOf({ classes: 3, confusion }, 1)).toHaveLength(1);
   });
 });
 
@@ -117,7 +117,7 @@ describe("what a version answers, in words", () => {
 
 describe("the pace of looking", () => {
   it("takes a twentieth of the time at most", () => {
-    const pace = new Pace();
+    const pace = new RateLimit();
     expect(pace.wait(0)).toBe(0);
     pace.took(1000, 2000);
     expect(pace.wait(2000)).toBe(20_000);
@@ -125,7 +125,7 @@ describe("the pace of looking", () => {
   });
 
   it("waits a moment also where looking takes none", () => {
-    const pace = new Pace();
+    const pace = new RateLimit();
     pace.took(1000, 1001);
     expect(pace.wait(1001)).toBe(2000);
   });

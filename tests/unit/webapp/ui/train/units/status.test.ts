@@ -1,22 +1,29 @@
 import { describe, expect, test } from "vitest";
 import { NOTHING, type UnitsView } from "../../../../../../webapp/static/src/client/units/view";
-import type { Progress } from "../../../../../../webapp/static/src/client/workers/training-worker";
-import { handle, INITIAL, type State } from "../../../../../../webapp/static/src/protocol/units/unit-client";
-import type { Event, IdleCause } from "../../../../../../webapp/static/src/protocol/units/unit-client-events";
+import type { TrainingProgress } from "../../../../../../webapp/static/src/client/workers/training-worker";
+import {
+  handle,
+  INITIAL,
+  type UnitClientState,
+} from "../../../../../../webapp/static/src/protocol/units/unit-client";
+import type {
+  IdleCause,
+  UnitClientEvent,
+} from "../../../../../../webapp/static/src/protocol/units/unit-client-events";
 import { unitsStatus } from "../../../../../../webapp/static/src/ui/train/units/status";
 import { given, ready, trained, unitOf } from "../../../client/units/fixtures";
 
-const PROGRESS: Progress = { type: "progress", id: 1, step: 3, steps: 8, loss: 0.25, stepMs: 5 };
+const PROGRESS: TrainingProgress = { type: "progress", id: 1, step: 3, steps: 8, loss: 0.25, stepMs: 5 };
 
-function says(machine: State, change: Partial<UnitsView> = {}) {
+function says(machine: UnitClientState, change: Partial<UnitsView> = {}) {
   const { line, hint, phase, steps } = unitsStatus({ ...NOTHING, machine, ...change }, 0);
   return { line, hint, phase, steps };
 }
 
-const idle = (cause: IdleCause): Event => ({ type: "frame", frame: { type: "idle", cause } });
-const away: Event = { type: "disconnected", random: 0.5 };
+const idle = (cause: IdleCause): UnitClientEvent => ({ type: "frame", frame: { type: "idle", cause } });
+const away: UnitClientEvent = { type: "disconnected", random: 0.5 };
 const unit = given(unitOf(1));
-const fetched: Event = { type: "fetched", lease: 1 };
+const fetched: UnitClientEvent = { type: "fetched", lease: 1 };
 
 describe("The status of a device with work units", () => {
   test("invites before the first start", () => {
@@ -63,7 +70,7 @@ describe("The status of a device with work units", () => {
   });
 
   test("thanks at the end", () => {
-    const counted: Event = {
+    const counted: UnitClientEvent = {
       type: "frame",
       frame: { type: "counted", lease: 1, examples: 32, blended: true },
     };

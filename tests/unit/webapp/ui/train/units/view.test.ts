@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { heard } from "../../../../../../webapp/static/src/client/units/unit-history";
+import { historyAfter } from "../../../../../../webapp/static/src/client/units/unit-history";
 import { NOTHING } from "../../../../../../webapp/static/src/client/units/view";
 import type { Board, Standing } from "../../../../../../webapp/static/src/protocol/units/unit-client-events";
 import { epochOf, rowsOf, trustOf } from "../../../../../../webapp/static/src/ui/train/units/view";
@@ -86,7 +86,7 @@ test("Units are listed with what happens with them, the newest first", () => {
     code: "differs",
     reason: "Others agree on something else.",
   } as const;
-  const pieces = [first, second, rejected].reduce(heard, []);
+  const pieces = [first, second, rejected].reduce(historyAfter, []);
   const machine = ready(given(second), { type: "fetched", lease: 2 });
   const progress = { type: "progress", id: 1, step: 3, steps: 8, loss: 0.25, stepMs: 5 } as const;
   expect(rowsOf({ ...NOTHING, machine, pieces, progress })).toEqual([

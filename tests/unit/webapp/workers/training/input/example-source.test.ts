@@ -4,7 +4,7 @@ import type { Examples } from "../../../../../../webapp/static/src/core/data/exa
 import type { TakeAnswer, TakeRequest } from "../../../../../../webapp/static/src/core/messages/local-data";
 import { Preparation } from "../../../../../../webapp/static/src/workers/training/input/batch-order";
 import { SourceFeed } from "../../../../../../webapp/static/src/workers/training/input/example-source";
-import { OwnExamples } from "../../../../../../webapp/static/src/workers/training/input/local-data";
+import { LocalExamples } from "../../../../../../webapp/static/src/workers/training/input/local-data";
 
 const bundle = {
   batch_size: 4,
@@ -43,7 +43,10 @@ afterEach(() => {
 });
 
 /** Own examples whose reader answers with `answer`. */
-function own(answer: (request: TakeRequest) => TakeAnswer): { examples: OwnExamples; asked: TakeRequest[] } {
+function own(answer: (request: TakeRequest) => TakeAnswer): {
+  examples: LocalExamples;
+  asked: TakeRequest[];
+} {
   const asked: TakeRequest[] = [];
   const { port1, port2 } = new MessageChannel();
   port2.onmessage = ({ data }: MessageEvent<TakeRequest>) => {
@@ -51,7 +54,7 @@ function own(answer: (request: TakeRequest) => TakeAnswer): { examples: OwnExamp
     port2.postMessage(answer(data));
   };
   opened.push(port1, port2);
-  return { examples: new OwnExamples(port1, { train: COUNT, holdout: 2 }), asked };
+  return { examples: new LocalExamples(port1, { train: COUNT, holdout: 2 }), asked };
 }
 
 describe("a feed from the volunteer's own files", () => {
@@ -86,7 +89,7 @@ describe("a feed from the volunteer's own files", () => {
   it("ends requests under way when other files are chosen", async () => {
     const { port1, port2 } = new MessageChannel();
     opened.push(port1, port2);
-    const examples = new OwnExamples(port1, { train: COUNT, holdout: 0 });
+    const examples = new LocalExamples(port1, { train: COUNT, holdout: 0 });
     const taken = examples.source("train").take(Uint32Array.of(0));
     examples.close();
     await expect(taken).rejects.toThrow(/Other files/);

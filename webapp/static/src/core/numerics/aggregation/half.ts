@@ -39,9 +39,9 @@ function roundBits(size: number): number {
 
 export function readHalves(data: Uint8Array<ArrayBuffer>, values: Float32Array): void {
   table ??= Float32Array.from({ length: 1 << 16 }, (_, word) => half(word));
-  const known = table;
+  const values32 = table;
   const words = new Uint16Array(data.buffer, data.byteOffset, values.length);
-  for (let i = 0; i < words.length; i++) values[i] = known[words[i] as number] as number;
+  for (let i = 0; i < words.length; i++) values[i] = values32[words[i] as number] as number;
 }
 
 /** Neither NaN nor infinity is among them. */

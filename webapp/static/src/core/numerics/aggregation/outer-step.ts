@@ -8,7 +8,7 @@ import type { Outer } from "../../../protocol/wire/mesh";
 
 const { fround } = Math;
 
-export interface Stepped {
+export interface OuterStepResult {
   /** float32 [P]. */
   readonly way: Float32Array<ArrayBuffer>;
   /** float32 [trainable]; empty where the step remembers nothing. */
@@ -24,7 +24,7 @@ export function outerStep(
   change: Float32Array,
   trainable: number,
   memory: Float32Array,
-): Stepped {
+): OuterStepResult {
   const [rate, mu] = [fround(learning_rate), fround(momentum)];
   const way = new Float32Array(change);
   if (kind === "fedavg") {

@@ -16,11 +16,11 @@ const TURNS = 3;
  */
 export function trimmedMean(rows: readonly Float32Array[]): Vector {
   const cut = Math.max(Math.floor(rows.length / TRIMMED), rows.length > 2 ? 1 : 0);
-  const kept = rows.length - 2 * cut;
+  const remaining = rows.length - 2 * cut;
   return columns(rows, (column) => {
     let total = 0;
-    for (let i = cut; i < cut + kept; i++) total = Math.fround(total + (column[i] as number));
-    return total / kept;
+    for (let i = cut; i < cut + remaining; i++) total = Math.fround(total + (column[i] as number));
+    return total / remaining;
   });
 }
 

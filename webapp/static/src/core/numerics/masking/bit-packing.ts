@@ -51,19 +51,19 @@ function packBits(words: Uint32Array, bits: number, out: Uint8Array): void {
   const low = Math.min(bits, 16);
   const lowMask = 2 ** low - 1;
   const highMask = 2 ** (bits - low) - 1;
-  let held = 0;
+  let buffer = 0;
   let count = 0;
   let at = 0;
   const put = (value: number, size: number): void => {
-    held |= value << count;
+    buffer |= value << count;
     for (count += size; count >= 8; count -= 8) {
-      out[at++] = held & 0xff;
-      held >>>= 8;
+      out[at++] = buffer & 0xff;
+      buffer >>>= 8;
     }
   };
   for (const word of words) {
     put(word & lowMask, low);
     put((word >>> low) & highMask, bits - low);
   }
-  if (count > 0) out[at] = held;
+  if (count > 0) out[at] = buffer;
 }

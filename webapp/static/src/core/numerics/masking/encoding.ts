@@ -19,7 +19,7 @@ const UNIT = 2 ** -32;
  * How many clients tell how many values. Each may add its share of noise, of which any `sharers` members' have the standard
  * deviation `noise`, in clips.
  */
-export interface Terms {
+export interface EncodingTerms {
   readonly members: number;
   readonly parameters: number;
   readonly rows: number;
@@ -33,7 +33,7 @@ export interface Terms {
  * How clients tell their values. A whole number of a parameter, from -levels to levels, is worth `step`. `shareVariance`
  * is that of the whole numbers that a member adds to its parameters as its share of the noise.
  */
-export interface Encoding extends Terms {
+export interface MaskEncoding extends EncodingTerms {
   readonly words: number;
   readonly rotated: boolean;
   readonly levels: number;
@@ -46,7 +46,7 @@ export interface Encoding extends Terms {
  * Per example, `rows` holds the numerator and denominator of each metric row in turn; `weight` is from 0 to 1. Where not
  * even that it was clipped may be known, a client is not `counted` among those that were not.
  */
-export interface Contribution {
+export interface MaskedContribution {
   readonly update: Float32Array;
   readonly weight: number;
   readonly loss: number;
@@ -55,7 +55,7 @@ export interface Contribution {
 }
 
 /** Throws RangeError where nothing can be told in so few bits. */
-export function encodingOf(terms: Terms): Encoding {
+export function encodingOf(terms: EncodingTerms): MaskEncoding {
   const { members, parameters, rows, bits, clip, noise, sharers } = terms;
   const rotated = bits < FULL_BITS;
   const bound = rotated ? clip * Math.min(1, BOUND_FACTOR / Math.sqrt(span(parameters))) : clip;
@@ -87,13 +87,13 @@ export function contribution(
   full: number,
   loss: number,
   sums: readonly number[],
-): Contribution {
+): MaskedContribution {
   const rows = sums.map((sum) => (examples ? sum / examples : 0));
   return { update, weight: Math.min(1, examples / full), loss: examples ? loss : 0, rows, counted: true };
 }
 
 /** What a client tells where its update is all that is protected by noise: its update and nothing else. */
-export function privateContribution(update: Float32Array, rows: number): Contribution {
+export function privateContribution(update: Float32Array, rows: number): MaskedContribution {
   return { update, weight: 1, loss: 0, rows: Array(2 * rows).fill(0), counted: false };
 }
 
@@ -113,24 +113,24 @@ export function clipFactor(update: Float32Array, clip: number): number {
  * words for the rotation. Nobody may learn the random words that came.
  */
 export function encode(
-  encoding: Encoding,
-  told: Contribution,
+  encoding: MaskEncoding,
+  contribution: MaskedContribution,
   words: Uint32Array,
   signs?: Uint32Array,
 ): void {
   const { parameters, levels, furtherLevels, rotated, step } = encoding;
-  if (words.length !== encoding.words || told.update.length !== parameters) {
-    throw new RangeError(`${told.update.length} values do not go into ${words.length} words.`);
+  if (words.length !== encoding.words || contribution.update.length !== parameters) {
+    throw new RangeError(`${contribution.update.length} values do not go into ${words.length} words.`);
   }
-  const whole = Math.floor(told.weight * furtherLevels + 0.5);
-  const further = shares(encoding, told);
-  const factor = clipFactor(told.update, encoding.clip);
-  const values = rotated ? rotate(told.update, needed(signs)) : told.update;
+  const whole = Math.floor(contribution.weight * furtherLevels + 0.5);
+  const further = shares(encoding, contribution);
+  const factor = clipFactor(contribution.update, encoding.clip);
+  const values = rotated ? rotate(contribution.update, needed(signs)) : contribution.update;
   const weight = whole / furtherLevels;
   roundValues(values, (factor * weight) / step, levels, words.subarray(0, parameters));
   // These two are told exactly: means are divided by the one, and the other is counted.
   words[parameters] = whole;
-  words[parameters + 1] = told.counted && factor === 1 ? furtherLevels : 0;
+  words[parameters + 1] = contribution.counted && factor === 1 ? furtherLevels : 0;
   roundValues(further, weight * furtherLevels, furtherLevels, words.subarray(parameters + 2));
 }
 
@@ -148,7 +148,7 @@ export function roundValues(
 }
 
 /** Loss and metric rows as shares of the most that can be told. */
-function shares(encoding: Encoding, { weight, loss, rows }: Contribution): number[] {
+function shares(encoding: MaskEncoding, { weight, loss, rows }: MaskedContribution): number[] {
   if (!(weight >= 0 && weight <= 1) || rows.length !== 2 * encoding.rows) {
     throw new RangeError(`A weight of ${weight} and ${rows.length} values of metrics cannot be told.`);
   }

@@ -9,11 +9,11 @@ import type { Bytes } from "../../crypto/bytes";
 import { encodedSize, type Precision, UnfitError, type Vector } from "../aggregation/precision";
 
 /** What is averaged: the way from common weights, or weights. */
-export type Subject = "changes" | "weights";
+export type PartSubject = "changes" | "weights";
 
 const WORD_BYTES = 4;
 /** Values beyond are set to it. Powers of two, so that scaling is exact. */
-const MOST: Readonly<Record<Subject, number>> = { changes: 64, weights: 4096 };
+const MOST: Readonly<Record<PartSubject, number>> = { changes: 64, weights: 4096 };
 /** A mean of the most is this word. Twice of it still fits, so that a sum of honest pieces never wraps around. */
 const FULL = 2 ** 30;
 /** What shares, which are rounded, and rounded words can add to it. */
@@ -30,7 +30,11 @@ export function pieceSize(values: number, precision: Precision | "masked"): numb
  * The words of `values` times the member's `share` of all weight, without masks: the product is exact in float64, and rounded
  * once. Throws a RangeError for NaN and infinity.
  */
-export function pieceWords(values: Float32Array, share: number, subject: Subject): Uint32Array<ArrayBuffer> {
+export function pieceWords(
+  values: Float32Array,
+  share: number,
+  subject: PartSubject,
+): Uint32Array<ArrayBuffer> {
   const most = MOST[subject];
   const factor = share * (FULL / most);
   const words = new Uint32Array(values.length);
@@ -53,7 +57,7 @@ export function addPieces(pieces: readonly Bytes[], values: number): Bytes {
     const words = wordsOf(piece);
     for (let i = 0; i < values; i++) total[i] = (total[i] as number) + (words[i] as number);
   }
-  return told(total);
+  return littleEndianBytes(total);
 }
 
 /** `data`, where words can be read, when it is `values` words; any words may be a masked piece. Throws an UnfitError. */
@@ -79,7 +83,7 @@ export function checkedMean(data: Uint8Array, values: number): Bytes {
 }
 
 /** The values of a mean that was checked. */
-export function readMean(data: Bytes, subject: Subject): Vector {
+export function readMean(data: Bytes, subject: PartSubject): Vector {
   const unit = MOST[subject] / FULL;
   const words = signed(data);
   const values = new Float32Array(words.length);
@@ -88,7 +92,7 @@ export function readMean(data: Bytes, subject: Subject): Vector {
 }
 
 /** Little-endian bytes, as every machine that runs browsers is. */
-export function told(words: Uint32Array<ArrayBuffer>): Bytes {
+export function littleEndianBytes(words: Uint32Array<ArrayBuffer>): Bytes {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 

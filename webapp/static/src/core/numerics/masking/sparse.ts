@@ -8,7 +8,7 @@
 const BLOCK = 64;
 
 /** What is sent of vectors of `parameters` values: `blocks`, which ascend, and what follows the last one. */
-export interface Chosen {
+export interface ChosenValues {
   readonly parameters: number;
   readonly blocks: Uint32Array;
 }
@@ -24,14 +24,17 @@ export function chosenValues(parameters: number, share: number): number {
 }
 
 /** The blocks with the smallest of `words`, one for each, the earlier one where two are the same. */
-export function choose(parameters: number, share: number, words: Uint32Array): Chosen {
+export function choose(parameters: number, share: number, words: Uint32Array): ChosenValues {
   const order = Uint32Array.from(words, (_, block) => block);
   order.sort((a, b) => (words[a] as number) - (words[b] as number) || a - b);
   return { parameters, blocks: order.slice(0, chosenBlocks(parameters, share)).sort() };
 }
 
 /** Takes what is sent out of `values`, where zeros are left in its place. */
-export function takeChosen({ parameters, blocks }: Chosen, values: Float32Array): Float32Array<ArrayBuffer> {
+export function takeChosen(
+  { parameters, blocks }: ChosenValues,
+  values: Float32Array,
+): Float32Array<ArrayBuffer> {
   const rest = BLOCK * blockCount(parameters);
   const sent = new Float32Array(BLOCK * blocks.length + parameters - rest);
   const take = (from: number, until: number, to: number) => {

@@ -48,8 +48,8 @@ export class Skellam {
     const values = new Int32Array(words.length / 2);
     for (let i = 0; i < values.length; i++) {
       const first = words[2 * i] ?? 0;
-      const found = this.#find(first >>> 1, words[2 * i + 1] ?? 0);
-      values[i] = first & 1 ? -found : found;
+      const sample = this.#find(first >>> 1, words[2 * i + 1] ?? 0);
+      values[i] = first & 1 ? -sample : sample;
     }
     return values;
   }

@@ -43,11 +43,11 @@ function half(bits: number): number {
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
 }
 
-type Read = (view: DataView, at: number) => number;
+type NpyArray = (view: DataView, at: number) => number;
 
 /** How a value of each dtype is read, and how many bytes it takes. */
 const READERS: Readonly<
-  Record<string, readonly [bytes: number, kind: "byte" | "whole" | "real", read: Read]>
+  Record<string, readonly [bytes: number, kind: "byte" | "whole" | "real", read: NpyArray]>
 > = {
   "|b1": [1, "byte", (view, at) => view.getUint8(at)],
   "|u1": [1, "byte", (view, at) => view.getUint8(at)],

@@ -12,7 +12,7 @@ const TOO_LARGE = 0xffffffff;
 const NO_ZIP = "This is no zip file, or it is damaged. Make it anew";
 const decoder = new TextDecoder();
 
-interface Entry {
+interface ZipEntry {
   readonly name: string;
   readonly method: number;
   readonly packed: number;
@@ -40,10 +40,10 @@ function findEnd(view: DataView): number {
   throw broken();
 }
 
-function entries(bytes: Uint8Array<ArrayBuffer>): Entry[] {
+function entries(bytes: Uint8Array<ArrayBuffer>): ZipEntry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = findEnd(view);
-  const found: Entry[] = [];
+  const members: ZipEntry[] = [];
   let at = view.getUint32(end + 16, true);
   for (let n = view.getUint16(end + 10, true); n > 0; n--) {
     if (view.getUint32(at, true) !== ENTRY) throw broken();
@@ -52,7 +52,7 @@ function entries(bytes: Uint8Array<ArrayBuffer>): Entry[] {
       number,
       number,
     ];
-    found.push({
+    members.push({
       name: decoder.decode(bytes.subarray(at + 46, at + 46 + nameLength)),
       method: view.getUint16(at + 10, true),
       packed: view.getUint32(at + 20, true),
@@ -61,10 +61,10 @@ function entries(bytes: Uint8Array<ArrayBuffer>): Entry[] {
     });
     at += 46 + nameLength + extra + comment;
   }
-  return found;
+  return members;
 }
 
-async function unpack(bytes: Uint8Array<ArrayBuffer>, entry: Entry): Promise<Uint8Array<ArrayBuffer>> {
+async function unpack(bytes: Uint8Array<ArrayBuffer>, entry: ZipEntry): Promise<Uint8Array<ArrayBuffer>> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (entry.packed === TOO_LARGE || entry.unpacked === TOO_LARGE) throw broken();
   if (view.getUint32(entry.header, true) !== LOCAL) throw broken();
@@ -95,7 +95,7 @@ async function inflate(
   return out;
 }
 
-function find(all: readonly Entry[], name: string): Entry {
+function find(all: readonly ZipEntry[], name: string): ZipEntry {
   const entry = all.find((one) => one.name === name);
   if (entry !== undefined) return entry;
   const there = all.map((one) => `'${one.name.replace(/\.npy$/, "")}'`).join(", ");
@@ -103,7 +103,7 @@ function find(all: readonly Entry[], name: string): Entry {
 }
 
 /** A member of an archive that is unpacked when it is wanted. */
-export interface Member {
+export interface ZipMember {
   readonly name: string;
   readonly bytes: () => Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -114,7 +114,7 @@ function strays(name: string): boolean {
 }
 
 /** All files of an archive, of `most` bytes together at most. Throws DataProblem where it is damaged or holds more. */
-export function members(bytes: Uint8Array<ArrayBuffer>, most: number): Member[] {
+export function members(bytes: Uint8Array<ArrayBuffer>, most: number): ZipMember[] {
   const files = listed(bytes).filter(({ name }) => !name.endsWith("/"));
   if (files.some(({ name }) => strays(name))) throw new DataProblem("It holds a path that leads elsewhere");
   const size = files.reduce((sum, { unpacked }) => sum + unpacked, 0);
@@ -122,7 +122,7 @@ export function members(bytes: Uint8Array<ArrayBuffer>, most: number): Member[] 
   return files.map((entry) => ({ name: entry.name, bytes: () => whole(bytes, entry) }));
 }
 
-function listed(bytes: Uint8Array<ArrayBuffer>): Entry[] {
+function listed(bytes: Uint8Array<ArrayBuffer>): ZipEntry[] {
   try {
     return entries(bytes);
   } catch {
@@ -131,7 +131,7 @@ function listed(bytes: Uint8Array<ArrayBuffer>): Entry[] {
   }
 }
 
-async function whole(bytes: Uint8Array<ArrayBuffer>, entry: Entry): Promise<Uint8Array<ArrayBuffer>> {
+async function whole(bytes: Uint8Array<ArrayBuffer>, entry: ZipEntry): Promise<Uint8Array<ArrayBuffer>> {
   return unpack(bytes, entry).catch(() => {
     throw new DataProblem(NO_ZIP);
   });
@@ -148,10 +148,10 @@ export async function unzip(
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   try {
     const all = entries(bytes);
-    const wanted = names.map((name) => find(all, name));
-    const size = wanted.reduce((sum, entry) => sum + entry.unpacked, 0);
+    const selected = names.map((name) => find(all, name));
+    const size = selected.reduce((sum, entry) => sum + entry.unpacked, 0);
     if (size > most) throw tooLarge(size, most);
-    return await Promise.all(wanted.map((entry) => unpack(bytes, entry)));
+    return await Promise.all(selected.map((entry) => unpack(bytes, entry)));
   } catch (problem) {
     // Offsets that point outside, or bytes that do not inflate.
     throw problem instanceof DataProblem ? problem : broken();

@@ -5,26 +5,26 @@ import { flatten, luma, type Pixels } from "./pixels";
 import { axisTaps, type Span, type Taps } from "./resize-weights";
 
 /** One axis: which part of the source fills which target pixels. */
-interface Placed {
+interface PlacedImage {
   readonly source: Span;
   readonly first: number;
   readonly count: number;
 }
 
 interface Placement {
-  readonly x: Placed;
-  readonly y: Placed;
+  readonly x: PlacedImage;
+  readonly y: PlacedImage;
 }
 
-function whole(n: number, m: number): Placed {
+function whole(n: number, m: number): PlacedImage {
   return { source: { start: 0, length: n }, first: 0, count: m };
 }
 
-function middle(n: number, length: number, m: number): Placed {
+function middle(n: number, length: number, m: number): PlacedImage {
   return { source: { start: (n - length) / 2, length }, first: 0, count: m };
 }
 
-function inside(n: number, inner: number, outer: number): Placed {
+function inside(n: number, inner: number, outer: number): PlacedImage {
   return { source: { start: 0, length: n }, first: Math.floor((outer - inner) / 2), count: inner };
 }
 

@@ -28,29 +28,29 @@ const encoder = new TextEncoder();
 
 /** Text in pieces: each ends before a separator that follows something that is none. */
 export function pieces(text: string): string[] {
-  const found: string[] = [];
+  const pieces: string[] = [];
   let piece = "";
   let inWord = false;
   for (const letter of text) {
     const separates = isSeparator(letter.codePointAt(0) as number);
     if (separates && inWord) {
-      found.push(piece);
+      pieces.push(piece);
       piece = "";
     }
     piece += letter;
     inWord = !separates;
   }
-  return piece === "" ? found : [...found, piece];
+  return piece === "" ? pieces : [...pieces, piece];
 }
 
 /** The lowest number of a pair in `symbols`; infinite where none is left. */
 function lowest(symbols: readonly number[], merges: Merges): number {
-  let found = Number.POSITIVE_INFINITY;
+  let rank = Number.POSITIVE_INFINITY;
   for (let i = 1; i < symbols.length; i++) {
     const number = merges.number(symbols[i - 1] as number, symbols[i] as number);
-    if (number !== undefined && number < found) found = number;
+    if (number !== undefined && number < rank) rank = number;
   }
-  return found;
+  return rank;
 }
 
 /** The pair of that number replaced everywhere, from left to right. */
@@ -75,11 +75,11 @@ function encodePiece(piece: string, merges: Merges): number[] {
 
 /** Symbols of a text. Pieces that come again are not worked out again. */
 export function encodePairs(text: string, merges: Merges): number[] {
-  const known = new Map<string, number[]>();
+  const cache = new Map<string, number[]>();
   const all: number[] = [];
   for (const piece of pieces(text)) {
-    const symbols = known.get(piece) ?? encodePiece(piece, merges);
-    known.set(piece, symbols);
+    const symbols = cache.get(piece) ?? encodePiece(piece, merges);
+    cache.set(piece, symbols);
     for (const symbol of symbols) all.push(symbol);
   }
   return all;

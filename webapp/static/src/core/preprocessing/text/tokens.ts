@@ -1,7 +1,7 @@
 /** Text as ids of tokens. */
 
 import { DataProblem } from "../data-problem";
-import type { TextRule, TokenRule } from "../declaration";
+import type { TokenizedTextRule, TokenRule } from "../declaration";
 import { encodePairs, type Merges, mergesOf } from "./byte-pairs";
 import { isPunctuation, isSeparator, lowered } from "./code-points";
 
@@ -14,10 +14,10 @@ export function normalizeText(text: string, rule: TokenRule): string {
 
 /** The runs of letters between separators; each punctuation mark is a word of its own, or is removed. */
 export function words(text: string, punctuation: TokenRule["punctuation"]): string[] {
-  const found: string[] = [];
+  const words: string[] = [];
   let word = "";
   const end = () => {
-    if (word !== "") found.push(word);
+    if (word !== "") words.push(word);
     word = "";
   };
   for (const letter of text) {
@@ -26,11 +26,11 @@ export function words(text: string, punctuation: TokenRule["punctuation"]): stri
     else if (!isPunctuation(code)) word += letter;
     else if (punctuation === "tokens") {
       end();
-      found.push(letter);
+      words.push(letter);
     }
   }
   end();
-  return found;
+  return words;
 }
 
 /** Whether a word is a punctuation mark, which no space goes before. */
@@ -48,7 +48,7 @@ export class Tokenizer {
   /** The id of the first token. */
   readonly first: number;
 
-  constructor(private readonly rule: TextRule) {
+  constructor(private readonly rule: TokenizedTextRule) {
     this.#positions = new Map(rule.tokens.map((token, position) => [token, position]));
     this.#merges = rule.tokenizer === "pairs" ? mergesOf(rule.merges) : null;
     this.first = (rule.label === null ? 0 : 1) + (rule.unknown === "own" ? 1 : 0);

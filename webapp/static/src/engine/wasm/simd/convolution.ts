@@ -47,8 +47,8 @@ interface Convolution {
   readonly turned?: boolean;
 }
 
-function convolve(machine: Machine, backend: WasmBackend, wanted: Convolution): void {
-  const { x, filter, out, window, bias, floor = Number.NEGATIVE_INFINITY, turned = false } = wanted;
+function convolve(machine: Machine, backend: WasmBackend, convolution: Convolution): void {
+  const { x, filter, out, window, bias, floor = Number.NEGATIVE_INFINITY, turned = false } = convolution;
   const at = (tensor: TensorInfo) => Machine.address(backend, tensor);
   const depth = window.height * window.width * window.channels;
   const panels = Math.ceil(window.outChannels / COLUMNS) * COLUMNS * (depth + 1) * 4;

@@ -61,11 +61,11 @@ let machine: Machine | null = null;
 let served: unknown = null;
 
 function originalOf(name: string): WasmKernel {
-  const found =
+  const original =
     originals.get(name) ?? (getKernel(name, "wasm")?.kernelFunc as unknown as WasmKernel | undefined);
-  if (found === undefined) throw new Error(`The WASM backend has no kernel ${name}.`);
-  originals.set(name, found);
-  return found;
+  if (original === undefined) throw new Error(`The WASM backend has no kernel ${name}.`);
+  originals.set(name, original);
+  return original;
 }
 
 /** After the backend has started; once for each time it does. */

@@ -5,7 +5,7 @@ import { inputOf, type KernelCall, type WasmBackend, type WasmKernel } from "../
 import { Machine } from "./kernel-module";
 
 /** One axis of the result: how far apart its elements lie in the source, in elements. */
-interface Axis {
+interface RearrangeAxis {
   size: number;
   step: number;
 }
@@ -13,15 +13,15 @@ interface Axis {
 const AXES = 6;
 
 /** Axes without those of one element, neighbours merged that lie together in the source. */
-function merged(axes: readonly Axis[]): Axis[] {
-  const found: Axis[] = [];
+function merged(axes: readonly RearrangeAxis[]): RearrangeAxis[] {
+  const merged: RearrangeAxis[] = [];
   for (const { size, step } of axes) {
     if (size === 1) continue;
-    const outer = found.at(-1);
+    const outer = merged.at(-1);
     if (outer && outer.step === step * size) Object.assign(outer, { size: outer.size * size, step });
-    else found.push({ size, step });
+    else merged.push({ size, step });
   }
-  return found;
+  return merged;
 }
 
 /** A tensor of another order; null if it has too many axes. */
@@ -30,7 +30,7 @@ function rearranged(
   backend: WasmBackend,
   x: TensorInfo,
   shape: number[],
-  axes: readonly Axis[],
+  axes: readonly RearrangeAxis[],
 ): TensorInfo | null {
   const plan = merged(axes);
   if (plan.length > AXES || x.dtype === "bool") return null;

@@ -11,15 +11,15 @@ interface Run {
 }
 
 function runs(shape: readonly number[], axes: readonly number[]): Run[] {
-  const found: Run[] = [];
+  const runs: Run[] = [];
   shape.forEach((size, axis) => {
     if (size === 1) return;
     const reduced = axes.includes(axis);
-    const last = found.at(-1);
+    const last = runs.at(-1);
     if (last?.reduced === reduced) last.size *= size;
-    else found.push({ size, reduced });
+    else runs.push({ size, reduced });
   });
-  return found;
+  return runs;
 }
 
 const product = (list: readonly Run[]) => list.reduce((size, run) => size * run.size, 1);
@@ -53,9 +53,9 @@ export function reduction(mean: boolean): (machine: Machine, original: WasmKerne
     const { axis, keepDims } = attrs as { axis: number | number[]; keepDims?: boolean };
     if (x.dtype !== "float32" || util.sizeFromShape(x.shape) === 0) return original(call);
     const axes = util.parseAxisParam(axis, x.shape);
-    const kept = x.shape.map((size, i) => (axes.includes(i) ? 1 : size));
-    const shape = keepDims ? kept : x.shape.filter((_, i) => !axes.includes(i));
-    const scale = mean ? util.sizeFromShape(kept) / util.sizeFromShape(x.shape) : 1;
+    const keptShape = x.shape.map((size, i) => (axes.includes(i) ? 1 : size));
+    const shape = keepDims ? keptShape : x.shape.filter((_, i) => !axes.includes(i));
+    const scale = mean ? util.sizeFromShape(keptShape) / util.sizeFromShape(x.shape) : 1;
     let list = runs(x.shape, axes);
     if (!list.some((run) => run.reduced)) list = [...list, { size: 1, reduced: true }];
     let result = x;

@@ -33,7 +33,7 @@ export interface Enlistment {
   readonly index: number;
 }
 
-export interface Job {
+export interface ThreadJob {
   readonly kernel: string;
   /** The kernel's work is [0, parts). */
   readonly parts: number;
@@ -71,7 +71,7 @@ export class Crew {
   }
 
   /** Does a job with all of `threads`. */
-  perform({ kernel, parts, values, scratch, scratchBytes }: Job, threads: number): void {
+  perform({ kernel, parts, values, scratch, scratchBytes }: ThreadJob, threads: number): void {
     const { words } = this;
     words[KERNEL] = this.names.indexOf(kernel);
     words[PARTS] = parts;

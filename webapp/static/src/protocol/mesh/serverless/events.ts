@@ -1,8 +1,8 @@
 /** What the host of a peer tells the machine of rounds without the server, and what that asks of it. */
 
 import type { Evaluation } from "../../rounds/participant-events";
-import type { Certificate, GroupOrder, OnwardFrame, ServerToPeer } from "../../wire/mesh";
-import type { Agreement, Trained } from "../member-events";
+import type { Certificate, GroupOrder, ServerlessFrame, ServerToPeer } from "../../wire/mesh";
+import type { Agreement, PlanTrained } from "../member-events";
 
 /** What the host tells the machine. */
 export type Event =
@@ -17,9 +17,9 @@ export type Event =
   /** The last link to `client` is gone. */
   | { readonly type: "lost"; readonly client: string }
   /** `client` said something. */
-  | { readonly type: "heard"; readonly client: string; readonly frame: OnwardFrame }
+  | { readonly type: "heard"; readonly client: string; readonly frame: ServerlessFrame }
   /** This peer's training is done, by the server's plan or by one of the peers. */
-  | { readonly type: "trained"; readonly report: Trained }
+  | { readonly type: "trained"; readonly report: PlanTrained }
   /** This peer's group `order` ended with `weights`. */
   | { readonly type: "averaged"; readonly order: GroupOrder; readonly weights: string }
   /** This peer's group has no result for it. */
@@ -34,7 +34,7 @@ export type Event =
 /** What the machine asks of the host, in order. */
 export type Effect =
   /** Send one frame to each of `clients`. */
-  | { readonly type: "say"; readonly clients: readonly string[]; readonly frame: OnwardFrame }
+  | { readonly type: "say"; readonly clients: readonly string[]; readonly frame: ServerlessFrame }
   /** Hand this to the member's machine: it stands for what the server would have said. */
   | { readonly type: "agree"; readonly frame: Agreement }
   /** The server is there for another peer: try at once to reach it. */

@@ -14,8 +14,8 @@
  */
 
 import type { Evaluation } from "../../rounds/participant-events";
-import type { Certificate, GroupOrder, OnwardFrame } from "../../wire/mesh";
-import type { Trained } from "../member-events";
+import type { Certificate, GroupOrder, ServerlessFrame } from "../../wire/mesh";
+import type { PlanTrained } from "../member-events";
 import type { Effect, Event } from "./events";
 import { Last } from "./last-round";
 import { objection } from "./plan";
@@ -24,7 +24,7 @@ import { Survivors } from "./survivors";
 /** What a peer does about rounds without the server. */
 export type Stage = "attended" | "calling" | "measuring" | "training" | "trained" | "averaging";
 
-type FrameOf<Tag extends OnwardFrame["type"]> = Extract<OnwardFrame, { readonly type: Tag }>;
+type FrameOf<Tag extends ServerlessFrame["type"]> = Extract<ServerlessFrame, { readonly type: Tag }>;
 type Effects = readonly Effect[];
 
 /** One peer's part; `own` is its id. Owned by its host alone. */
@@ -116,7 +116,7 @@ export class Onward {
     this.#due = this.#last.order ? now + this.#last.patience : null;
   }
 
-  #say(frame: OnwardFrame, clients = this.survivors.linked): Effects {
+  #say(frame: ServerlessFrame, clients = this.survivors.linked): Effects {
     return clients.length > 0 ? [{ type: "say", clients, frame }] : [];
   }
 
@@ -131,7 +131,7 @@ export class Onward {
     if (client === this.#leader) this.#callAgain(now);
   }
 
-  #heard(client: string, frame: OnwardFrame, now: number): Effects {
+  #heard(client: string, frame: ServerlessFrame, now: number): Effects {
     if (!this.survivors.believes(client)) return [];
     switch (frame.type) {
       case "unattended":
@@ -215,7 +215,7 @@ export class Onward {
 
   // From trained to averaged.
 
-  #trained(report: Trained): Effects {
+  #trained(report: PlanTrained): Effects {
     this.#idle = true;
     if (this.stage !== "training" || report.round !== this.#last.number || this.#leader === null) return [];
     this.stage = "trained";

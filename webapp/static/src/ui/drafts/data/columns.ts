@@ -2,14 +2,14 @@
 
 import { say } from "../../../i18n/owners/preprocess";
 import { node } from "../nodes";
-import { isTable, type Table, type Value } from "../record";
-import type { Column } from "./findings";
+import { type DraftTable, isTable, type Value } from "../record";
+import type { FoundColumn } from "./findings";
 
 export type Role = keyof typeof say.column;
 type Empty = keyof typeof say.when;
 
 /** What a column is for now. */
-export function roleOf(preprocess: Table, name: string): Role {
+export function roleOf(preprocess: DraftTable, name: string): Role {
   const input = declared(preprocess.columns).find((one) => one.name === name);
   if (input) return input.kind === "category" ? "category" : "number";
   const label = declared(preprocess.labels).find((one) => one.name === name);
@@ -17,7 +17,7 @@ export function roleOf(preprocess: Table, name: string): Role {
 }
 
 /** The change of [data.preprocess] that makes `column` be for `role`; there is one label. */
-export function withRole(preprocess: Table, column: Column, role: Role): Table {
+export function withRole(preprocess: DraftTable, column: FoundColumn, role: Role): DraftTable {
   const { name } = column;
   const columns = declared(preprocess.columns).filter((one) => one.name !== name);
   const labels = declared(preprocess.labels).filter((one) => one.name !== name);
@@ -37,21 +37,21 @@ export function withRole(preprocess: Table, column: Column, role: Role): Table {
 }
 
 /** As the label before was written; else a chance where there are two classes. */
-function labelEncoding(preprocess: Table, classes: number): Value {
+function labelEncoding(preprocess: DraftTable, classes: number): Value {
   const before = declared(preprocess.labels)[0]?.encoding;
   return before ?? (classes === 2 ? "number" : "index");
 }
 
-function withEmpty(preprocess: Table, name: string, missing: string): Table {
+function withEmpty(preprocess: DraftTable, name: string, missing: string): DraftTable {
   const columns = declared(preprocess.columns).map((one) => (one.name === name ? { ...one, missing } : one));
   return { columns };
 }
 
 /** A row for each column. */
 export function columnRows(
-  preprocess: Table,
-  columns: readonly Column[],
-  save: (change: Table) => void,
+  preprocess: DraftTable,
+  columns: readonly FoundColumn[],
+  save: (change: DraftTable) => void,
 ): readonly HTMLElement[] {
   return columns.map((column) => {
     const role = roleOf(preprocess, column.name);
@@ -68,26 +68,31 @@ export function columnRows(
       name,
       cell(chosen),
       cell(emptyOf(preprocess, column, role, save)),
-      node("td", inIt(column)),
+      node("td", inEncoding(column)),
     );
   });
 }
 
-function emptyOf(preprocess: Table, column: Column, role: Role, save: (change: Table) => void): Node {
+function emptyOf(
+  preprocess: DraftTable,
+  column: FoundColumn,
+  role: Role,
+  save: (change: DraftTable) => void,
+): Node {
   if (role !== "number" && role !== "category") return document.createTextNode("–");
-  const said = declared(preprocess.columns).find((one) => one.name === column.name)?.missing ?? "error";
-  if (typeof said !== "string") return document.createTextNode(`${said}`);
+  const missing = declared(preprocess.columns).find((one) => one.name === column.name)?.missing ?? "error";
+  if (typeof missing !== "string") return document.createTextNode(`${missing}`);
   const ways: readonly Empty[] = role === "number" ? ["error", "mean", "median"] : ["error", "none", "own"];
-  return options(ways, say.when, said as Empty, say.empty(column.name), (value) =>
+  return options(ways, say.when, missing as Empty, say.empty(column.name), (value) =>
     save(withEmpty(preprocess, column.name, value)),
   );
 }
 
-function fits(role: Role, column: Column): boolean {
+function fits(role: Role, column: FoundColumn): boolean {
   return (role !== "number" && role !== "target") || column.kind === "number" || column.least !== null;
 }
 
-function inIt({ least, mean, most, missing, values, different }: Column): string {
+function inEncoding({ least, mean, most, missing, values, different }: FoundColumn): string {
   if (least !== null && mean !== null && most !== null) return say.numbers(least, mean, most, missing);
   return say.values(Object.keys(values).slice(0, 4), different, missing);
 }
@@ -111,6 +116,6 @@ function cell(content: Node): HTMLElement {
   return node("td", "", "", content);
 }
 
-function declared(value: Value | undefined): Table[] {
+function declared(value: Value | undefined): DraftTable[] {
   return Array.isArray(value) ? value.filter(isTable) : [];
 }

@@ -3,10 +3,10 @@
 import { say } from "../../../i18n/owners/preprocess";
 import { previewNodes } from "../../train/local-data/preview";
 import { node } from "../nodes";
-import type { Shown } from "./findings";
+import type { ShownFindings } from "./findings";
 
 /** The nodes that show it; pictures come from the draft's `address`, `of` tells those of one run from another's. */
-export function seenNodes(shown: Shown, address: string, of: string): readonly Node[] {
+export function exampleNodes(shown: ShownFindings, address: string, of: string): readonly Node[] {
   if (shown.pictures.length > 0) {
     const all = shown.pictures.map((one, index) => {
       const source = `${address}/shown/${index}`;
@@ -25,8 +25,8 @@ export function seenNodes(shown: Shown, address: string, of: string): readonly N
   if (shown.tokens.length > 0) {
     const { tokens } = shown;
     const unknown = tokens.filter((one) => one.unknown).length / tokens.length;
-    const told = shown.label === null ? [] : [node("p", say.label(shown.label), "note")];
-    return [...previewNodes({ kind: "text", tokens, count: tokens.length, unknown }), ...told];
+    const label = shown.label === null ? [] : [node("p", say.label(shown.label), "note")];
+    return [...previewNodes({ kind: "text", tokens, count: tokens.length, unknown }), ...label];
   }
   return [];
 }

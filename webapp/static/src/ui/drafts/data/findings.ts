@@ -2,7 +2,7 @@
 
 import type { DraftRecord, JobKind } from "../record";
 
-export interface Column {
+export interface FoundColumn {
   readonly name: string;
   readonly kind: "number" | "category" | "text" | "id";
   readonly missing: number;
@@ -13,18 +13,18 @@ export interface Column {
   readonly most: number | null;
 }
 
-export interface Findings {
+export interface DataFindings {
   readonly kind: "image" | "table" | "text" | "array";
   readonly examples: number;
   readonly classes: Readonly<Record<string, number>>;
-  readonly columns: readonly Column[];
+  readonly columns: readonly FoundColumn[];
   readonly pictures: readonly { readonly width: number; readonly height: number }[];
   readonly arrays: readonly { readonly name: string }[];
   readonly notes: readonly string[];
 }
 
-export interface Shown {
-  readonly kind: Findings["kind"];
+export interface ShownFindings {
+  readonly kind: DataFindings["kind"];
   readonly inputs: readonly { readonly shape: readonly number[]; readonly dtype: string }[];
   readonly spread: { readonly least: number; readonly mean: number; readonly most: number } | null;
   readonly pictures: readonly {

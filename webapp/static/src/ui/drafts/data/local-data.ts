@@ -1,17 +1,17 @@
 /** What volunteers' own data must be like: their kind, the classes of pictures, how many of one person. */
 
 import { say } from "../../../i18n/owners/data";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
-import { type DraftRecord, replacing, type Table, tableAt, type Value } from "../record";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
+import { type DraftRecord, type DraftTable, replacing, tableAt, type Value } from "../record";
 
 const SIDE = 64;
 
-export function bindOwnData(frame: Frame): void {
-  const kind = part<HTMLSelectElement>(document, "own-kind");
-  const classes = part<HTMLTextAreaElement>(document, "own-classes");
+export function bindOwnData(frame: DraftFrame): void {
+  const kind = requireElement<HTMLSelectElement>(document, "own-kind");
+  const classes = requireElement<HTMLTextAreaElement>(document, "own-classes");
   const numbers = (["minimum", "maximum"] as const).map(
-    (name) => [name, part<HTMLInputElement>(document, `own-${name}`)] as const,
+    (name) => [name, requireElement<HTMLInputElement>(document, `own-${name}`)] as const,
   );
 
   function show(draft: DraftRecord): void {
@@ -54,12 +54,12 @@ export function bindOwnData(frame: Frame): void {
 }
 
 function showKind(kind: string): void {
-  write(part(document, "own-note"), say.ownNotes[kind] ?? "");
-  part(document, "own-classes-field").hidden = kind !== "image";
+  setText(requireElement(document, "own-note"), say.ownNotes[kind] ?? "");
+  requireElement(document, "own-classes-field").hidden = kind !== "image";
 }
 
 /** [data.preprocess] to begin with; null where only a sample can say it. */
-function declared(kind: string, draft: DraftRecord, classes: readonly string[]): Table | null {
+function declared(kind: string, draft: DraftRecord, classes: readonly string[]): DraftTable | null {
   if (kind === "array") return { kind };
   if (kind !== "image") return null;
   const [height = SIDE, width = SIDE, channels = 3] = pictureShape(draft.model?.inputs[0]?.shape);

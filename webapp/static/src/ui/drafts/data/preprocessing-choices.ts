@@ -2,20 +2,24 @@
 
 import { say } from "../../../i18n/owners/preprocess";
 import { node } from "../nodes";
-import { isTable, type Table, type Value } from "../record";
+import { type DraftTable, isTable, type Value } from "../record";
 
-type Name = keyof typeof say.fields;
-type Effect = keyof typeof say.effects;
+type ChoiceName = keyof typeof say.fields;
+type ChoiceEffect = keyof typeof say.effects;
 /** Saves a change of [data.preprocess]. */
-export type Save = (change: Table) => void;
+export type SaveChoices = (change: DraftTable) => void;
 
 /** Fields for a kind of data, as it is prepared now. `arrays` are those of the file. */
-export function choicesOf(preprocess: Table, arrays: readonly string[], save: Save): readonly HTMLElement[] {
-  const pick = (name: Name, effect: Effect, options: readonly string[], asNumber = false) =>
+export function choicesOf(
+  preprocess: DraftTable,
+  arrays: readonly string[],
+  save: SaveChoices,
+): readonly HTMLElement[] {
+  const pick = (name: ChoiceName, effect: ChoiceEffect, options: readonly string[], asNumber = false) =>
     select(name, effect, options, preprocess[name], (value) =>
       save({ [name]: asNumber ? Number(value) : value }),
     );
-  const count = (name: Name, effect: Effect, usual = "") =>
+  const count = (name: ChoiceName, effect: ChoiceEffect, usual = "") =>
     field(name, effect, preprocess[name], usual, (value) => save({ [name]: value }));
   switch (preprocess.kind) {
     case "image":
@@ -46,10 +50,10 @@ export function choicesOf(preprocess: Table, arrays: readonly string[], save: Sa
 }
 
 function textual(
-  preprocess: Table,
-  pick: (name: Name, effect: Effect, options: readonly string[]) => HTMLElement,
-  count: (name: Name, effect: Effect, usual?: string) => HTMLElement,
-  save: Save,
+  preprocess: DraftTable,
+  pick: (name: ChoiceName, effect: ChoiceEffect, options: readonly string[]) => HTMLElement,
+  count: (name: ChoiceName, effect: ChoiceEffect, usual?: string) => HTMLElement,
+  save: SaveChoices,
 ): readonly HTMLElement[] {
   const labelled = preprocess.labels === "folders" || preprocess.labels === "column";
   const tokenizer = select(
@@ -61,12 +65,12 @@ function textual(
       // What was said of the vocabulary was of the other tokens.
       save({ tokenizer: value, tokens: null, vocabulary: value === "pairs" ? 512 : null }),
   );
-  const known = preprocess.tokenizer === "bytes" || preprocess.tokens !== undefined;
+  const fixed = preprocess.tokenizer === "bytes" || preprocess.tokens !== undefined;
   return [
     tokenizer,
     count("length", "length"),
     pick("unknown", "unknown", ["error", "own", "drop"]),
-    ...(known ? [] : [count("vocabulary", "tokenizer")]),
+    ...(fixed ? [] : [count("vocabulary", "tokenizer")]),
     ...(labelled
       ? [pick("encoding", "encoding", ["index", "one-hot", "number"])]
       : [count("stride", "stride")]),
@@ -75,7 +79,7 @@ function textual(
 }
 
 /** Height and width, which are one key. */
-function sides(preprocess: Table, save: Save): readonly HTMLElement[] {
+function sides(preprocess: DraftTable, save: SaveChoices): readonly HTMLElement[] {
   const size = Array.isArray(preprocess.size) ? [...preprocess.size] : [];
   const side = (index: number) => (value: number | null) => {
     if (value === null) return;
@@ -86,8 +90,8 @@ function sides(preprocess: Table, save: Save): readonly HTMLElement[] {
 }
 
 function select(
-  name: Name,
-  effect: Effect,
+  name: ChoiceName,
+  effect: ChoiceEffect,
   options: readonly string[],
   now: Value | undefined,
   chosen: (value: string) => void,
@@ -102,11 +106,11 @@ function select(
 }
 
 function field(
-  name: Name,
-  effect: Effect,
+  name: ChoiceName,
+  effect: ChoiceEffect,
   now: Value | undefined,
   usual: string,
-  said: (value: number | null) => void,
+  changed: (value: number | null) => void,
 ): HTMLElement {
   const made = node("input");
   made.type = "number";
@@ -116,21 +120,26 @@ function field(
   made.disabled = Array.isArray(now);
   made.value = typeof now === "number" ? String(Number(now.toPrecision(6))) : "";
   made.addEventListener("input", () => {
-    if (!made.validity.badInput) said(made.value === "" ? null : Number(made.value));
+    if (!made.validity.badInput) changed(made.value === "" ? null : Number(made.value));
   });
   return labelled(name, effect, made);
 }
 
-function tick(name: Name, effect: Effect, now: boolean, said: (value: boolean | null) => void): HTMLElement {
+function tick(
+  name: ChoiceName,
+  effect: ChoiceEffect,
+  now: boolean,
+  changed: (value: boolean | null) => void,
+): HTMLElement {
   const made = node("input");
   made.type = "checkbox";
   made.checked = now;
-  made.addEventListener("change", () => said(made.checked ? true : null));
+  made.addEventListener("change", () => changed(made.checked ? true : null));
   const label = node("label", "", "tick", made, document.createTextNode(` ${say.fields[name]}`));
   return node("div", "", "chosen", label, node("p", say.effects[effect], "note"));
 }
 
-function labelled(name: Name, effect: Effect, control: HTMLElement): HTMLElement {
+function labelled(name: ChoiceName, effect: ChoiceEffect, control: HTMLElement): HTMLElement {
   control.dataset.choice = name;
   const label = node("label", "", "field", document.createTextNode(`${say.fields[name]} `), control);
   return node("div", "", "chosen", label, node("p", say.effects[effect], "note"));

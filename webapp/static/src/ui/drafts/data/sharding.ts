@@ -1,22 +1,22 @@
 /** The cut of a draft's data: begun by itself the first time, and by hand after a change. */
 
 import { say } from "../../../i18n/owners/preprocess";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
-import type { Work } from "../jobs";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
+import type { JobWork } from "../jobs";
 import { node } from "../nodes";
-import { type Item, isLive } from "../record";
+import { type ChecklistItem, isLive } from "../record";
 
-export function mountCut(place: HTMLElement, frame: Frame): void {
-  const button = part<HTMLButtonElement>(place, "cut");
-  const cancel = part<HTMLButtonElement>(place, "cut-cancel");
-  const told = part(place, "cut-state");
-  const log = part(place, "cut-log");
-  let work: Work | null = null;
+export function mountSharding(place: HTMLElement, frame: DraftFrame): void {
+  const button = requireElement<HTMLButtonElement>(place, "cut");
+  const cancel = requireElement<HTMLButtonElement>(place, "cut-cancel");
+  const stateLine = requireElement(place, "cut-state");
+  const log = requireElement(place, "cut-log");
+  let work: JobWork | null = null;
 
-  const heard = {
+  const listener = {
     line: (text: string) => {
-      write(told, text);
+      setText(stateLine, text);
       log.append(node("li", text));
     },
     done: () => {
@@ -26,13 +26,13 @@ export function mountCut(place: HTMLElement, frame: Frame): void {
     refused: (why: string) => {
       work = null;
       show();
-      write(told, why);
+      setText(stateLine, why);
     },
-    lost: (lost: boolean) => lost && write(told, say.lost),
+    lost: (lost: boolean) => lost && setText(stateLine, say.lost),
   };
   button.addEventListener("click", () => {
     log.replaceChildren();
-    work = frame.work("cut", heard);
+    work = frame.work("cut", listener);
     show();
   });
   cancel.addEventListener("click", () => void work?.cancel());
@@ -43,18 +43,18 @@ export function mountCut(place: HTMLElement, frame: Frame): void {
     const { jobs, checklist } = frame.draft();
     if (work === null && isLive(jobs.cut)) {
       log.replaceChildren();
-      work = frame.follow("cut", heard);
+      work = frame.follow("cut", listener);
     }
     const item = checklist.find(({ key }) => key === "cut");
     const ready = checklist.some(({ key, state }) => key === "convert" && state === "done");
     button.hidden = work !== null || !ready || item?.state === "done";
-    write(button, jobs.cut === undefined ? say.cut : say.again);
+    setText(button, jobs.cut === undefined ? say.cut : say.again);
     cancel.hidden = work === null;
-    if (work === null) write(told, standing(item, jobs.cut !== undefined, ready));
+    if (work === null) setText(stateLine, standing(item, jobs.cut !== undefined, ready));
   }
 }
 
-function standing(item: Item | undefined, before: boolean, ready: boolean): string {
+function standing(item: ChecklistItem | undefined, before: boolean, ready: boolean): string {
   if (item?.state === "done" || item?.state === "failed") return item.text;
   if (!ready) return say.waitsForModel;
   return before ? say.outdated : say.notCut;

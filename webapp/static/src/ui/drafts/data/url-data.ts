@@ -3,18 +3,18 @@
 import { fetchFiles } from "../../../client/session/url-data";
 import { megabytes } from "../../../i18n/formatting";
 import { say } from "../../../i18n/owners/url-data";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
-import { type DraftRecord, isTable, type Stored, type Table, tableAt } from "../record";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
+import { type DraftRecord, type DraftTable, isTable, type StoredFile, tableAt } from "../record";
 
 /** Behind the # of the address after a reload that lets this page reach the host. */
 const TRY = "#try";
 
-export function bindAddress(frame: Frame): void {
-  const section = part(document, "address-card");
-  const field = part<HTMLInputElement>(section, "address");
-  const button = part<HTMLButtonElement>(section, "address-try");
-  const line = part(section, "address-line");
+export function bindAddress(frame: DraftFrame): void {
+  const section = requireElement(document, "address-card");
+  const field = requireElement<HTMLInputElement>(section, "address");
+  const button = requireElement<HTMLButtonElement>(section, "address-try");
+  const line = requireElement(section, "address-line");
   // What was last written into the field from the draft; anything else in it was typed and is not saved.
   let written = field.value;
 
@@ -30,10 +30,10 @@ export function bindAddress(frame: Frame): void {
 
   function tell(text: string, wrong = false): void {
     line.classList.toggle("lacking", wrong);
-    write(line, text);
+    setText(line, text);
   }
 
-  async function tryIt(stored: Stored): Promise<void> {
+  async function tryIt(stored: StoredFile): Promise<void> {
     const address = addressOf(frame.draft());
     const { host, origin } = new URL(address);
     if (section.dataset.may !== origin) {
@@ -84,7 +84,7 @@ export function bindAddress(frame: Frame): void {
   }
 }
 
-function filesOf(draft: DraftRecord): Table[] {
+function filesOf(draft: DraftRecord): DraftTable[] {
   const { files } = tableAt(draft.task, "data", "url");
   return Array.isArray(files) ? files.filter(isTable) : [];
 }

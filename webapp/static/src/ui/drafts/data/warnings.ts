@@ -1,17 +1,17 @@
 /** What an owner should know of the data before anything is made of them. */
 
 import { say } from "../../../i18n/owners/preprocess";
-import type { Findings } from "./findings";
+import type { DataFindings } from "./findings";
 
 /** From this many times on, a class is far more frequent than another. */
 const STRONG = 3;
 
 /** Sentences: unlike classes, unlike sizes, empty cells. */
-export function warnings(found: Findings): readonly string[] {
-  return [...imbalance(found), ...sizes(found), ...gaps(found)];
+export function warnings(findings: DataFindings): readonly string[] {
+  return [...imbalance(findings), ...sizes(findings), ...gaps(findings)];
 }
 
-function imbalance({ classes, notes }: Findings): readonly string[] {
+function imbalance({ classes, notes }: DataFindings): readonly string[] {
   const counts = Object.entries(classes).sort(([, a], [, b]) => b - a);
   const [most, least] = [counts[0], counts.at(-1)];
   // Of pictures the look has said so.
@@ -20,7 +20,7 @@ function imbalance({ classes, notes }: Findings): readonly string[] {
   return [say.imbalance(most[0], least[0], Math.round(most[1] / Math.max(1, least[1])))];
 }
 
-function sizes({ pictures }: Findings): readonly string[] {
+function sizes({ pictures }: DataFindings): readonly string[] {
   const sorted = pictures
     .map(({ width, height }) => [width * height, `${width} × ${height}`] as const)
     .sort(([a], [b]) => a - b);
@@ -28,7 +28,7 @@ function sizes({ pictures }: Findings): readonly string[] {
   return least === undefined || most === undefined || least === most ? [] : [say.sizes(least, most)];
 }
 
-function gaps({ columns }: Findings): readonly string[] {
+function gaps({ columns }: DataFindings): readonly string[] {
   const empty = columns.filter(({ missing }) => missing > 0).map(({ name }) => name);
   return empty.length > 0 ? [say.missing(empty)] : [];
 }

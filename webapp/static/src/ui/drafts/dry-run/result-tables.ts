@@ -1,8 +1,8 @@
 /** Who will be able to take part, and what other browsers found. */
 
 import { say } from "../../../i18n/owners/dry-run";
-import { part, write } from "../../lib/dom";
-import { ownResults, type Told, type Tried } from "./results";
+import { requireElement, setText } from "../../lib/dom";
+import { type BrowserDryRun, type DryRunReport, ownResults } from "./results";
 
 const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
   dateStyle: "short",
@@ -10,25 +10,25 @@ const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
 });
 const OUTCOMES = { agrees: say.agrees, differs: say.differs, failed: say.failed, absent: say.lacks };
 
-export function showTakers({ takers, browsers, payload }: Told): void {
-  part(document, "takers-card").hidden = takers.length === 0;
+export function showDeviceSupport({ takers, browsers, payload }: DryRunReport): void {
+  requireElement(document, "takers-card").hidden = takers.length === 0;
   fill(
-    part(document, "takers"),
+    requireElement(document, "takers"),
     takers.map(({ text }) => text),
   );
-  fill(part(document, "browsers"), browsers);
-  write(part(document, "payload"), payload ?? "");
+  fill(requireElement(document, "browsers"), browsers);
+  setText(requireElement(document, "payload"), payload ?? "");
 }
 
 /** What this browser did not find out itself of what holds now. */
-export function showOthers(told: Told): void {
-  const own = new Set(ownResults(told).values());
-  const others = told.tried.filter((one) => one.what !== "none" && !own.has(one));
-  part(document, "others-card").hidden = others.length === 0;
-  part(document, "others").replaceChildren(...others.map(row).reverse());
+export function showOtherBrowsers(report: DryRunReport): void {
+  const own = new Set(ownResults(report).values());
+  const others = report.tried.filter((one) => one.what !== "none" && !own.has(one));
+  requireElement(document, "others-card").hidden = others.length === 0;
+  requireElement(document, "others").replaceChildren(...others.map(row).reverse());
 }
 
-function row({ agent, what, verdict, text, outdated, at }: Tried): HTMLTableRowElement {
+function row({ agent, what, verdict, text, outdated, at }: BrowserDryRun): HTMLTableRowElement {
   const line = document.createElement("tr");
   const outcome = outdated ? `${OUTCOMES[verdict]}, ${say.outdated}` : OUTCOMES[verdict];
   const cells = [agent, say.what(what), outcome, TIME.format(1000 * at)].map((words) => {

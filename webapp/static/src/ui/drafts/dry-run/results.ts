@@ -1,14 +1,14 @@
 /** What `/api/drafts/{id}/trial` answers, and what is told of a try (docs/reference/drafts.md). */
 
-import type { Ended } from "../../../client/workers/dry-run-worker";
+import type { DryRunEnd } from "../../../client/workers/dry-run-worker";
 import type { Backend } from "../../../core/backend";
-import type { FromRehearsal, Step } from "../../../core/messages/dry-run";
+import type { DryRunStep, FromDryRunWorker } from "../../../core/messages/dry-run";
 import { say } from "../../../i18n/owners/dry-run";
 
 /** What a line of the checks is about. */
-export type Tryable = "data" | Backend;
+export type DryRunnable = "data" | Backend;
 
-export interface Trial {
+export interface ServerDryRun {
   readonly of: string;
   readonly bundle: string;
   readonly weights: string;
@@ -19,44 +19,44 @@ export interface Trial {
   readonly step_ms: number;
 }
 
-export interface Tried {
+export interface BrowserDryRun {
   readonly at: number;
   readonly agent: string;
-  readonly what: Tryable | "none";
+  readonly what: DryRunnable | "none";
   readonly verdict: "agrees" | "differs" | "failed" | "absent";
   readonly text: string;
   readonly step_ms: number | null;
   readonly outdated: boolean;
 }
 
-export interface Told {
+export interface DryRunReport {
   /** Null before the server took the step. */
-  readonly trial: Trial | null;
+  readonly trial: ServerDryRun | null;
   /** This browser, in words. */
   readonly agent: string;
-  readonly tried: readonly Tried[];
+  readonly tried: readonly BrowserDryRun[];
   readonly takers: readonly { readonly device: string; readonly can: boolean; readonly text: string }[];
   readonly browsers: readonly string[];
   readonly payload: string | null;
 }
 
 /** The order of tries: WebAssembly is nearly everywhere and soon done, plain JavaScript is the last resort. */
-export const TRYABLE: readonly Tryable[] = ["data", "wasm", "webgl", "webgpu", "cpu"];
+export const TRYABLE: readonly DryRunnable[] = ["data", "wasm", "webgl", "webgpu", "cpu"];
 /** As many characters as the server takes. */
 const MOST = 400;
 
-export function stepOf(base: string, { bundle, weights, step, shard }: Trial): Step {
+export function stepOf(base: string, { bundle, weights, step, shard }: ServerDryRun): DryRunStep {
   return { base, bundle, weights, step, shard };
 }
 
 /** What this browser found out of what holds now, by what it tried. */
-export function ownResults({ tried, agent }: Told): ReadonlyMap<string, Tried> {
+export function ownResults({ tried, agent }: DryRunReport): ReadonlyMap<string, BrowserDryRun> {
   const own = tried.filter((one) => one.agent === agent && !one.outdated);
   return new Map(own.map((one) => [one.what, one]));
 }
 
 /** The body of `POST tried`; null where nothing is to be told: who left it knows. */
-export function reportOf(what: Tryable, of: string, answer: FromRehearsal | Ended): object | null {
+export function reportOf(what: DryRunnable, of: string, answer: FromDryRunWorker | DryRunEnd): object | null {
   if (answer === "left") return null;
   const failed = (sentence: string): object => {
     const text = sentence.slice(0, MOST) || say.silent;

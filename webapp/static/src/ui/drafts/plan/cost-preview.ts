@@ -40,7 +40,7 @@ export interface Costs {
   readonly units: { readonly an_epoch: number; readonly leases: number; readonly seconds: number } | null;
 }
 
-export interface Outlook {
+export interface CostPreview {
   readonly problem: string | null;
   readonly waits: string | null;
   /** Whether nobody chose a plan yet. */

@@ -1,26 +1,26 @@
 /** What `POST /api/drafts/{id}/privacy` answers (docs/reference/drafts.md#protection). */
 
-import type { Changed } from "../../../i18n/owners/privacy";
-import type { Table } from "../record";
+import type { ChangedEstimates } from "../../../i18n/owners/privacy";
+import type { DraftTable } from "../record";
 
 /** Who reads along. */
 export const READERS = ["server", "participants", "readers"] as const;
 
-export interface Option {
+export interface PrivacyOption {
   readonly part: "updates" | "noise";
   readonly key: string;
   readonly chosen: boolean;
-  readonly changes: readonly Changed[];
+  readonly changes: readonly ChangedEstimates[];
   readonly refused: string | null;
-  readonly patch: Table;
+  readonly patch: DraftTable;
 }
 
-export interface Told {
+export interface PrivacyPreview {
   readonly problem: string | null;
   readonly waits?: string | null;
   readonly disclosure: Readonly<Record<(typeof READERS)[number], readonly string[]>> | null;
   readonly guarantee: { readonly sentence: string; readonly assumptions: readonly string[] } | null;
   readonly curve: readonly (readonly [number, number])[];
-  readonly options: readonly Option[];
+  readonly options: readonly PrivacyOption[];
   readonly needed: number | null;
 }

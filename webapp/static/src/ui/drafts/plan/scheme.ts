@@ -1,6 +1,6 @@
 /** How volunteers work together: what goes with a scheme is written, shown and taken out with it. */
 
-import { isTable, replacing, type Table, tableAt } from "../record";
+import { type DraftTable, isTable, replacing, tableAt } from "../record";
 
 /** How results are blended where a plan does not say it. */
 export const USUAL_RECIPE = "vc-asgd";
@@ -8,39 +8,39 @@ export const USUAL_RECIPE = "vc-asgd";
 const ROUNDS = { rounds: 20, min_available_clients: 2, deadline: 120 };
 const UNITS = { epochs: 20, assimilation: { name: USUAL_RECIPE }, trust: { replicas: 2 } };
 
-export function ofUnits(task: Table): boolean {
+export function isUnitsScheme(task: DraftTable): boolean {
   return tableAt(task, "coordination").scheme === "volunteer";
 }
 
 /** The change (RFC 7396) that has `task` say nothing that does not go with `scheme`, and all that it needs. */
-export function schemeChange(task: Table, scheme: string): Table {
+export function schemeChange(task: DraftTable, scheme: string): DraftTable {
   const before = tableAt(task, "coordination");
-  const stop: Table = isTable(before.stop) ? { stop: before.stop } : {};
+  const stop: DraftTable = isTable(before.stop) ? { stop: before.stop } : {};
   if (scheme === "volunteer") {
     return {
       coordination: replacing(before, { scheme, units: UNITS, ...stop }),
-      ...without(task, "data", "shards_per_client"),
-      ...without(task, "training", "control_variates"),
+      ...withoutScheme(task, "data", "shards_per_client"),
+      ...withoutScheme(task, "training", "control_variates"),
     };
   }
   if (before.units !== undefined) return { coordination: replacing(before, { scheme, ...ROUNDS, ...stop }) };
-  if (scheme === "federated") return without(task, "coordination", "averaging");
+  if (scheme === "federated") return withoutScheme(task, "coordination", "averaging");
   const choosing = { fraction_train: null, min_train_clients: null, over_selection: null };
   return { coordination: choosing, security: { max_update_norm: null } };
 }
 
-function without(task: Table, table: string, key: string): Table {
+function withoutScheme(task: DraftTable, table: string, key: string): DraftTable {
   return key in tableAt(task, table) ? { [table]: { [key]: null } } : {};
 }
 
 /** What belongs to some schemes (`data-scheme`), or ways to blend results (`data-recipe`), is shown with them alone. */
-export function showScheme(root: HTMLElement, task: Table): void {
+export function showScheme(root: HTMLElement, task: DraftTable): void {
   const { scheme, units } = tableAt(task, "coordination");
   const recipe = isTable(units) ? (tableAt(units, "assimilation").name ?? USUAL_RECIPE) : "";
   for (const one of root.querySelectorAll<HTMLElement>("[data-scheme], [data-recipe]"))
-    one.hidden = !(goesWith(one.dataset.scheme, scheme) && goesWith(one.dataset.recipe, recipe));
+    one.hidden = !(allowsScheme(one.dataset.scheme, scheme) && allowsScheme(one.dataset.recipe, recipe));
 }
 
-function goesWith(names: string | undefined, name: unknown): boolean {
+function allowsScheme(names: string | undefined, name: unknown): boolean {
   return names === undefined || names.split(" ").includes(`${name}`);
 }

@@ -1,19 +1,19 @@
 /** Lines of a draft's checklist, as marks and sentences. */
 
 import { say } from "../../../i18n/owners/checks";
-import type { DraftRecord, Item } from "../record";
+import type { ChecklistItem, DraftRecord } from "../record";
 
 /** Shows those items of the checklist that are `wanted`; with `links`, each leads to its step. */
 export function showChecks(
   list: HTMLElement,
   draft: DraftRecord,
-  wanted: (item: Item) => boolean,
+  filter: (item: ChecklistItem) => boolean,
   links = false,
 ): void {
-  list.replaceChildren(...draft.checklist.filter(wanted).map((item) => line(item, draft, links)));
+  list.replaceChildren(...draft.checklist.filter(filter).map((item) => line(item, draft, links)));
 }
 
-function line(item: Item, draft: DraftRecord, links: boolean): HTMLLIElement {
+function line(item: ChecklistItem, draft: DraftRecord, links: boolean): HTMLLIElement {
   const result = document.createElement("li");
   result.dataset.state = item.state;
   result.dataset.check = item.key;
@@ -30,7 +30,7 @@ function line(item: Item, draft: DraftRecord, links: boolean): HTMLLIElement {
   return result;
 }
 
-function link(item: Item, draft: DraftRecord): HTMLAnchorElement {
+function link(item: ChecklistItem, draft: DraftRecord): HTMLAnchorElement {
   const result = document.createElement("a");
   result.href = `/drafts/${draft.id}/${item.step}`;
   result.append(say.go(say.steps[item.step]));

@@ -1,11 +1,11 @@
 /** What differs between a draft and another draft or task, key by key. */
 
 import { say } from "../../../i18n/owners/review";
-import { ask, trying } from "../../lib/api";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
+import { requestJson, showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
 
-interface Change {
+interface ShownChange {
   readonly key: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -14,21 +14,21 @@ interface Change {
 
 const SHOWN_CHARACTERS = 200;
 
-export function bindComparison(frame: Frame): void {
-  const choice = part<HTMLSelectElement>(document, "compare-with");
-  const problem = part(document, "compare-problem");
-  void trying(problem, async () => choice.append(...(await choices(frame.id))));
+export function bindComparison(frame: DraftFrame): void {
+  const choice = requireElement<HTMLSelectElement>(document, "compare-with");
+  const problem = requireElement(document, "compare-problem");
+  void showRefusal(problem, async () => choice.append(...(await choices(frame.id))));
   choice.addEventListener("change", () => {
-    void trying(problem, async () => {
+    void showRefusal(problem, async () => {
       await frame.flush();
-      const found =
+      const changes =
         choice.value === ""
           ? null
-          : ((await ask(
+          : ((await requestJson(
               "GET",
               `/api/differences?before=${encodeURIComponent(choice.value)}&after=draft:${frame.id}`,
-            )) as { changes: readonly Change[] });
-      show(found?.changes ?? null);
+            )) as { changes: readonly ShownChange[] });
+      show(changes?.changes ?? null);
     });
   });
 }
@@ -36,8 +36,8 @@ export function bindComparison(frame: Frame): void {
 /** Drafts and tasks of whoever is signed in. */
 async function choices(id: string): Promise<HTMLOptionElement[]> {
   const [{ drafts }, { account }] = (await Promise.all([
-    ask("GET", "/api/drafts"),
-    ask("GET", "/api/account"),
+    requestJson("GET", "/api/drafts"),
+    requestJson("GET", "/api/account"),
   ])) as [
     { drafts: readonly { id: string; name: string; title: string }[] },
     { account: { roles: Readonly<Record<string, string>> } | null },
@@ -50,13 +50,13 @@ async function choices(id: string): Promise<HTMLOptionElement[]> {
   ];
 }
 
-function show(changes: readonly Change[] | null): void {
-  write(part(document, "compare-words"), changes === null ? "" : say.differences(changes.length));
-  part(document, "compare-table").hidden = changes === null || changes.length === 0;
-  part(document, "compare-rows").replaceChildren(...(changes ?? []).map(row));
+function show(changes: readonly ShownChange[] | null): void {
+  setText(requireElement(document, "compare-words"), changes === null ? "" : say.differences(changes.length));
+  requireElement(document, "compare-table").hidden = changes === null || changes.length === 0;
+  requireElement(document, "compare-rows").replaceChildren(...(changes ?? []).map(row));
 }
 
-function row({ key, before, after, text }: Change): HTMLTableRowElement {
+function row({ key, before, after, text }: ShownChange): HTMLTableRowElement {
   const result = document.createElement("tr");
   const head = document.createElement("th");
   head.scope = "row";

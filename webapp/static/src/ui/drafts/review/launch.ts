@@ -1,27 +1,27 @@
 /** A draft goes to others: as a private test with an invitation, or to everybody at once. */
 
 import { say } from "../../../i18n/owners/review";
-import { ask, trying } from "../../lib/api";
-import { part, write } from "../../lib/dom";
+import { requestJson, showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
 import { copy } from "../../lib/forms";
-import type { Frame } from "../frame";
+import type { DraftFrame } from "../frame";
 import { tableAt } from "../record";
 
 const INVITED_DAYS = 30;
 
-export function bindLaunch(frame: Frame): void {
+export function bindLaunch(frame: DraftFrame): void {
   const buttons = document.querySelectorAll<HTMLButtonElement>("[data-launch]");
   for (const button of buttons) {
     button.addEventListener("click", () => void launch(frame, button.dataset.launch === "test", buttons));
   }
 }
 
-async function launch(frame: Frame, test: boolean, buttons: Iterable<HTMLButtonElement>): Promise<void> {
+async function launch(frame: DraftFrame, test: boolean, buttons: Iterable<HTMLButtonElement>): Promise<void> {
   const enable = (enabled: boolean) => {
     for (const button of buttons) button.disabled = !enabled;
   };
   enable(false);
-  await trying(part(document, "launch-problem"), async () => {
+  await showRefusal(requireElement(document, "launch-problem"), async () => {
     await frame.flush();
     const invited = tableAt(frame.draft().task, "access").visibility === "invited";
     const task = await launched(frame, test);
@@ -35,10 +35,10 @@ async function launch(frame: Frame, test: boolean, buttons: Iterable<HTMLButtonE
 }
 
 /** The name of the task. */
-async function launched(frame: Frame, test: boolean): Promise<string> {
+async function launched(frame: DraftFrame, test: boolean): Promise<string> {
   frame.leave(true);
   try {
-    return ((await ask("POST", `${frame.address}/launch`, { test })) as { task: string }).task;
+    return ((await requestJson("POST", `${frame.address}/launch`, { test })) as { task: string }).task;
   } catch (error) {
     frame.leave(false);
     throw error;
@@ -46,43 +46,43 @@ async function launched(frame: Frame, test: boolean): Promise<string> {
 }
 
 async function invite(task: string, dashboard: string, test: boolean): Promise<void> {
-  part(document, "before-launch").hidden = true;
-  const panel = part(document, "launched");
-  const words = part(panel, "launched-words");
-  const live = part<HTMLButtonElement>(panel, "go-live");
-  const address = part<HTMLInputElement>(panel, "invitation-address");
-  const problem = part(document, "problem");
-  part<HTMLAnchorElement>(panel, "dashboard").href = dashboard;
-  part(panel, "invitation-copy").addEventListener("click", () => void copy(address));
+  requireElement(document, "before-launch").hidden = true;
+  const panel = requireElement(document, "launched");
+  const words = requireElement(panel, "launched-words");
+  const live = requireElement<HTMLButtonElement>(panel, "go-live");
+  const address = requireElement<HTMLInputElement>(panel, "invitation-address");
+  const problem = requireElement(document, "problem");
+  requireElement<HTMLAnchorElement>(panel, "dashboard").href = dashboard;
+  requireElement(panel, "invitation-copy").addEventListener("click", () => void copy(address));
   live.hidden = !test;
   live.addEventListener("click", () => {
-    void trying(problem, async () => {
-      await ask("POST", `/api/tasks/${task}/orders`, { order: "launch" });
+    void showRefusal(problem, async () => {
+      await requestJson("POST", `/api/tasks/${task}/orders`, { order: "launch" });
       location.assign(dashboard);
     });
   });
   closeDraft(test ? say.inTest : say.isLive);
   panel.hidden = false;
-  write(words, test ? say.testing : say.live);
+  setText(words, test ? say.testing : say.live);
   words.focus();
-  await trying(problem, async () => {
+  await showRefusal(problem, async () => {
     const asked = { note: say.invitation, days: INVITED_DAYS };
-    const made = (await ask("POST", `/api/tasks/${task}/invitations`, asked)) as {
+    const made = (await requestJson("POST", `/api/tasks/${task}/invitations`, asked)) as {
       address: string;
       qr: string;
     };
     address.value = made.address;
-    part<HTMLImageElement>(panel, "invitation-qr").src = made.qr;
+    requireElement<HTMLImageElement>(panel, "invitation-qr").src = made.qr;
   });
 }
 
 /** What belongs to a draft leads nowhere once there is none. */
 function closeDraft(standing: string): void {
-  write(part(document, "draft-standing"), standing);
+  setText(requireElement(document, "draft-standing"), standing);
   for (const part of document.querySelectorAll<HTMLElement>(".wizard-steps, .onward, .wizard-body .lead"))
     part.hidden = true;
-  const kept = part(document, "launched").closest("section");
+  const launchedSection = requireElement(document, "launched").closest("section");
   for (const card of document.querySelectorAll<HTMLElement>(".wizard-body .card")) {
-    card.hidden = card !== kept;
+    card.hidden = card !== launchedSection;
   }
 }

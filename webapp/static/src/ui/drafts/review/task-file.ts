@@ -1,39 +1,39 @@
 /** The task file as text: checked while one types, told by line what is wrong, and saved as a whole. */
 
 import { say } from "../../../i18n/owners/review";
-import { Refusal, trying } from "../../lib/api";
-import { part } from "../../lib/dom";
-import type { Frame } from "../frame";
+import { Refusal, showRefusal } from "../../lib/api";
+import { requireElement } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
 
 const CHECK_MS = 500;
 
-interface Fault {
+interface TaskFileFault {
   readonly line: number | null;
   readonly text: string;
 }
 
-export function bindTaskFile(frame: Frame): void {
-  const details = part<HTMLDetailsElement>(document, "task-file");
-  const text = part<HTMLTextAreaElement>(details, "toml");
-  const problem = part(details, "toml-problem");
-  const faults = part(details, "faults");
+export function bindTaskFile(frame: DraftFrame): void {
+  const details = requireElement<HTMLDetailsElement>(document, "task-file");
+  const text = requireElement<HTMLTextAreaElement>(details, "toml");
+  const problem = requireElement(details, "toml-problem");
+  const faults = requireElement(details, "faults");
   let timer = 0;
   let newest = 0;
   let written = false;
 
   const read = () =>
-    trying(problem, async () => {
+    showRefusal(problem, async () => {
       await frame.flush();
       text.value = await (await send("GET", `${frame.address}/task.toml`)).text();
       written = false;
       faults.replaceChildren();
     });
   const check = () =>
-    trying(problem, async () => {
+    showRefusal(problem, async () => {
       newest += 1;
       const number = newest;
       const answer = await send("POST", `${frame.address}/task.toml/check`, text.value);
-      const { problems } = (await answer.json()) as { problems: readonly Fault[] };
+      const { problems } = (await answer.json()) as { problems: readonly TaskFileFault[] };
       if (number === newest) faults.replaceChildren(...problems.map((fault) => shown(fault, text)));
     });
 
@@ -45,8 +45,8 @@ export function bindTaskFile(frame: Frame): void {
     clearTimeout(timer);
     timer = window.setTimeout(() => void check(), CHECK_MS);
   });
-  part(details, "toml-save").addEventListener("click", () => {
-    void trying(problem, async () => {
+  requireElement(details, "toml-save").addEventListener("click", () => {
+    void showRefusal(problem, async () => {
       await frame.flush();
       await send("PUT", `${frame.address}/task.toml`, text.value);
       await frame.refresh();
@@ -57,7 +57,7 @@ export function bindTaskFile(frame: Frame): void {
 }
 
 /** Where a line is known, pressing its number puts the caret there. */
-function shown({ line, text }: Fault, area: HTMLTextAreaElement): HTMLLIElement {
+function shown({ line, text }: TaskFileFault, area: HTMLTextAreaElement): HTMLLIElement {
   const result = document.createElement("li");
   if (line !== null) {
     const place = document.createElement("button");

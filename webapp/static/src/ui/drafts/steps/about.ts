@@ -1,39 +1,39 @@
 /** The wizard's step `about`: what volunteers read, and what they are told of the data and the people in them. */
 
 import { say } from "../../../i18n/owners/about";
-import { ask, trying } from "../../lib/api";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
-import { isTable, type Table, type Value } from "../record";
+import { requestJson, showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
+import { type DraftTable, isTable, type Value } from "../record";
 import { showChecks } from "../review/checklist";
 
 const PREVIEW_MS = 400;
 
-export function mount(frame: Frame): void {
-  const form = part<HTMLFormElement>(document, "about");
+export function mount(frame: DraftFrame): void {
+  const form = requireElement<HTMLFormElement>(document, "about");
   form.addEventListener("submit", (event) => event.preventDefault());
-  for (const field of form.querySelectorAll<Field>("[data-key]")) {
+  for (const field of form.querySelectorAll<AboutField>("[data-key]")) {
     field.addEventListener("input", () => void frame.save({ task: changeOf(field) }));
   }
   for (const kind of form.querySelectorAll<HTMLElement>("[data-licence]")) bindLicence(kind, frame);
   bindPeople(form);
   bindText(form, frame);
   suggestBasis(form, frame);
-  const checks = part(form, "checks");
+  const checks = requireElement(form, "checks");
   const show = () => showChecks(checks, frame.draft(), (item) => item.step === "about");
   frame.onChange(show);
   show();
 }
 
-type Field = HTMLInputElement | HTMLTextAreaElement;
+type AboutField = HTMLInputElement | HTMLTextAreaElement;
 
 /** What a field says, as a change of the task file: its key is a path, and what is empty is taken out. */
-function changeOf(field: Field): Table {
+function changeOf(field: AboutField): DraftTable {
   const keys = (field.dataset.key ?? "").split(".");
-  return keys.reduceRight<Value>((inner, key) => ({ [key]: inner }), said(field)) as Table;
+  return keys.reduceRight<Value>((inner, key) => ({ [key]: inner }), textOf(field)) as DraftTable;
 }
 
-function said(field: Field): Value {
+function textOf(field: AboutField): Value {
   const text = field.value.trim();
   switch (field.dataset.key) {
     case "topics":
@@ -47,28 +47,28 @@ function said(field: Field): Value {
   }
 }
 
-function bindLicence(root: HTMLElement, frame: Frame): void {
-  const known = part<HTMLSelectElement>(root, "licence-known");
-  const other = part(root, "licence-other");
+function bindLicence(root: HTMLElement, frame: DraftFrame): void {
+  const licences = requireElement<HTMLSelectElement>(root, "licence-known");
+  const other = requireElement(root, "licence-other");
   const text = other.querySelector("input") as HTMLInputElement;
-  const words = part(root, "licence-words");
+  const words = requireElement(root, "licence-words");
   const show = () => {
-    other.hidden = known.value !== "other";
-    write(words, known.selectedOptions[0]?.dataset.words ?? "");
+    other.hidden = licences.value !== "other";
+    setText(words, licences.selectedOptions[0]?.dataset.words ?? "");
   };
   const change = () => {
     show();
-    const said = known.value === "other" ? text.value.trim() : known.value;
-    void frame.save({ task: { licence: { [root.dataset.licence ?? ""]: said === "" ? null : said } } });
+    const licence = licences.value === "other" ? text.value.trim() : licences.value;
+    void frame.save({ task: { licence: { [root.dataset.licence ?? ""]: licence === "" ? null : licence } } });
   };
-  known.addEventListener("input", change);
+  licences.addEventListener("input", change);
   text.addEventListener("input", change);
   show();
 }
 
 /** Questions about people are asked where there are some. */
 function bindPeople(form: HTMLFormElement): void {
-  const further = part(form, "with-people");
+  const further = requireElement(form, "with-people");
   form.addEventListener("input", () => {
     const chosen = new FormData(form).get("people");
     further.hidden = chosen !== "anonymous" && chosen !== "recognisable";
@@ -76,7 +76,7 @@ function bindPeople(form: HTMLFormElement): void {
 }
 
 /** Where volunteers bring data of their own, there is one answer: it is given, and can be changed. */
-function suggestBasis(form: HTMLFormElement, frame: Frame): void {
+function suggestBasis(form: HTMLFormElement, frame: DraftFrame): void {
   const { data, consent } = frame.draft().task;
   const own = isTable(data) && data.source === "volunteer";
   if (!own || (isTable(consent) && consent.basis !== undefined)) return;
@@ -85,17 +85,17 @@ function suggestBasis(form: HTMLFormElement, frame: Frame): void {
   void frame.save({ task: { consent: { basis: "volunteers" } } });
 }
 
-function bindText(form: HTMLFormElement, frame: Frame): void {
-  const text = part<HTMLTextAreaElement>(form, "readme");
-  const preview = part(form, "preview");
+function bindText(form: HTMLFormElement, frame: DraftFrame): void {
+  const text = requireElement<HTMLTextAreaElement>(form, "readme");
+  const preview = requireElement(form, "preview");
   let timer = 0;
   let newest = 0;
   const draw = async () => {
     newest += 1;
     const number = newest;
-    const told = part(document, "problem");
-    await trying(told, async () => {
-      const answer = await ask("POST", `${frame.address}/preview`, { readme: text.value });
+    const problem = requireElement(document, "problem");
+    await showRefusal(problem, async () => {
+      const answer = await requestJson("POST", `${frame.address}/preview`, { readme: text.value });
       if (number === newest) show(preview, (answer as { html: string }).html);
     });
   };

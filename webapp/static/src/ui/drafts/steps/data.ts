@@ -1,25 +1,25 @@
 /** The step that brings the data: whose they are, the file, and what was found in it. */
 
 import { say } from "../../../i18n/owners/data";
-import { part, write } from "../../lib/dom";
+import { requireElement, setText } from "../../lib/dom";
 import { bindOwnData } from "../data/local-data";
 import { bindAddress } from "../data/url-data";
-import type { Frame } from "../frame";
-import { bindJob } from "../job-view";
-import { type DraftRecord, isTable, type Job, tableAt } from "../record";
+import type { DraftFrame } from "../frame";
+import { bindJobView } from "../job-view";
+import { type DraftJob, type DraftRecord, isTable, tableAt } from "../record";
 import { bindUpload } from "../upload/upload";
 
-export function mount(frame: Frame): void {
+export function mount(frame: DraftFrame): void {
   bindSource(frame);
   bindOwnData(frame);
   bindAddress(frame);
   bindUpload(frame, "data");
-  bindJob(frame, "look", ({ files }) => files.data !== undefined, foundWords);
+  bindJobView(frame, "look", ({ files }) => files.data !== undefined, foundWords);
   frame.onChange(showFound);
   showFound(frame.draft());
 }
 
-function bindSource(frame: Frame): void {
+function bindSource(frame: DraftFrame): void {
   const choices = [...document.querySelectorAll<HTMLInputElement>("[data-sources] input")];
   const show = (draft: DraftRecord) => {
     const source = tableAt(draft.task, "data").source;
@@ -46,11 +46,11 @@ function showSource(source: string): void {
     place.hidden = place.dataset.sourceOf !== source;
   }
   // Of volunteers' data a sample says how they are read.
-  write(part(document, "bring-title"), source === "volunteer" ? say.sample : say.bring);
+  setText(requireElement(document, "bring-title"), source === "volunteer" ? say.sample : say.bring);
 }
 
 /** What was found, in a sentence. */
-function foundWords({ result }: Job): string {
+function foundWords({ result }: DraftJob): string {
   const { kind, examples, classes, columns } = result ?? {};
   const names = isTable(classes) ? Object.keys(classes) : [];
   return say.found(String(kind), Number(examples), names, Array.isArray(columns) ? columns.length : 0);
@@ -59,14 +59,14 @@ function foundWords({ result }: Job): string {
 /** What else is to be known of them. */
 function showFound({ jobs, task }: DraftRecord): void {
   const result = jobs.look?.state === "done" ? jobs.look.result : null;
-  part(document, "found").hidden = result === null;
+  requireElement(document, "found").hidden = result === null;
   const sentences = Array.isArray(result?.notes) ? result.notes.map(String) : [];
-  part(document, "found-notes").replaceChildren(
+  requireElement(document, "found-notes").replaceChildren(
     ...sentences.map((text) => {
       const line = document.createElement("li");
       line.textContent = text;
       return line;
     }),
   );
-  write(part(document, "found-next"), tableAt(task, "data").preprocess ? say.next : "");
+  setText(requireElement(document, "found-next"), tableAt(task, "data").preprocess ? say.next : "");
 }

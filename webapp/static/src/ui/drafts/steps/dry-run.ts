@@ -1,83 +1,86 @@
 /** The wizard's step `trial`: the server's step first, then the same one with every backend of this browser. */
 
-import { rehearse } from "../../../client/workers/dry-run-worker";
+import { runDryRun } from "../../../client/workers/dry-run-worker";
 import { say } from "../../../i18n/owners/dry-run";
-import { ask, Refusal, trying } from "../../lib/api";
-import { part, write } from "../../lib/dom";
-import { showOthers, showTakers } from "../dry-run/result-tables";
+import { Refusal, requestJson, showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
+import { showDeviceSupport, showOtherBrowsers } from "../dry-run/result-tables";
 import {
+  type DryRunnable,
+  type DryRunReport,
   ownResults,
   reportOf,
+  type ServerDryRun,
   stepOf,
-  type Told,
   TRYABLE,
-  type Trial,
-  type Tryable,
 } from "../dry-run/results";
-import type { Frame } from "../frame";
-import { isLive, type Job, type JobKind, type Table } from "../record";
+import type { DraftFrame } from "../frame";
+import { type DraftJob, type DraftTable, isLive, type JobKind } from "../record";
 
 const PATIENCE_MS = 180_000;
 const LOOK_MS = 3000;
 /** In the order in which they need each other. */
 const BEFORE: readonly JobKind[] = ["convert", "look", "cut", "rehearse"];
 
-type State = "done" | "todo" | "running" | "failed" | "free";
+type DryRunState = "done" | "todo" | "running" | "failed" | "free";
 
-function check(name: string, state: State, text: string): void {
-  const line = part(document, `check="${name}"`);
+function check(name: string, state: DryRunState, text: string): void {
+  const line = requireElement(document, `check="${name}"`);
   line.dataset.state = state;
-  write(part(line, "text"), text);
+  setText(requireElement(line, "text"), text);
 }
 
-export function mount(frame: Frame): void {
-  const again = part<HTMLButtonElement>(document, "again");
-  const againHere = part<HTMLButtonElement>(document, "again-here");
-  const skip = part<HTMLButtonElement>(document, "skip");
-  const problem = part(document, "trial-problem");
+export function mount(frame: DraftFrame): void {
+  const again = requireElement<HTMLButtonElement>(document, "again");
+  const againHere = requireElement<HTMLButtonElement>(document, "again-here");
+  const skip = requireElement<HTMLButtonElement>(document, "skip");
+  const problem = requireElement(document, "trial-problem");
   let leave = new AbortController();
 
-  const told = async (): Promise<Told> => (await ask("GET", `${frame.address}/trial`)) as Told;
-  const shown = (answer: Told): Told => {
+  const fetchReport = async (): Promise<DryRunReport> =>
+    (await requestJson("GET", `${frame.address}/trial`)) as DryRunReport;
+  const shown = (answer: DryRunReport): DryRunReport => {
     showBrowser(answer);
-    showTakers(answer);
-    showOthers(answer);
+    showDeviceSupport(answer);
+    showOtherBrowsers(answer);
     return answer;
   };
 
   /** Takes the step with what was not tried yet; with everything where `anew`. */
-  async function tryAll(trial: Trial, anew: boolean): Promise<void> {
-    write(part(document, "trial-now"), say.begins);
-    const known = ownResults(shown(await told()));
-    const due = TRYABLE.filter((what) => anew || !known.has(what));
+  async function tryAll(trial: ServerDryRun, anew: boolean): Promise<void> {
+    setText(requireElement(document, "trial-now"), say.begins);
+    const earlier = ownResults(shown(await fetchReport()));
+    const due = TRYABLE.filter((what) => anew || !earlier.has(what));
     for (const [number, what] of due.entries()) {
-      write(part(document, "trial-now"), say.now(say.what(what), due.length - number - 1));
+      setText(requireElement(document, "trial-now"), say.now(say.what(what), due.length - number - 1));
       await tryOne(trial, what);
     }
-    const results = [...ownResults(shown(await told())).values()].filter(({ what }) => what !== "data");
+    const results = [...ownResults(shown(await fetchReport())).values()].filter(
+      ({ what }) => what !== "data",
+    );
     const count = (verdict: string) => results.filter((one) => one.verdict === verdict).length;
-    write(part(document, "trial-now"), say.over(count("agrees"), count("differs")));
+    setText(requireElement(document, "trial-now"), say.over(count("agrees"), count("differs")));
   }
 
-  async function tryOne(trial: Trial, what: Tryable): Promise<void> {
+  async function tryOne(trial: ServerDryRun, what: DryRunnable): Promise<void> {
     leave = new AbortController();
     check(what, "running", what === "data" ? say.reading : say.running);
     skip.hidden = false;
     const step = stepOf(`${location.origin}${frame.address}`, trial);
     const message = what === "data" ? { type: what, step } : { type: "step" as const, step, backend: what };
-    const answer = await rehearse(message, PATIENCE_MS, leave.signal);
+    const answer = await runDryRun(message, PATIENCE_MS, leave.signal);
     skip.hidden = true;
     const report = reportOf(what, trial.of, answer);
     if (report === null) check(what, "free", say.left);
-    else shown((await ask("POST", `${frame.address}/tried`, report)) as Told);
+    else shown((await requestJson("POST", `${frame.address}/tried`, report)) as DryRunReport);
     await frame.refresh();
   }
 
   /** One try at a time: nothing can be asked for again before it is over. */
-  async function inBrowser(trial: Trial, anew: boolean): Promise<void> {
+  async function inBrowser(trial: ServerDryRun, anew: boolean): Promise<void> {
     again.onclick = () => void inBrowser(trial, true);
     again.hidden = againHere.hidden = true;
-    await trying(problem, () => tryAll(trial, anew)).finally(() => {
+    await showRefusal(problem, () => tryAll(trial, anew)).finally(() => {
       again.hidden = againHere.hidden = false;
     });
   }
@@ -87,7 +90,7 @@ export function mount(frame: Frame): void {
     againHere.hidden = true;
     const { jobs } = frame.draft();
     const live = BEFORE.find((kind) => isLive(jobs[kind]));
-    const { trial } = shown(await told());
+    const { trial } = shown(await fetchReport());
     if (trial !== null && !anew && live === undefined) {
       showServer(frame.draft().jobs.rehearse?.result ?? {});
       return inBrowser(trial, false);
@@ -100,19 +103,19 @@ export function mount(frame: Frame): void {
   }
 
   /** Ends with the job; `kind` is one that is under way, else the step is asked for. */
-  function follow(kind: JobKind | undefined): Promise<Job> {
+  function follow(kind: JobKind | undefined): Promise<DraftJob> {
     return new Promise((resolve, reject) => {
-      const heard = {
+      const listener = {
         line: (text: string) => check("native", "running", text),
         done: resolve,
         refused: (why: string) => reject(new Refusal(why)),
       };
-      if (kind === undefined) frame.work("rehearse", heard);
-      else frame.follow(kind, heard);
+      if (kind === undefined) frame.work("rehearse", listener);
+      else frame.follow(kind, listener);
     });
   }
 
-  function refused(why: string, state: State): void {
+  function refused(why: string, state: DryRunState): void {
     check("native", state, why);
     againHere.hidden = false;
   }
@@ -139,24 +142,24 @@ export function mount(frame: Frame): void {
   begin(false);
 }
 
-function showServer(result: Table): void {
+function showServer(result: DraftTable): void {
   const { difference, loss, loss_after, gradient_norm, step_ms, real } = result;
   check("keras", "done", say.keras(Number(difference)));
   const figures = [loss, loss_after, gradient_norm, step_ms].map(Number) as [number, number, number, number];
   check("native", "done", say.native(real === true, ...figures));
 }
 
-function showBrowser(told: Told): void {
-  const known = ownResults(told);
+function showBrowser(report: DryRunReport): void {
+  const results = ownResults(report);
   for (const what of TRYABLE) {
-    const found = known.get(what);
-    if (found === undefined) check(what, "todo", told.trial === null ? say.waiting : say.waitingHere);
-    else if (found.verdict === "absent") check(what, "free", say.absent);
+    const result = results.get(what);
+    if (result === undefined) check(what, "todo", report.trial === null ? say.waiting : say.waitingHere);
+    else if (result.verdict === "absent") check(what, "free", say.absent);
     else {
-      const own = what === "data" && told.trial?.shard === null;
-      const text = own ? say.onTheirDevice : found.text;
-      const timed = found.step_ms === null ? text : say.timed(text, found.step_ms);
-      check(what, found.verdict === "agrees" ? "done" : "failed", timed);
+      const own = what === "data" && report.trial?.shard === null;
+      const text = own ? say.onTheirDevice : result.text;
+      const timed = result.step_ms === null ? text : say.timed(text, result.step_ms);
+      check(what, result.verdict === "agrees" ? "done" : "failed", timed);
     }
   }
 }

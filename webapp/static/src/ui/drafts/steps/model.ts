@@ -1,37 +1,38 @@
 /** The step that brings the model: from a file or a task that is here, its conversion, and what came out. */
 
 import { say } from "../../../i18n/owners/model";
-import { ask, trying } from "../../lib/api";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
-import { bindJob } from "../job-view";
-import { type DraftRecord, isTable, type Table, tableAt, type Value } from "../record";
+import { requestJson, showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
+import { bindJobView } from "../job-view";
+import { type DraftRecord, type DraftTable, isTable, tableAt, type Value } from "../record";
 import { bindUpload } from "../upload/upload";
 
-export function mount(frame: Frame): void {
+export function mount(frame: DraftFrame): void {
   bindUpload(frame, "model");
-  bindJob(frame, "convert", ({ files }) => files.model !== undefined);
+  bindJobView(frame, "convert", ({ files }) => files.model !== undefined);
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-begin-with]")) {
     button.addEventListener("click", () => void beginWith(frame, button));
   }
   const show = (draft: DraftRecord) => {
-    part(document, "converted").hidden = draft.jobs.convert === undefined && draft.files.model === undefined;
+    requireElement(document, "converted").hidden =
+      draft.jobs.convert === undefined && draft.files.model === undefined;
     showFacts(draft);
   };
   frame.onChange(show);
   show(frame.draft());
 }
 
-async function beginWith(frame: Frame, button: HTMLButtonElement): Promise<void> {
+async function beginWith(frame: DraftFrame, button: HTMLButtonElement): Promise<void> {
   if (frame.draft().files.model && !confirm(say.replace(button.dataset.title ?? ""))) return;
-  await trying(part(document, "problem"), async () => {
-    await ask("POST", `${frame.address}/model`, { task: button.dataset.beginWith });
+  await showRefusal(requireElement(document, "problem"), async () => {
+    await requestJson("POST", `${frame.address}/model`, { task: button.dataset.beginWith });
     await frame.refresh();
   });
 }
 
 function showFacts({ model, devices }: DraftRecord): void {
-  part(document, "model-facts").hidden = model === null || devices === null;
+  requireElement(document, "model-facts").hidden = model === null || devices === null;
   if (model === null || devices === null) return;
   const { trainable, state } = tableAt(devices, "parameters");
   const figures: [string, string][] = [
@@ -40,16 +41,18 @@ function showFacts({ model, devices }: DraftRecord): void {
     [say.update, say.size(count(tableAt(devices, "wire").update_up))],
     [say.batch, say.number(model.batch_size)],
   ];
-  part(document, "model-figures").replaceChildren(...figures.map(([name, value]) => tile(name, value)));
+  requireElement(document, "model-figures").replaceChildren(
+    ...figures.map(([name, value]) => tile(name, value)),
+  );
   const losses = model.outputs.flatMap(({ loss }) => loss ?? []);
   const loss = losses.length > 0 ? say.loss(losses) : say.noLoss;
   const shapes = [model.inputs, model.outputs].map((ports) => ports.map(({ shape }) => shape));
-  write(part(document, "model-takes"), say.takes(shapes[0] ?? [], shapes[1] ?? [], loss));
-  part(document, "model-devices").replaceChildren(...deviceWords(devices).map(item));
+  setText(requireElement(document, "model-takes"), say.takes(shapes[0] ?? [], shapes[1] ?? [], loss));
+  requireElement(document, "model-devices").replaceChildren(...deviceWords(devices).map(item));
 }
 
 /** A sentence for all backends of which the same holds, then for each kind of device the fastest of its backends. */
-function deviceWords(devices: Table): string[] {
+function deviceWords(devices: DraftTable): string[] {
   const alike = new Map<string, { names: string[]; eligible: string; reason: string }>();
   for (const { backend, eligible, reasons } of rows(devices.backends)) {
     const reason = Array.isArray(reasons) ? String(reasons[0] ?? "") : "";
@@ -65,8 +68,8 @@ function deviceWords(devices: Table): string[] {
     if (!Array.isArray(range_ms)) continue;
     const [fast, slow] = range_ms.map(Number);
     if (fast === undefined || slow === undefined) continue;
-    const known = fastest.get(String(device));
-    if (!known || slow < known.slow) fastest.set(String(device), { backend: String(backend), fast, slow });
+    const best = fastest.get(String(device));
+    if (!best || slow < best.slow) fastest.set(String(device), { backend: String(backend), fast, slow });
   }
   const steps = [...fastest].map(([device, { backend, fast, slow }]) =>
     say.step(device, backend, fast, slow),
@@ -74,7 +77,7 @@ function deviceWords(devices: Table): string[] {
   return [...backends, ...steps];
 }
 
-function rows(value: Value | undefined): Table[] {
+function rows(value: Value | undefined): DraftTable[] {
   return Array.isArray(value) ? (value as readonly Value[]).filter(isTable) : [];
 }
 

@@ -1,22 +1,22 @@
 /** The wizard's step `plan`: values, the reason for each, and what they cost as one types. */
 
 import { say } from "../../../i18n/owners/plan";
-import { arrange, part, write } from "../../lib/dom";
-import { changeOf, Fields, valueAt } from "../fields";
-import type { Frame } from "../frame";
-import { asker } from "../latest-request";
+import { requireElement, setChildren, setText } from "../../lib/dom";
+import { changeOf, FormFields, valueAt } from "../fields";
+import type { DraftFrame } from "../frame";
+import { latestRequest } from "../latest-request";
 import { node, sentences, tableRow } from "../nodes";
-import { type Costs, costRows, deviceRows, type Outlook, type Proposal } from "../plan/cost-preview";
-import { mountLearning } from "../plan/model-training";
-import { ofUnits, schemeChange, showScheme, USUAL_RECIPE } from "../plan/scheme";
-import { joined, type Table, tableAt } from "../record";
+import { type CostPreview, type Costs, costRows, deviceRows, type Proposal } from "../plan/cost-preview";
+import { mountModelTraining } from "../plan/model-training";
+import { isUnitsScheme, schemeChange, showScheme, USUAL_RECIPE } from "../plan/scheme";
+import { type DraftTable, joined, tableAt } from "../record";
 
 // Settings of a recipe stand beside its name, and not without it.
 const RECIPE = "coordination.units.assimilation";
 
-export function mount(frame: Frame): void {
-  const root = part(document, "draft");
-  const volunteers = part<HTMLInputElement>(root, "volunteers");
+export function mount(frame: DraftFrame): void {
+  const root = requireElement(document, "draft");
+  const volunteers = requireElement<HTMLInputElement>(root, "volunteers");
   const brought = root.querySelector<HTMLInputElement>("[data-examples]");
   let proposals: readonly Proposal[] = [];
   let took = false;
@@ -25,13 +25,13 @@ export function mount(frame: Frame): void {
   // What the owner wrote while the proposals were being made stays.
   const written = new Set<string>();
 
-  const question = asker<Outlook>(
+  const question = latestRequest<CostPreview>(
     `${frame.address}/estimate`,
     () => ({ task: fields.task, ...counts(volunteers, brought) }),
     show,
-    (why) => write(part(root, "unsound"), why),
+    (why) => setText(requireElement(root, "unsound"), why),
   );
-  const fields = new Fields(root, frame, () => {
+  const fields = new FormFields(root, frame, () => {
     showScheme(root, fields.task);
     showProposals();
     question();
@@ -51,23 +51,23 @@ export function mount(frame: Frame): void {
     if (key === "training.epochs") void fields.change(changeOf("training.steps", null));
     if (key === "training.steps") void fields.change(changeOf("training.epochs", null));
   });
-  part(root, "take-all").addEventListener("click", () => void take(differing()));
+  requireElement(root, "take-all").addEventListener("click", () => void take(differing()));
   for (const button of root.querySelectorAll<HTMLElement>("[data-take]")) {
     button.addEventListener(
       "click",
       () => void take(proposals.filter(({ key }) => key === button.dataset.take)),
     );
   }
-  mountLearning(root, frame, fields);
+  mountModelTraining(root, frame, fields);
   showScheme(root, fields.task);
   question();
 
-  function show(outlook: Outlook): void {
+  function show(outlook: CostPreview): void {
     proposals = outlook.proposals;
-    write(part(root, "unsound"), outlook.problem ?? "");
-    part(root, "waits").hidden = outlook.waits === null;
-    write(part(root, "waits"), outlook.waits ?? "");
-    const begun = switched ? ofUnits(fields.task) === proposesUnits(proposals) : outlook.fresh && !took;
+    setText(requireElement(root, "unsound"), outlook.problem ?? "");
+    requireElement(root, "waits").hidden = outlook.waits === null;
+    setText(requireElement(root, "waits"), outlook.waits ?? "");
+    const begun = switched ? isUnitsScheme(fields.task) === proposesUnits(proposals) : outlook.fresh && !took;
     if (begun && proposals.length > 0) {
       took = true;
       switched = false;
@@ -76,7 +76,10 @@ export function mount(frame: Frame): void {
     }
     showProposals();
     if (outlook.optimizer) {
-      write(part(root, "optimizer"), say.optimizer(outlook.optimizer.name, outlook.optimizer.learning_rate));
+      setText(
+        requireElement(root, "optimizer"),
+        say.optimizer(outlook.optimizer.name, outlook.optimizer.learning_rate),
+      );
     }
     const why = root.querySelector('[data-why="model.batch_size"]');
     if (why && outlook.batch_size) why.textContent = say.bundle(outlook.batch_size);
@@ -90,10 +93,10 @@ export function mount(frame: Frame): void {
 
   function showProposals(): void {
     const differ = differing();
-    part(root, "take-all").hidden = differ.length === 0;
+    requireElement(root, "take-all").hidden = differ.length === 0;
     if (proposals.length > 0) {
-      write(
-        part(root, "taken"),
+      setText(
+        requireElement(root, "taken"),
         differ.length > 0 ? say.proposed(differ.length) : took ? say.taken : say.fits,
       );
     }
@@ -102,7 +105,7 @@ export function mount(frame: Frame): void {
   }
 
   async function take(some: readonly Proposal[]): Promise<void> {
-    const change = some.reduce<Table>((all, { key, value }) => joined(all, changeOf(key, value)), {});
+    const change = some.reduce<DraftTable>((all, { key, value }) => joined(all, changeOf(key, value)), {});
     await fields.change(change);
   }
 }
@@ -111,13 +114,13 @@ function proposesUnits(proposals: readonly Proposal[]): boolean {
   return proposals.some(({ key }) => key.startsWith("coordination.units."));
 }
 
-function counts(volunteers: HTMLInputElement, brought: HTMLInputElement | null): Table {
+function counts(volunteers: HTMLInputElement, brought: HTMLInputElement | null): DraftTable {
   const count = (field: HTMLInputElement | null) =>
     field?.validity.valid && field.value !== "" ? Number(field.value) : null;
   return { volunteers: count(volunteers), examples: count(brought) };
 }
 
-function same(task: Table, key: string, value: number | null): boolean {
+function same(task: DraftTable, key: string, value: number | null): boolean {
   const field = document.querySelector<HTMLInputElement>(`[data-key="${key}"]`);
   const usual = field?.placeholder ? Number(field.placeholder) : null;
   return (valueAt(task, key) ?? usual) === value;
@@ -136,9 +139,9 @@ function showProposal(
   const other = differ.some((one) => one.key === key);
   // Of visits and steps only the one that counts needs a reason.
   const needless = value === null && !other && (key === "training.epochs" || key === "training.steps");
-  write(why, needless ? "" : reason);
+  setText(why, needless ? "" : reason);
   button.hidden = !other;
-  write(button, say.take(value));
+  setText(button, say.take(value));
   const label = button.closest(".chosen")?.querySelector("label")?.textContent.trim() ?? key;
   button.setAttribute("aria-label", say.takeFor(value, label));
 }
@@ -150,24 +153,24 @@ function forget(root: HTMLElement, proposals: readonly Proposal[]): void {
     if (key === "model.batch_size" || proposals.some((one) => one.key === key)) continue;
     button.hidden = true;
     const why = root.querySelector<HTMLElement>(`[data-why="${key}"]`);
-    if (why) write(why, "");
+    if (why) setText(why, "");
   }
 }
 
 function showCosts(root: HTMLElement, costs: Costs | null, notes: readonly string[]): void {
-  part(root, "costs").hidden = costs === null;
-  part(root, "devices-shown").hidden = costs === null;
-  sentences(part(root, "notes"), [...(costs?.notes ?? []), ...notes]);
+  requireElement(root, "costs").hidden = costs === null;
+  requireElement(root, "devices-shown").hidden = costs === null;
+  sentences(requireElement(root, "notes"), [...(costs?.notes ?? []), ...notes]);
   if (costs === null) return;
   const rows = costRows(costs);
-  const list = part(root, "costs");
+  const list = requireElement(root, "costs");
   if (list.children.length !== rows.length) {
     list.replaceChildren(...rows.map(([name]) => node("div", "", "", node("dt", name), node("dd"))));
   }
   rows.forEach(([, text], index) => {
     const place = list.children[index]?.querySelector("dd");
-    if (place) write(place, text);
+    if (place) setText(place, text);
   });
-  arrange(part(root, "devices"), []);
-  part(root, "devices").append(...deviceRows(costs).map((texts) => tableRow(...texts)));
+  setChildren(requireElement(root, "devices"), []);
+  requireElement(root, "devices").append(...deviceRows(costs).map((texts) => tableRow(...texts)));
 }

@@ -1,23 +1,23 @@
 /** The wizard's step `preprocess`: what was found, how it is prepared, what the model gets, and the cut. */
 
 import { say } from "../../../i18n/owners/preprocess";
-import { part, write } from "../../lib/dom";
+import { requireElement, setText } from "../../lib/dom";
 import { columnRows } from "../data/columns";
-import { seenNodes } from "../data/example-preview";
-import { type Findings, resultOf, type Shown } from "../data/findings";
+import { exampleNodes } from "../data/example-preview";
+import { type DataFindings, resultOf, type ShownFindings } from "../data/findings";
 import { choicesOf } from "../data/preprocessing-choices";
-import { mountCut } from "../data/sharding";
+import { mountSharding } from "../data/sharding";
 import { warnings } from "../data/warnings";
-import { Fields } from "../fields";
-import type { Frame } from "../frame";
+import { FormFields } from "../fields";
+import type { DraftFrame } from "../frame";
 import { node, sentences } from "../nodes";
-import { isLive, isTable, type Table, tableAt } from "../record";
+import { type DraftTable, isLive, isTable, tableAt } from "../record";
 
 const PAUSE_MS = 600;
 
-export function mount(frame: Frame): void {
-  const root = part(document, "draft");
-  const fields = new Fields(root, frame, () => {
+export function mount(frame: DraftFrame): void {
+  const root = requireElement(document, "draft");
+  const fields = new FormFields(root, frame, () => {
     showChoices();
     showSoon();
   });
@@ -27,45 +27,48 @@ export function mount(frame: Frame): void {
   let shownOf = "";
   let busy = false;
 
-  if (places) mountCut(part(root, "cutting"), frame);
+  if (places) mountSharding(requireElement(root, "cutting"), frame);
   follow();
   show();
 
   /** The look may still be under way when this step is opened. */
   function follow(): void {
     if (!isLive(frame.draft().jobs.look)) return;
-    frame.follow("look", { line: (text) => write(part(root, "waits"), text), done: show });
+    frame.follow("look", { line: (text) => setText(requireElement(root, "waits"), text), done: show });
   }
 
   function show(): void {
-    const found = resultOf<Findings>(frame.draft(), "look");
+    const findings = resultOf<DataFindings>(frame.draft(), "look");
     const own = !places;
-    part(root, "waits").hidden = found !== null || own;
+    requireElement(root, "waits").hidden = findings !== null || own;
     const looking = isLive(frame.draft().jobs.look);
-    write(part(root, "waits"), found !== null || own ? "" : looking ? say.looking : say.noData);
-    part(root, "found").hidden = found === null || own;
-    if (found !== null) showFound(root, found);
+    setText(
+      requireElement(root, "waits"),
+      findings !== null || own ? "" : looking ? say.looking : say.noData,
+    );
+    requireElement(root, "found").hidden = findings === null || own;
+    if (findings !== null) showFound(root, findings);
     showChoices();
     showSoon();
   }
 
   function showChoices(): void {
     const preprocess = tableAt(fields.task, "data", "preprocess");
-    const found = resultOf<Findings>(frame.draft(), "look");
-    part(root, "how").hidden = preprocess.kind === undefined;
+    const findings = resultOf<DataFindings>(frame.draft(), "look");
+    requireElement(root, "how").hidden = preprocess.kind === undefined;
     const takes = frame.draft().model?.inputs[0]?.shape;
-    write(part(root, "takes"), takes ? say.takes(takes) : "");
-    const save = (change: Table) => void fields.change({ data: { preprocess: change } });
-    const host = part(root, "choices");
+    setText(requireElement(root, "takes"), takes ? say.takes(takes) : "");
+    const save = (change: DraftTable) => void fields.change({ data: { preprocess: change } });
+    const host = requireElement(root, "choices");
     // What is being written in is not replaced under the hand.
     if (!host.contains(document.activeElement)) {
-      host.replaceChildren(...choicesOf(preprocess, found?.arrays.map(({ name }) => name) ?? [], save));
+      host.replaceChildren(...choicesOf(preprocess, findings?.arrays.map(({ name }) => name) ?? [], save));
     }
-    part(root, "columns-shown").hidden = preprocess.kind !== "table" || !found;
-    const body = part(root, "columns");
+    requireElement(root, "columns-shown").hidden = preprocess.kind !== "table" || !findings;
+    const body = requireElement(root, "columns");
     const focused = document.activeElement?.getAttribute("aria-label");
-    if (preprocess.kind === "table" && found) {
-      body.replaceChildren(...columnRows(preprocess, found.columns, save));
+    if (preprocess.kind === "table" && findings) {
+      body.replaceChildren(...columnRows(preprocess, findings.columns, save));
       if (focused) body.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
     }
   }
@@ -86,18 +89,18 @@ export function mount(frame: Frame): void {
     if (of === shownOf) return;
     shownOf = of;
     busy = true;
-    part(root, "seen").hidden = false;
-    write(part(root, "seen-state"), say.showing);
+    requireElement(root, "seen").hidden = false;
+    setText(requireElement(root, "seen-state"), say.showing);
     const over = (text: string) => {
       busy = false;
-      write(part(root, "seen-state"), text);
+      setText(requireElement(root, "seen-state"), text);
       // Changed meanwhile: once more.
       showSoon();
     };
-    const heard = {
-      line: (text: string) => write(part(root, "seen-state"), text),
+    const listener = {
+      line: (text: string) => setText(requireElement(root, "seen-state"), text),
       done: () => {
-        const shown = resultOf<Shown>(frame.draft(), "show");
+        const shown = resultOf<ShownFindings>(frame.draft(), "show");
         if (shown) showSeen(root, shown, frame);
         over(shown ? say.shown : (frame.draft().jobs.show?.log.at(-1)?.text ?? ""));
       },
@@ -106,18 +109,18 @@ export function mount(frame: Frame): void {
     if (isLive(draft.jobs.show)) {
       // Of a page that was left: what it makes may be of other choices.
       shownOf = "";
-      frame.follow("show", heard);
-    } else frame.work("show", heard);
+      frame.follow("show", listener);
+    } else frame.work("show", listener);
   }
 }
 
-function showFound(root: HTMLElement, found: Findings): void {
-  const classes = Object.entries(found.classes);
-  write(part(root, "found-line"), say.found(found.kind, found.examples, classes.length));
-  sentences(part(root, "found-notes"), [...warnings(found), ...found.notes]);
-  part(root, "balance-shown").hidden = classes.length === 0;
+function showFound(root: HTMLElement, findings: DataFindings): void {
+  const classes = Object.entries(findings.classes);
+  setText(requireElement(root, "found-line"), say.found(findings.kind, findings.examples, classes.length));
+  sentences(requireElement(root, "found-notes"), [...warnings(findings), ...findings.notes]);
+  requireElement(root, "balance-shown").hidden = classes.length === 0;
   const most = Math.max(...classes.map(([, count]) => count), 1);
-  part(root, "balance").replaceChildren(
+  requireElement(root, "balance").replaceChildren(
     ...classes.map(([name, count]) => {
       const bar = node("span", "", "bar");
       bar.style.inlineSize = `${(100 * count) / most}%`;
@@ -128,24 +131,24 @@ function showFound(root: HTMLElement, found: Findings): void {
         "",
         node("span", name, "name"),
         node("span", "", "track", bar),
-        node("span", say.share(count, found.examples), "count"),
+        node("span", say.share(count, findings.examples), "count"),
       );
     }),
   );
 }
 
-function showSeen(root: HTMLElement, shown: Shown, frame: Frame): void {
+function showSeen(root: HTMLElement, shown: ShownFindings, frame: DraftFrame): void {
   const { spread } = shown;
   const numbers = spread ? ([spread.least, spread.mean, spread.most] as const) : null;
-  write(
-    part(root, "seen-line"),
+  setText(
+    requireElement(root, "seen-line"),
     say.goesIn(
       shown.inputs.map(({ shape }) => shape),
       numbers,
     ),
   );
-  write(part(root, "misfit"), shown.misfit ?? "");
-  sentences(part(root, "broken"), shown.broken);
+  setText(requireElement(root, "misfit"), shown.misfit ?? "");
+  sentences(requireElement(root, "broken"), shown.broken);
   const asked = frame.draft().jobs.show?.asked ?? 0;
-  part(root, "preview").replaceChildren(...seenNodes(shown, frame.address, `${asked}`));
+  requireElement(root, "preview").replaceChildren(...exampleNodes(shown, frame.address, `${asked}`));
 }

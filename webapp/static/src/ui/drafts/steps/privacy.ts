@@ -1,29 +1,29 @@
 /** The wizard's step `privacy`: choices, the rules against some of them, and what others could learn, as it is now. */
 
 import { say } from "../../../i18n/owners/privacy";
-import { part, write } from "../../lib/dom";
-import { Fields } from "../fields";
-import type { Frame } from "../frame";
-import { asker } from "../latest-request";
+import { requireElement, setText } from "../../lib/dom";
+import { FormFields } from "../fields";
+import type { DraftFrame } from "../frame";
+import { latestRequest } from "../latest-request";
 import { node, sentences, tableRow } from "../nodes";
-import type { Told } from "../plan/privacy-preview";
+import type { PrivacyPreview } from "../plan/privacy-preview";
 import { READERS } from "../plan/privacy-preview";
-import { type Table, tableAt } from "../record";
+import { type DraftTable, tableAt } from "../record";
 
-export function mount(frame: Frame): void {
-  const root = part(document, "draft");
-  const wanted = part<HTMLInputElement>(root, "wanted");
-  let patches = new Map<string, Table>();
+export function mount(frame: DraftFrame): void {
+  const root = requireElement(document, "draft");
+  const epsilonField = requireElement<HTMLInputElement>(root, "wanted");
+  let patches = new Map<string, DraftTable>();
   let epsilon: number | null = null;
   let before: ReadonlySet<string> | null = null;
 
-  const question = asker<Told>(
+  const question = latestRequest<PrivacyPreview>(
     `${frame.address}/privacy`,
     () => ({ task: fields.task, epsilon }),
     show,
-    (why) => write(part(root, "unsound"), why),
+    (why) => setText(requireElement(root, "unsound"), why),
   );
-  const fields = new Fields(root, frame, () => {
+  const fields = new FormFields(root, frame, () => {
     showWhen(root, fields.task);
     ask();
   });
@@ -33,65 +33,66 @@ export function mount(frame: Frame): void {
       if (patch) void fields.change(patch);
     });
   }
-  part(root, "find").addEventListener("click", () => {
-    epsilon = wanted.validity.valid && wanted.value !== "" ? Number(wanted.value) : null;
+  requireElement(root, "find").addEventListener("click", () => {
+    epsilon = epsilonField.validity.valid && epsilonField.value !== "" ? Number(epsilonField.value) : null;
     ask();
   });
   showWhen(root, fields.task);
   ask();
 
   function ask(): void {
-    if (tableAt(fields.task, "privacy").mechanism !== undefined) write(part(root, "worth"), say.asking);
+    if (tableAt(fields.task, "privacy").mechanism !== undefined)
+      setText(requireElement(root, "worth"), say.asking);
     question();
   }
 
-  function show(told: Told): void {
-    patches = new Map(told.options.map((one) => [`${one.part} ${one.key}`, one.patch]));
-    showOptions(root, told);
-    write(part(root, "unsound"), told.problem ?? "");
-    if (showNoise(root, told, epsilon) && told.needed !== null) {
+  function show(preview: PrivacyPreview): void {
+    patches = new Map(preview.options.map((one) => [`${one.part} ${one.key}`, one.patch]));
+    showOptions(root, preview);
+    setText(requireElement(root, "unsound"), preview.problem ?? "");
+    if (showNoise(root, preview, epsilon) && preview.needed !== null) {
       epsilon = null;
       // Upwards: a little less noise would be too little.
-      void fields.change({ privacy: { noise_multiplier: upwards(told.needed) } });
+      void fields.change({ privacy: { noise_multiplier: upwards(preview.needed) } });
     }
-    root.classList.toggle("refused-now", told.disclosure === null);
-    if (told.disclosure === null) return;
-    const shown = READERS.flatMap((reader) => told.disclosure?.[reader] ?? []);
+    root.classList.toggle("refused-now", preview.disclosure === null);
+    if (preview.disclosure === null) return;
+    const shown = READERS.flatMap((reader) => preview.disclosure?.[reader] ?? []);
     const news = shown.filter((text) => before !== null && !before.has(text));
-    for (const reader of READERS) showReader(root, reader, told.disclosure[reader], news);
-    write(part(root, "told"), news.length > 0 ? say.news(news.length) : "");
+    for (const reader of READERS) showReader(root, reader, preview.disclosure[reader], news);
+    setText(requireElement(root, "told"), news.length > 0 ? say.news(news.length) : "");
     before = new Set(shown);
   }
 }
 
-function showOptions(root: HTMLElement, { options }: Told): void {
+function showOptions(root: HTMLElement, { options }: PrivacyPreview): void {
   for (const one of options) {
     const place = root.querySelector<HTMLElement>(`[data-option="${one.part} ${one.key}"]`);
     const input = place?.querySelector("input");
     if (!place || !input) continue;
     input.checked = one.chosen;
     input.disabled = one.refused !== null && !one.chosen;
-    const [changes, refused] = [part(place, "changes"), part(place, "refused")];
+    const [changes, refused] = [requireElement(place, "changes"), requireElement(place, "refused")];
     changes.hidden = one.chosen || one.refused !== null || one.changes.length === 0;
-    write(changes, changes.hidden ? "" : say.changes(one.changes));
+    setText(changes, changes.hidden ? "" : say.changes(one.changes));
     refused.hidden = one.refused === null;
-    write(refused, one.refused === null ? "" : say.refused(plain(one.refused)));
+    setText(refused, one.refused === null ? "" : say.refused(plain(one.refused)));
   }
 }
 
 /** Whether the noise that was asked for was found. */
-function showNoise(root: HTMLElement, told: Told, epsilon: number | null): boolean {
-  const line = part(root, "worth");
-  const found = epsilon !== null && told.needed !== null;
-  if (found && told.needed !== null) write(line, say.needed(upwards(told.needed), epsilon));
-  else if (epsilon !== null && told.needed === null) write(line, say.notFound);
-  else write(line, told.waits ?? (told.guarantee ? say.worth(told.guarantee.sentence) : ""));
-  part(root, "curve-shown").hidden = told.curve.length === 0;
-  part(root, "curve").replaceChildren(
-    ...told.curve.map(([rounds, value]) => tableRow(`${rounds}`, `${Number(value.toPrecision(3))}`)),
+function showNoise(root: HTMLElement, preview: PrivacyPreview, epsilon: number | null): boolean {
+  const line = requireElement(root, "worth");
+  const isNeeded = epsilon !== null && preview.needed !== null;
+  if (isNeeded && preview.needed !== null) setText(line, say.needed(upwards(preview.needed), epsilon));
+  else if (epsilon !== null && preview.needed === null) setText(line, say.notFound);
+  else setText(line, preview.waits ?? (preview.guarantee ? say.worth(preview.guarantee.sentence) : ""));
+  requireElement(root, "curve-shown").hidden = preview.curve.length === 0;
+  requireElement(root, "curve").replaceChildren(
+    ...preview.curve.map(([rounds, value]) => tableRow(`${rounds}`, `${Number(value.toPrecision(3))}`)),
   );
-  sentences(part(root, "assumptions"), told.guarantee?.assumptions ?? []);
-  return found;
+  sentences(requireElement(root, "assumptions"), preview.guarantee?.assumptions ?? []);
+  return isNeeded;
 }
 
 function showReader(
@@ -107,7 +108,7 @@ function showReader(
 }
 
 /** What belongs to a choice is shown with it alone. */
-function showWhen(root: HTMLElement, task: Table): void {
+function showWhen(root: HTMLElement, task: DraftTable): void {
   const ways = tableAt(task, "security").aggregation;
   const scheme = tableAt(task, "coordination").scheme;
   const holds: Readonly<Record<string, boolean>> = {

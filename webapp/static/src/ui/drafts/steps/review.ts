@@ -1,10 +1,10 @@
 /** The wizard's step `review`: everything in words, the checklist, and the launch. */
 
 import { say } from "../../../i18n/owners/review";
-import { ask, trying } from "../../lib/api";
-import { part } from "../../lib/dom";
+import { requestJson, showRefusal } from "../../lib/api";
+import { requireElement } from "../../lib/dom";
 import { bindCopy } from "../copy";
-import type { Frame } from "../frame";
+import type { DraftFrame } from "../frame";
 import type { StepName } from "../record";
 import { showChecks } from "../review/checklist";
 import { bindComparison } from "../review/comparison";
@@ -16,9 +16,9 @@ interface Section {
   readonly lines: readonly string[];
 }
 
-export function mount(frame: Frame): void {
-  const checks = part(document, "checks");
-  const sections = part(document, "sections");
+export function mount(frame: DraftFrame): void {
+  const checks = requireElement(document, "checks");
+  const sections = requireElement(document, "sections");
   let drawn = "";
   const show = () => {
     // The draft comes anew every few seconds while work goes on; who reads a line keeps it.
@@ -42,14 +42,14 @@ export function mount(frame: Frame): void {
   bindComparison(frame);
 }
 
-async function drawSections(place: HTMLElement, frame: Frame): Promise<void> {
-  await trying(part(document, "problem"), async () => {
-    const answer = (await ask("GET", `${frame.address}/review`)) as { sections: readonly Section[] };
-    place.replaceChildren(...answer.sections.map((section) => told(section, frame.id)));
+async function drawSections(place: HTMLElement, frame: DraftFrame): Promise<void> {
+  await showRefusal(requireElement(document, "problem"), async () => {
+    const answer = (await requestJson("GET", `${frame.address}/review`)) as { sections: readonly Section[] };
+    place.replaceChildren(...answer.sections.map((section) => sectionElement(section, frame.id)));
   });
 }
 
-function told({ step, lines }: Section, id: string): HTMLElement {
+function sectionElement({ step, lines }: Section, id: string): HTMLElement {
   const result = document.createElement("section");
   result.className = "told";
   result.dataset.section = step;

@@ -1,10 +1,10 @@
 /** The server's side of an upload (docs/reference/drafts.md, Files in pieces). */
 
 import { say } from "../../../i18n";
-import { ask, Refusal, Silence } from "../../lib/api";
+import { NoAnswer, Refusal, requestJson } from "../../lib/api";
 import type { FileKind } from "../record";
 
-export interface Port {
+export interface UploadPort {
   /** Announces a file; without its hash where only a refusal is asked for. */
   begin(name: string, bytes: number, sha256?: string): Promise<void>;
   /** How many bytes are there: all, where the file of that hash is there whole. */
@@ -15,15 +15,15 @@ export interface Port {
 }
 
 /** The server is elsewhere in the file. */
-export class Elsewhere extends Refusal {}
+export class UrlSource extends Refusal {}
 
 const OFFSET = "Upload-Offset";
 
-export function portOf(draft: string, kind: FileKind): Port {
+export function portOf(draft: string, kind: FileKind): UploadPort {
   const address = `${draft}/files/${kind}`;
   return {
     begin: async (name, bytes, sha256) =>
-      void (await ask("POST", address, { name, bytes, ...(sha256 ? { sha256 } : {}) })),
+      void (await requestJson("POST", address, { name, bytes, ...(sha256 ? { sha256 } : {}) })),
     offset: async (sha256) => {
       const answer = await sent(sha256 ? `${address}?sha256=${sha256}` : address, { method: "HEAD" });
       if (!answer.ok) throw new Refusal(say.account.odd(answer.status));
@@ -33,13 +33,13 @@ export function portOf(draft: string, kind: FileKind): Port {
       const headers = { [OFFSET]: String(offset), accept: "application/json" };
       const answer = await sent(address, { method: "PATCH", headers, body: bytes, signal });
       if (answer.ok) return Number(answer.headers.get(OFFSET));
-      const told = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
-      const why = told?.error?.message ?? say.account.odd(answer.status);
+      const body = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
+      const why = body?.error?.message ?? say.account.odd(answer.status);
       // Proxies answer so for a server that is being started again.
-      if (answer.status >= 502 && answer.status <= 504) throw new Silence(why);
-      throw answer.status === 409 ? new Elsewhere(why) : new Refusal(why);
+      if (answer.status >= 502 && answer.status <= 504) throw new NoAnswer(why);
+      throw answer.status === 409 ? new UrlSource(why) : new Refusal(why);
     },
-    forget: async () => void (await ask("DELETE", address)),
+    forget: async () => void (await requestJson("DELETE", address)),
   };
 }
 
@@ -48,6 +48,6 @@ async function sent(address: string, asked: RequestInit): Promise<Response> {
     return await fetch(address, asked);
   } catch (error) {
     if (asked.signal?.aborted) throw error;
-    throw new Silence(say.account.silent);
+    throw new NoAnswer(say.account.silent);
   }
 }

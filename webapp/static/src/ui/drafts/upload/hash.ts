@@ -7,14 +7,14 @@ const PIECE = 4 << 20;
 /** In hexadecimal digits; `heard` is told how many bytes were read. Throws what `signal` was aborted with. */
 export async function hashOf(
   file: Blob,
-  heard: (bytes: number) => void,
+  hashed: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
   const hash = sha256.create();
   for (let at = 0; at < file.size; at += PIECE) {
     hash.update(new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer()));
     signal.throwIfAborted();
-    heard(Math.min(file.size, at + PIECE));
+    hashed(Math.min(file.size, at + PIECE));
   }
   return [...hash.digest()].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

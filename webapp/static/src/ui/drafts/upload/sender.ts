@@ -1,20 +1,20 @@
 /** A file on its way to the server: read for its hash, sent piece by piece, paused, and taken up again after cuts. */
 
-import { Refusal, Silence } from "../../lib/api";
-import { Elsewhere, type Port } from "./api";
+import { NoAnswer, Refusal } from "../../lib/api";
+import { type UploadPort, UrlSource } from "./api";
 
 /** `lost`: the connection; it is tried again. `refused` says why, in a sentence. */
-export type State = "reading" | "sending" | "paused" | "lost" | "done" | "refused" | "cancelled";
+export type UploadState = "reading" | "sending" | "paused" | "lost" | "done" | "refused" | "cancelled";
 
-export interface Told {
-  readonly state: State;
+export interface UploadListener {
+  readonly state: UploadState;
   /** Bytes that were read, or that are at the server. */
   readonly bytes: number;
   readonly why: string;
 }
 
 /** What a file is, as far as sending needs it. */
-export interface Source {
+export interface UploadSource {
   readonly name: string;
   readonly size: number;
   slice(from: number, to: number): Blob;
@@ -24,19 +24,19 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
 /** Owns one file's way. `hash` reads it through, `tell` hears how it stands. */
-export class Sending {
+export class FileUpload {
   #stop = new AbortController();
   #wake: () => void = () => undefined;
-  #state: State = "reading";
+  #state: UploadState = "reading";
   #bytes = 0;
   #paused = false;
 
   constructor(
-    private readonly file: Source,
-    private readonly port: Port,
+    private readonly file: UploadSource,
+    private readonly port: UploadPort,
     private readonly pieceBytes: number,
-    private readonly hash: (heard: (bytes: number) => void, signal: AbortSignal) => Promise<string>,
-    private readonly tell: (told: Told) => void,
+    private readonly hash: (hashed: (bytes: number) => void, signal: AbortSignal) => Promise<string>,
+    private readonly tell: (status: UploadListener) => void,
     private readonly unreadable: string,
     private readonly firstPause = FIRST_PAUSE_MS,
   ) {}
@@ -101,8 +101,8 @@ export class Sending {
     return digest;
   }
 
-  async #sendAll(known: number | null, sha256: string | null): Promise<void> {
-    let offset = known;
+  async #sendAll(position: number | null, sha256: string | null): Promise<void> {
+    let offset = position;
     let pause = this.firstPause;
     while (this.#state !== "cancelled") {
       if (this.#paused) {
@@ -122,7 +122,7 @@ export class Sending {
         if (!this.#mends(error)) throw error;
         offset = null;
         if (isAbort(error)) continue;
-        if (error instanceof Silence) this.#show("lost");
+        if (error instanceof NoAnswer) this.#show("lost");
         await this.#sleep(pause);
         pause = Math.min(LONGEST_PAUSE_MS, 2 * pause);
       }
@@ -132,7 +132,7 @@ export class Sending {
 
   /** Whether asking the server where it is and going on from there is enough. */
   #mends(error: unknown): boolean {
-    return error instanceof Silence || error instanceof Elsewhere || isAbort(error);
+    return error instanceof NoAnswer || error instanceof UrlSource || isAbort(error);
   }
 
   async #guarded(work: () => Promise<void>): Promise<void> {
@@ -162,7 +162,7 @@ export class Sending {
     });
   }
 
-  #show(state: State, bytes = this.#bytes, why = ""): void {
+  #show(state: UploadState, bytes = this.#bytes, why = ""): void {
     if (this.#state === "cancelled") return;
     this.#state = state;
     this.#bytes = bytes;

@@ -2,7 +2,7 @@
 
 const WINDOW_SECONDS = 12;
 
-export class Pace {
+export class UploadSpeed {
   readonly #marks: { at: number; bytes: number }[] = [];
 
   /** So many bytes in all had gone by `at` (seconds). */

@@ -1,25 +1,25 @@
 /** Brings a file: chosen or dropped, sent in pieces, paused, taken up again after a cut, a reload or another day. */
 
 import { say } from "../../../i18n/owners/upload";
-import { trying } from "../../lib/api";
-import { part, write } from "../../lib/dom";
-import type { Frame } from "../frame";
+import { showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
+import type { DraftFrame } from "../frame";
 import type { FileKind } from "../record";
 import { portOf } from "./api";
 import { hashOf } from "./hash";
-import { Sending, type Told } from "./sender";
-import { Pace } from "./speed";
+import { FileUpload, type UploadListener } from "./sender";
+import { UploadSpeed } from "./speed";
 
 const RUNNING = ["reading", "sending", "lost"];
 
 /** Binds `drafts/_upload.html` for the file `kind`. */
-export function bindUpload(frame: Frame, kind: FileKind): void {
-  const root = part(document, `upload-${kind}`);
-  const input = part<HTMLInputElement>(root, "upload-file");
-  const anew = part<HTMLButtonElement>(root, "upload-anew");
+export function bindUpload(frame: DraftFrame, kind: FileKind): void {
+  const root = requireElement(document, `upload-${kind}`);
+  const input = requireElement<HTMLInputElement>(root, "upload-file");
+  const anew = requireElement<HTMLButtonElement>(root, "upload-anew");
   const port = portOf(frame.address, kind);
-  let sending: Sending | null = null;
-  let state: Told["state"] = "done";
+  let sending: FileUpload | null = null;
+  let state: UploadListener["state"] = "done";
   let waiting: File | null = null;
 
   /** What is here, or partly here, while nothing is on its way from this page. */
@@ -29,15 +29,17 @@ export function bindUpload(frame: Frame, kind: FileKind): void {
     const partly = uploads[kind];
     const stored = files[kind];
     const cut = partly !== undefined && partly.offset > 0;
-    part(root, "upload-forget").hidden = !cut;
-    part(root, "upload-way").hidden = true;
-    part(root, "upload-drop").hidden = false;
-    if (cut) write(part(root, "upload-line"), say.partly(partly.name, partly.offset, partly.bytes));
-    else write(part(root, "upload-line"), stored ? say.here(stored.name, stored.bytes) : say.none);
+    requireElement(root, "upload-forget").hidden = !cut;
+    requireElement(root, "upload-way").hidden = true;
+    requireElement(root, "upload-drop").hidden = false;
+    if (cut)
+      setText(requireElement(root, "upload-line"), say.partly(partly.name, partly.offset, partly.bytes));
+    else
+      setText(requireElement(root, "upload-line"), stored ? say.here(stored.name, stored.bytes) : say.none);
   }
 
   function refuse(why: string, file: File | null = null): void {
-    write(part(root, "upload-problem"), why);
+    setText(requireElement(root, "upload-problem"), why);
     waiting = file;
     anew.hidden = file === null;
   }
@@ -55,31 +57,31 @@ export function bindUpload(frame: Frame, kind: FileKind): void {
     else refuse(say.other(partly.name, partly.bytes), file);
   }
 
-  async function goOn(one: Sending, file: File, sha256: string | null): Promise<void> {
+  async function goOn(one: FileUpload, file: File, sha256: string | null): Promise<void> {
     if (!(await one.goOn(sha256))) refuse(say.changed(file.name), file);
   }
 
-  async function send(file: File, how: (one: Sending) => Promise<void>): Promise<void> {
-    const pace = new Pace();
-    sending = new Sending(
+  async function send(file: File, how: (one: FileUpload) => Promise<void>): Promise<void> {
+    const pace = new UploadSpeed();
+    sending = new FileUpload(
       file,
       port,
       frame.draft().piece_bytes,
-      (heard, signal) => hashOf(file, heard, signal),
-      (told) => {
-        if (told.state !== state) pace.forget();
-        state = told.state;
-        show(root, file, told, pace);
-        if (told.state === "refused") refuse(told.why);
+      (hashed, signal) => hashOf(file, hashed, signal),
+      (status) => {
+        if (status.state !== state) pace.forget();
+        state = status.state;
+        show(root, file, status, pace);
+        if (status.state === "refused") refuse(status.why);
       },
       say.unreadable(file.name),
     );
     await how(sending);
     sending = null;
     // Why it was refused is to be read until another is chosen.
-    const why = part(root, "upload-problem").textContent;
-    await trying(part(root, "upload-problem"), () => frame.refresh());
-    if (why !== "") write(part(root, "upload-problem"), why);
+    const why = requireElement(root, "upload-problem").textContent;
+    await showRefusal(requireElement(root, "upload-problem"), () => frame.refresh());
+    if (why !== "") setText(requireElement(root, "upload-problem"), why);
     rest();
   }
 
@@ -91,22 +93,22 @@ export function bindUpload(frame: Frame, kind: FileKind): void {
   };
   input.disabled = false;
   input.addEventListener("change", take);
-  bindDrop(part(root, "upload-drop"), choose, () => refuse(say.folder));
+  bindDrop(requireElement(root, "upload-drop"), choose, () => refuse(say.folder));
   anew.addEventListener("click", () => {
     const file = waiting;
     refuse("");
     if (file) void send(file, (one) => one.begin());
   });
-  part(root, "upload-pause").addEventListener("click", () => sending?.pause());
-  part(root, "upload-resume").addEventListener("click", () => sending?.resume());
-  part(root, "upload-cancel").addEventListener("click", () => {
-    void trying(part(root, "upload-problem"), async () => {
+  requireElement(root, "upload-pause").addEventListener("click", () => sending?.pause());
+  requireElement(root, "upload-resume").addEventListener("click", () => sending?.resume());
+  requireElement(root, "upload-cancel").addEventListener("click", () => {
+    void showRefusal(requireElement(root, "upload-problem"), async () => {
       await sending?.cancel();
       await frame.refresh();
     });
   });
-  part(root, "upload-forget").addEventListener("click", () => {
-    void trying(part(root, "upload-problem"), async () => {
+  requireElement(root, "upload-forget").addEventListener("click", () => {
+    void showRefusal(requireElement(root, "upload-problem"), async () => {
       await port.forget();
       await frame.refresh();
     });
@@ -121,21 +123,22 @@ export function bindUpload(frame: Frame, kind: FileKind): void {
   take();
 }
 
-function show(root: HTMLElement, file: File, { state, bytes }: Told, pace: Pace): void {
+function show(root: HTMLElement, file: File, { state, bytes }: UploadListener, pace: UploadSpeed): void {
   const moving = state === "reading" || state === "sending";
   const under = moving || state === "lost" || state === "paused";
-  part(root, "upload-way").hidden = !under;
-  part(root, "upload-drop").hidden = under;
-  part(root, "upload-pause").hidden = state !== "sending" && state !== "lost";
-  part(root, "upload-resume").hidden = state !== "paused";
-  if (state === "cancelled") write(part(root, "upload-line"), say.cancelled);
+  requireElement(root, "upload-way").hidden = !under;
+  requireElement(root, "upload-drop").hidden = under;
+  requireElement(root, "upload-pause").hidden = state !== "sending" && state !== "lost";
+  requireElement(root, "upload-resume").hidden = state !== "paused";
+  if (state === "cancelled") setText(requireElement(root, "upload-line"), say.cancelled);
   if (!under) return;
-  write(part(root, "upload-line"), say[state](file.name));
-  part<HTMLProgressElement>(root, "upload-progress").value = file.size === 0 ? 0 : bytes / file.size;
+  setText(requireElement(root, "upload-line"), say[state](file.name));
+  requireElement<HTMLProgressElement>(root, "upload-progress").value =
+    file.size === 0 ? 0 : bytes / file.size;
   if (moving) pace.mark(performance.now() / 1000, bytes);
   const { rate } = pace;
-  write(
-    part(root, "upload-figures"),
+  setText(
+    requireElement(root, "upload-figures"),
     say.figures(bytes, file.size, moving ? rate : null, moving ? pace.left(file.size - bytes) : null),
   );
 }

@@ -14,8 +14,8 @@ export function fromInput(list: Iterable<File>): OwnFile[] {
 export async function fromDrop({ items, files }: DataTransfer): Promise<OwnFile[]> {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => !!entry);
   if (entries.length === 0) return fromInput(files);
-  const found = await Promise.all(entries.map((entry) => walk(entry, "")));
-  return visible(found.flat());
+  const walked = await Promise.all(entries.map((entry) => walk(entry, "")));
+  return visible(walked.flat());
 }
 
 async function walk(entry: FileSystemEntry, folder: string): Promise<OwnFile[]> {
@@ -52,25 +52,25 @@ function visible(files: readonly OwnFile[]): OwnFile[] {
  */
 export function addFiles(
   chosen: readonly OwnFile[],
-  found: readonly OwnFile[],
+  added: readonly OwnFile[],
   folder: string | null,
 ): OwnFile[] {
   const files = new Map(chosen.map((one) => [one.path, one.file]));
-  for (const { path, file } of found) {
-    const wanted = folder === null ? path : `${folder}/${path.split("/").pop() ?? path}`;
-    const free = freePath(files, wanted, file);
+  for (const { path, file } of added) {
+    const target = folder === null ? path : `${folder}/${path.split("/").pop() ?? path}`;
+    const free = freePath(files, target, file);
     if (free !== null) files.set(free, file);
   }
   return [...files].map(([path, file]) => ({ path, file }));
 }
 
 /** A path at which `file` can be added; null where it is there already. */
-function freePath(files: ReadonlyMap<string, File>, wanted: string, file: File): string | null {
-  const dot = wanted.lastIndexOf(".");
+function freePath(files: ReadonlyMap<string, File>, target: string, file: File): string | null {
+  const dot = target.lastIndexOf(".");
   const [stem, end] =
-    dot > wanted.lastIndexOf("/") ? [wanted.slice(0, dot), wanted.slice(dot)] : [wanted, ""];
+    dot > target.lastIndexOf("/") ? [target.slice(0, dot), target.slice(dot)] : [target, ""];
   for (let number = 1; ; number++) {
-    const path = number === 1 ? wanted : `${stem} (${number})${end}`;
+    const path = number === 1 ? target : `${stem} (${number})${end}`;
     const there = files.get(path);
     if (there === undefined) return path;
     if (there.size === file.size && there.lastModified === file.lastModified) return null;

@@ -9,7 +9,7 @@ const DATABASE = "minga-own-files";
 const STORE = "files";
 
 /** One kept file of a task. */
-interface Kept extends OwnFile {
+interface StoredFiles extends OwnFile {
   readonly task: string;
 }
 
@@ -49,25 +49,27 @@ async function change(work: (store: IDBObjectStore) => void): Promise<void> {
 }
 
 /** Keeps these files for the task, in place of those kept before. */
-export function keepFiles(task: string, files: readonly OwnFile[]): Promise<void> {
+export function storeFiles(task: string, files: readonly OwnFile[]): Promise<void> {
   return change((store) => {
     store.delete(allOf(task));
-    for (const { path, file } of files) store.put({ task, path, file } satisfies Kept);
+    for (const { path, file } of files) store.put({ task, path, file } satisfies StoredFiles);
   });
 }
 
 /** Deletes what is kept for the task. */
-export function forgetFiles(task: string): Promise<void> {
+export function deleteFiles(task: string): Promise<void> {
   return change((store) => store.delete(allOf(task)));
 }
 
 /** What is kept for the task; nothing where the browser keeps nothing. */
-export async function keptFiles(task: string): Promise<OwnFile[]> {
+export async function storedFiles(task: string): Promise<OwnFile[]> {
   const database = await open().catch(() => null);
   if (database === null) return [];
   try {
-    const kept: Kept[] = await answer(database.transaction(STORE).objectStore(STORE).getAll(allOf(task)));
-    return kept.map(({ path, file }) => ({ path, file }));
+    const stored: StoredFiles[] = await answer(
+      database.transaction(STORE).objectStore(STORE).getAll(allOf(task)),
+    );
+    return stored.map(({ path, file }) => ({ path, file }));
   } finally {
     database.close();
   }

@@ -1,19 +1,19 @@
 /** The part of the training page where volunteers choose, check and preview their own files. */
 
-import { Reader } from "../../../client/workers/data-reader-worker";
+import { DataReaderWorker } from "../../../client/workers/data-reader-worker";
 import { trainingWorker } from "../../../client/workers/training-worker";
 import type { OwnFile, Report } from "../../../core/messages/data-reader";
 import type { DataSpec } from "../../../core/preprocessing/declaration";
 import { say } from "../../../i18n";
 import { number } from "../../../i18n/formatting";
-import { part, write } from "../../lib/dom";
+import { requireElement, setText } from "../../lib/dom";
 import { addFiles, fromDrop, fromInput } from "./file-selection";
 import { previewNodes } from "./preview";
-import { bindKeeping } from "./storage-choice";
-import { accepted, folderClasses, problemTitle, summary, wanted } from "./texts";
+import { bindStorageChoice } from "./storage-choice";
+import { accepted, folderClasses, problemTitle, requiredData, summary } from "./texts";
 
 /** What the training page needs of examples that do not come from the server. */
-export interface Own {
+export interface OwnExamples {
   /** The volunteer's own to train on; 0 while there are none that will do, null where the server deals them out. */
   readonly examples: number | null;
   /** Whether they are here. */
@@ -29,9 +29,9 @@ export interface Own {
 }
 
 /** Owns the reader and the list of chosen files. `changed` is called whenever `examples` may have. */
-class OwnFiles implements Own {
-  readonly #reader = new Reader();
-  readonly #keeping: ReturnType<typeof bindKeeping>;
+class OwnFiles implements OwnExamples {
+  readonly #reader = new DataReaderWorker();
+  readonly #keeping: ReturnType<typeof bindStorageChoice>;
   #files: readonly OwnFile[] = [];
   #report: Report | null = null;
   #data: DataSpec | null = null;
@@ -42,7 +42,7 @@ class OwnFiles implements Own {
     private readonly changed: () => void,
   ) {
     const task = section.dataset.task ?? "";
-    this.#keeping = bindKeeping(section, task, () => this.#files);
+    this.#keeping = bindStorageChoice(section, task, () => this.#files);
     this.#bindInputs();
     this.#bindDrop();
     void this.#open(task);
@@ -88,12 +88,12 @@ class OwnFiles implements Own {
       this.#say(say.own.notFetched);
       return;
     }
-    write(part(this.section, "own-wanted"), wanted(this.#data));
+    setText(requireElement(this.section, "own-wanted"), requiredData(this.#data));
     for (const input of this.#inputs) input.accept = accepted(this.#data.preprocess);
     this.#offerClasses(folderClasses(this.#data.preprocess));
     this.#enable();
-    const kept = await this.#keeping.found();
-    if (kept.length > 0 && this.#files.length === 0) await this.#read(kept);
+    const stored = await this.#keeping.storedFiles();
+    if (stored.length > 0 && this.#files.length === 0) await this.#read(stored);
   }
 
   get #inputs(): HTMLInputElement[] {
@@ -101,27 +101,27 @@ class OwnFiles implements Own {
   }
 
   #offerClasses(classes: readonly string[]): void {
-    const select = part<HTMLSelectElement>(this.section, "own-class");
+    const select = requireElement<HTMLSelectElement>(this.section, "own-class");
     for (const name of classes) select.append(new Option(name, name));
-    part(this.section, "own-classes").hidden = classes.length === 0;
+    requireElement(this.section, "own-classes").hidden = classes.length === 0;
   }
 
   #bindInputs(): void {
     for (const input of this.#inputs) {
       if ("ownFolder" in input.dataset)
-        part(this.section, "own-folders").hidden = !("webkitdirectory" in input);
+        requireElement(this.section, "own-folders").hidden = !("webkitdirectory" in input);
       input.addEventListener("change", () => {
-        const found = fromInput(input.files ?? []);
+        const chosen = fromInput(input.files ?? []);
         // The same files can be chosen again, for another class.
         input.value = "";
-        void this.#add(found);
+        void this.#add(chosen);
       });
     }
-    part(this.section, "own-clear").addEventListener("click", () => void this.#read([]));
+    requireElement(this.section, "own-clear").addEventListener("click", () => void this.#read([]));
   }
 
   #bindDrop(): void {
-    const area = part(this.section, "own-drop");
+    const area = requireElement(this.section, "own-drop");
     const over = (isOver: boolean) => area.classList.toggle("over", isOver && !this.#training);
     // A file dropped beside the area would replace the page.
     for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
@@ -132,16 +132,16 @@ class OwnFiles implements Own {
       const { dataTransfer } = event;
       if (dataTransfer === null || this.#training || this.#data === null) return;
       fromDrop(dataTransfer).then(
-        (found) => this.#add(found),
+        (dropped) => this.#add(dropped),
         () => this.#say(say.own.notDropped),
       );
     });
   }
 
-  async #add(found: readonly OwnFile[]): Promise<void> {
-    if (found.length === 0) return;
-    const folder = part<HTMLSelectElement>(this.section, "own-class").value;
-    await this.#read(addFiles(this.#files, found, folder === "" ? null : folder));
+  async #add(added: readonly OwnFile[]): Promise<void> {
+    if (added.length === 0) return;
+    const folder = requireElement<HTMLSelectElement>(this.section, "own-class").value;
+    await this.#read(addFiles(this.#files, added, folder === "" ? null : folder));
   }
 
   async #read(files: readonly OwnFile[]): Promise<void> {
@@ -149,7 +149,7 @@ class OwnFiles implements Own {
     this.#files = files;
     this.#report = null;
     this.changed();
-    const bar = part<HTMLProgressElement>(this.section, "own-progress");
+    const bar = requireElement<HTMLProgressElement>(this.section, "own-progress");
     bar.hidden = files.length === 0;
     bar.value = 0;
     try {
@@ -169,20 +169,20 @@ class OwnFiles implements Own {
   }
 
   #say(line: string): void {
-    write(part(this.section, "own-line"), line);
+    setText(requireElement(this.section, "own-line"), line);
   }
 
   #show(report: Report): void {
     const none = this.#files.length === 0;
     const kind = (this.#data as DataSpec).preprocess.kind;
     this.#say(none ? say.own.nothing : summary(report, kind));
-    part(this.section, "own-line").classList.toggle("lacking", !none && report.missing !== null);
-    part(this.section, "own-found").hidden = none;
-    part(this.section, "own-problems").hidden = report.problemCount === 0;
-    write(part(this.section, "own-problem-title"), problemTitle(report));
-    part(this.section, "own-problem-list").replaceChildren(...report.problems.map(problemItem));
-    part(this.section, "own-counts").replaceChildren(...(report.classes ?? []).map(countItem));
-    part(this.section, "own-preview").replaceChildren(...previewNodes(report.preview));
+    requireElement(this.section, "own-line").classList.toggle("lacking", !none && report.missing !== null);
+    requireElement(this.section, "own-found").hidden = none;
+    requireElement(this.section, "own-problems").hidden = report.problemCount === 0;
+    setText(requireElement(this.section, "own-problem-title"), problemTitle(report));
+    requireElement(this.section, "own-problem-list").replaceChildren(...report.problems.map(problemItem));
+    requireElement(this.section, "own-counts").replaceChildren(...(report.classes ?? []).map(countItem));
+    requireElement(this.section, "own-preview").replaceChildren(...previewNodes(report.preview));
   }
 }
 
@@ -204,6 +204,6 @@ function countItem({ name, count }: NonNullable<Report["classes"]>[number]): HTM
 }
 
 /** Brings the section to life. */
-export function bindOwn(section: HTMLElement, changed: () => void): Own {
+export function bindLocalData(section: HTMLElement, changed: () => void): OwnExamples {
   return new OwnFiles(section, changed);
 }

@@ -3,7 +3,7 @@
 import type { CellPreview, Preview, Thumbnail } from "../../../core/messages/data-reader";
 import { say } from "../../../i18n";
 
-type Kind<K extends Preview["kind"]> = Extract<Preview, { kind: K }>;
+type PreviewKind<K extends Preview["kind"]> = Extract<Preview, { kind: K }>;
 
 function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -32,7 +32,7 @@ function thumbnail({ path, label, width, height, pixels }: Thumbnail): HTMLEleme
   return element("figure", {}, canvas, element("figcaption", { text: label ?? "" }));
 }
 
-function pictures({ thumbnails }: Kind<"image">): Node[] {
+function pictures({ thumbnails }: PreviewKind<"image">): Node[] {
   const [first] = thumbnails;
   if (first === undefined) return [];
   return [
@@ -47,7 +47,7 @@ function cell({ raw, values }: CellPreview): HTMLElement {
   return element("td", {}, written, element("small", { text: shown, className: "detail" }));
 }
 
-function rows({ columns, rows, unused }: Kind<"table">): Node[] {
+function rows({ columns, rows, unused }: PreviewKind<"table">): Node[] {
   if (rows.length === 0) return [];
   const heads = columns.map(({ name, became, role }) => {
     const head = element(
@@ -74,7 +74,7 @@ function rows({ columns, rows, unused }: Kind<"table">): Node[] {
   return [note(say.own.rowsBecome), scroll, ...others];
 }
 
-function tokens({ tokens, count, unknown }: Kind<"text">): Node[] {
+function tokens({ tokens, count, unknown }: PreviewKind<"text">): Node[] {
   if (tokens.length === 0) return [];
   const marks = tokens.map(({ text, id, unknown }) => {
     const mark = element("li", { text: visible(text), className: unknown ? "unknown" : "" });
@@ -90,7 +90,7 @@ export function visible(text: string): string {
   return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "□";
 }
 
-function arrays({ arrays }: Kind<"array">): Node[] {
+function arrays({ arrays }: PreviewKind<"array">): Node[] {
   const items = arrays.map(({ name, what }) =>
     element("li", {}, element("strong", { text: name }), document.createTextNode(`: ${what}`)),
   );

@@ -2,32 +2,36 @@
 
 import type { OwnFile } from "../../../core/messages/data-reader";
 import { say } from "../../../i18n";
-import { part, write } from "../../lib/dom";
+import { requireElement, setText } from "../../lib/dom";
 import { toast } from "../../lib/toast";
-import { forgetFiles, keepFiles, keptFiles } from "./file-storage";
+import { deleteFiles, storedFiles, storeFiles } from "./file-storage";
 
-export interface Keeping {
+export interface StorageChoice {
   /** What an earlier visit kept. */
-  found(): Promise<OwnFile[]>;
+  storedFiles(): Promise<OwnFile[]>;
   /** Other files are chosen now. */
   changed(): Promise<void>;
 }
 
 /** `files` are those chosen now. Nothing is kept before the box is ticked. */
-export function bindKeeping(section: HTMLElement, task: string, files: () => readonly OwnFile[]): Keeping {
-  const box = part<HTMLInputElement>(section, "own-keep");
-  const kept = part(section, "own-kept");
+export function bindStorageChoice(
+  section: HTMLElement,
+  task: string,
+  files: () => readonly OwnFile[],
+): StorageChoice {
+  const box = requireElement<HTMLInputElement>(section, "own-keep");
+  const storedLine = requireElement(section, "own-kept");
 
   function tell(count: number, problem: string | null = null): void {
     const keeps = say.own.kept(count);
-    write(part(section, "own-kept-line"), problem ?? keeps);
-    kept.hidden = count === 0 && problem === null;
-    part(section, "own-forget").hidden = count === 0;
+    setText(requireElement(section, "own-kept-line"), problem ?? keeps);
+    storedLine.hidden = count === 0 && problem === null;
+    requireElement(section, "own-forget").hidden = count === 0;
   }
 
   async function keep(): Promise<void> {
     try {
-      await keepFiles(task, files());
+      await storeFiles(task, files());
       tell(files().length);
     } catch {
       box.checked = false;
@@ -38,18 +42,18 @@ export function bindKeeping(section: HTMLElement, task: string, files: () => rea
 
   async function forget(): Promise<void> {
     box.checked = false;
-    await forgetFiles(task).catch(() => undefined);
+    await deleteFiles(task).catch(() => undefined);
     tell(0);
   }
 
   box.addEventListener("change", () => void (box.checked ? keep() : forget()));
-  part(section, "own-forget").addEventListener("click", async () => {
+  requireElement(section, "own-forget").addEventListener("click", async () => {
     await forget();
     toast(say.own.forgotten);
   });
   return {
-    async found() {
-      const there = await keptFiles(task);
+    async storedFiles() {
+      const there = await storedFiles(task);
       box.checked = there.length > 0;
       tell(there.length);
       return there;

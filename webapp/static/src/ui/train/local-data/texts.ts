@@ -27,12 +27,12 @@ export function accepted({ kind }: Preprocess): string {
 }
 
 /** What the task needs, in sentences. */
-export function wanted({ preprocess, volunteer }: DataSpec): string {
+export function requiredData({ preprocess, volunteer }: DataSpec): string {
   const { minimum, maximum } = volunteer;
-  return `${say.own.wanted(minimum, preprocess.kind, maximum)} ${how(preprocess)}`;
+  return `${say.own.wanted(minimum, preprocess.kind, maximum)} ${howToChoose(preprocess)}`;
 }
 
-function how(preprocess: Preprocess): string {
+function howToChoose(preprocess: Preprocess): string {
   switch (preprocess.kind) {
     case "image":
       return say.own.byFolder(folderClasses(preprocess));

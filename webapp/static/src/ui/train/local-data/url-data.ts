@@ -1,20 +1,20 @@
 /** The part of the training page where the examples come from another place than the server: fetched on the start. */
 
 import { fetchFiles, type UrlFile } from "../../../client/session/url-data";
-import { Reader } from "../../../client/workers/data-reader-worker";
+import { DataReaderWorker } from "../../../client/workers/data-reader-worker";
 import { trainingWorker } from "../../../client/workers/training-worker";
 import type { Report } from "../../../core/messages/data-reader";
-import { type Dealt, dataKey } from "../../../core/numerics/partition";
+import { dataKey, type PartitionedData } from "../../../core/numerics/partition";
 import type { Preprocess } from "../../../core/preprocessing/declaration";
 import { say } from "../../../i18n";
 import { megabytes } from "../../../i18n/formatting";
-import { part, write } from "../../lib/dom";
-import type { Own } from "./local-data";
+import { requireElement, setText } from "../../lib/dom";
+import type { OwnExamples } from "./local-data";
 
 const { url: words } = say;
 
 /** What the server says of the task's data. */
-interface Told {
+interface UrlDataStatus {
   readonly preprocess: Preprocess;
   readonly url: {
     readonly files: readonly UrlFile[];
@@ -27,19 +27,19 @@ interface Told {
 }
 
 /** Owns the reader that has the examples. */
-class Elsewhere implements Own {
+class UrlDataCard implements OwnExamples {
   /** The server deals them out. */
   readonly examples = null;
-  readonly #reader = new Reader();
+  readonly #reader = new DataReaderWorker();
   #report: Report | null = null;
-  #dealt: Dealt | null = null;
+  #dealt: PartitionedData | null = null;
   #fetching: AbortController | null = null;
 
   constructor(
     private readonly section: HTMLElement,
     private readonly changed: () => void,
   ) {
-    part(section, "url-cancel").addEventListener("click", () => this.#fetching?.abort());
+    requireElement(section, "url-cancel").addEventListener("click", () => this.#fetching?.abort());
   }
 
   get ready(): boolean {
@@ -79,7 +79,7 @@ class Elsewhere implements Own {
   async #fetch(signal: AbortSignal): Promise<void> {
     const { preprocess, url } = await this.#ask(signal);
     const total = url.files.reduce((sum, { bytes }) => sum + bytes, 0);
-    const bar = part<HTMLProgressElement>(this.section, "url-progress");
+    const bar = requireElement<HTMLProgressElement>(this.section, "url-progress");
     let here = 0;
     const came = (bytes: number): void => {
       here += bytes;
@@ -101,29 +101,29 @@ class Elsewhere implements Own {
     this.#say(words.here(report.counts.train, report.counts.holdout));
   }
 
-  async #ask(signal: AbortSignal): Promise<Told> {
+  async #ask(signal: AbortSignal): Promise<UrlDataStatus> {
     const response = await fetch(`/api/tasks/${this.section.dataset.task}/data`, { signal }).catch(
       () => null,
     );
     if (!response?.ok) throw new Error(say.own.notFetched);
-    return (await response.json()) as Told;
+    return (await response.json()) as UrlDataStatus;
   }
 
   #busy(busy: boolean): void {
-    part(this.section, "url-progress").hidden = !busy;
-    part(this.section, "url-cancel").hidden = !busy;
+    requireElement(this.section, "url-progress").hidden = !busy;
+    requireElement(this.section, "url-cancel").hidden = !busy;
     this.changed();
   }
 
   #say(line: string, wrong = false): void {
-    const element = part(this.section, "url-line");
+    const element = requireElement(this.section, "url-line");
     element.classList.toggle("lacking", wrong);
-    write(element, line);
+    setText(element, line);
   }
 }
 
 /** Throws an error for people where the examples are not those that the server deals out. */
-function check({ problems, problemCount, counts }: Report, { train, held_out }: Told["url"]): void {
+function check({ problems, problemCount, counts }: Report, { train, held_out }: UrlDataStatus["url"]): void {
   const [first] = problems;
   if (problemCount > 0 && first) throw new Error(words.broken(first.where, first.text));
   if (counts.train !== train || counts.holdout !== held_out) {
@@ -136,6 +136,6 @@ function sentence(problem: unknown): string {
 }
 
 /** Brings the section to life. */
-export function bindElsewhere(section: HTMLElement, changed: () => void): Own {
-  return new Elsewhere(section, changed);
+export function bindUrlData(section: HTMLElement, changed: () => void): OwnExamples {
+  return new UrlDataCard(section, changed);
 }

@@ -1,10 +1,10 @@
 /** The picture of the mesh on the page, with the list of this device's links below it. */
 
 import type { MeshView } from "../../../client/mesh/view";
-import { part, write } from "../../lib/dom";
-import { answeredJson } from "../../lib/responses";
+import { requireElement, setText } from "../../lib/dom";
+import { fetchJson } from "../../lib/responses";
 import { draw } from "./picture";
-import { Speeds } from "./speeds";
+import { LinkSpeeds } from "./speeds";
 import { dotsOf, type LinkRow, linesOf, type ReportedLink, rowsOf, summaryOf } from "./view";
 
 /** The links of others are asked for this often, in milliseconds. */
@@ -15,7 +15,7 @@ export class MeshFigure {
   readonly #root: HTMLElement;
   readonly #task: string;
   readonly #picture: SVGSVGElement | null;
-  readonly #speeds = new Speeds();
+  readonly #speeds = new LinkSpeeds();
   #reported: readonly ReportedLink[] = [];
 
   constructor(root: HTMLElement, task: string) {
@@ -29,10 +29,10 @@ export class MeshFigure {
     this.#speeds.look(view.links, now);
     const speed = (client: string) => this.#speeds.of(client);
     const dots = dotsOf(view);
-    part(this.#root, "mesh-figure").hidden = dots.length < 2;
+    requireElement(this.#root, "mesh-figure").hidden = dots.length < 2;
     if (this.#picture) draw(this.#picture, dots, linesOf(view, this.#reported, speed));
-    write(part(this.#root, "mesh-summary"), summaryOf(view));
-    part(this.#root, "links").replaceChildren(...rowsOf(view, speed).map(itemOf));
+    setText(requireElement(this.#root, "mesh-summary"), summaryOf(view));
+    requireElement(this.#root, "links").replaceChildren(...rowsOf(view, speed).map(itemOf));
   }
 
   /** Asks the server for the links of others from time to time, while `isOpen` and the page is visible. */
@@ -45,7 +45,7 @@ export class MeshFigure {
   /** What the server does not say is not drawn. */
   async #fetchReports(changed: () => void): Promise<void> {
     const address = `/api/tasks/${this.#task}/mesh`;
-    const answer = await answeredJson<{ readonly links: readonly ReportedLink[] }>(address);
+    const answer = await fetchJson<{ readonly links: readonly ReportedLink[] }>(address);
     if (answer === null) return;
     this.#reported = answer.links;
     changed();

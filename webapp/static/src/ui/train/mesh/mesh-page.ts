@@ -1,13 +1,13 @@
 /** The training page of a decentralized task: one button, what happens in words, the mesh as a picture, and the curves. */
 
-import type { Outcome } from "../../../client/mesh/exchange";
+import type { GroupOutcome } from "../../../client/mesh/exchange";
 import { MeshSession } from "../../../client/mesh/session";
 import { milliseconds, number, percent } from "../../../i18n/formatting";
 import { MESH_PROTOCOL } from "../../../protocol/wire/mesh";
-import { part, write } from "../../lib/dom";
-import { bindTrial } from "../../playground/playground";
+import { requireElement, setText } from "../../lib/dom";
+import { bindPlayground } from "../../playground/playground";
 import { bindTraining } from "../training-page";
-import { hearVersions } from "../version-events";
+import { versionListener } from "../version-events";
 import { MeshFigure } from "./mesh-figure";
 import { meshStatus } from "./status";
 
@@ -19,22 +19,22 @@ export function bindMeshPage(): void {
     ...training.options,
     task,
     examples: () => control.own?.examples ?? 0,
-    heard: hearVersions(training, (weights) => session.examine(weights)),
-    made: bindTrial(),
+    received: versionListener(training, (weights) => session.examine(weights)),
+    made: bindPlayground(),
   });
   const figure = new MeshFigure(root, task);
-  let last: Pick<Outcome, "fraction" | "seconds"> | null = null;
+  let last: Pick<GroupOutcome, "fraction" | "seconds"> | null = null;
 
   control.bind({
     look: () => {
       const { view } = session;
       const { machine, progress, group } = view;
       const now = performance.now();
-      write(part(root, "averaged"), number(machine.averaged));
+      setText(requireElement(root, "averaged"), number(machine.averaged));
       // What the last average was stays to be read while the next one is made.
       last = group?.outcome ?? last;
-      write(part(root, "share"), percent(last?.fraction ?? null));
-      write(part(root, "took"), last ? milliseconds(1000 * last.seconds) : "–");
+      setText(requireElement(root, "share"), percent(last?.fraction ?? null));
+      setText(requireElement(root, "took"), last ? milliseconds(1000 * last.seconds) : "–");
       // Tests and the curious read from it what this device holds.
       root.dataset.holds = machine.enter?.holds ?? "";
       root.dataset.round = String(machine.enter?.round ?? 0);

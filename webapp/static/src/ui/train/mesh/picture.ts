@@ -2,7 +2,7 @@
 
 import type { Way } from "../../../protocol/wire/mesh";
 
-export interface Dot {
+export interface DrawnPeer {
   readonly client: string;
   /** A browser or a Python peer. */
   readonly kind: "browser" | "peer";
@@ -14,7 +14,7 @@ export interface Dot {
   readonly status: string;
 }
 
-export interface Line {
+export interface DrawnLink {
   readonly ends: readonly [string, string];
   readonly way: Way;
   /** Bytes a second now; 0 where nothing is known to flow. */
@@ -35,7 +35,7 @@ const REACH = { x: 130, y: 108 };
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Where each peer stands: this device at the bottom, the others around in the order of their ids. */
-export function placesOf(dots: readonly Dot[]): ReadonlyMap<string, Place> {
+export function placesOf(dots: readonly DrawnPeer[]): ReadonlyMap<string, Place> {
   const others = dots.filter(({ mine }) => !mine).sort((a, b) => (a.client < b.client ? -1 : 1));
   const round = [...dots.filter(({ mine }) => mine), ...others];
   return new Map(
@@ -65,7 +65,7 @@ export function frameOf(places: Iterable<Place>, radius: number): string {
 }
 
 /** Draws anew into `svg`. */
-export function draw(svg: SVGSVGElement, dots: readonly Dot[], lines: readonly Line[]): void {
+export function draw(svg: SVGSVGElement, dots: readonly DrawnPeer[], lines: readonly DrawnLink[]): void {
   const places = placesOf(dots);
   const radius = radiusOf(dots.length);
   const drawn = lines.flatMap((line) => {
@@ -77,14 +77,14 @@ export function draw(svg: SVGSVGElement, dots: readonly Dot[], lines: readonly L
   svg.replaceChildren(...drawn, ...marks);
 }
 
-function lineOf({ way, speed, title }: Line, from: Place, to: Place): SVGElement {
+function lineOf({ way, speed, title }: DrawnLink, from: Place, to: Place): SVGElement {
   const group = make("g", { class: "link", "data-way": way, ...(speed > 0 && { "data-flowing": "" }) });
   const ends = { x1: from.x, y1: from.y, x2: to.x, y2: to.y };
   group.append(titled(title), make("line", { ...ends, "stroke-width": widthOf(speed) }));
   return group;
 }
 
-function markOf(dot: Dot, { x, y }: Place, radius: number, count: number): SVGElement {
+function markOf(dot: DrawnPeer, { x, y }: Place, radius: number, count: number): SVGElement {
   const group = make("g", {
     class: "mesh-peer",
     "data-status": dot.status,

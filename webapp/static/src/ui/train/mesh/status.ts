@@ -3,20 +3,20 @@
 import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
 import { seconds } from "../../../i18n/formatting";
-import { type Phase, phase, work } from "../../../protocol/mesh/member";
+import { connectedPhase, type MeshPhase, memberPhase } from "../../../protocol/mesh/member";
 import {
-  again,
-  gettingReady,
-  inviting,
+  invitationWords,
+  loadingWords,
   MEASURING,
-  needed,
+  missingWords,
   PAUSED,
+  retryHint,
   type Status,
+  type StatusWords,
   statusIn,
-  stepping,
-  stopped,
+  stepWords,
+  stoppedWords,
   TRAINED,
-  type Words,
 } from "../texts";
 
 const { card, mesh } = say;
@@ -24,14 +24,14 @@ const { card, mesh } = say;
 /** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
 export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {
   const { machine, progress } = view;
-  const current = phase(machine);
+  const current = memberPhase(machine);
   const busy = machine.inHand.plan !== null && machine.inHand.trained === null;
   const [line, hint, spoken = line] = words(current, view, now, own);
   const sentences = [hint, measured(view)].filter(Boolean).join(" ");
   return statusIn(current, [line, sentences, spoken], busy ? progress : null);
 }
 
-function words(current: Phase, view: MeshView, now: number, own: number | null): Words {
+function words(current: MeshPhase, view: MeshView, now: number, own: number | null): StatusWords {
   switch (current) {
     case "stopped":
       return atRest(view, own);
@@ -40,7 +40,7 @@ function words(current: Phase, view: MeshView, now: number, own: number | null):
     case "offline":
       return offline(view, now);
     case "loading":
-      return gettingReady(view.problem);
+      return loadingWords(view.problem);
     case "waiting":
       return waiting(view);
     case "training":
@@ -56,26 +56,26 @@ function words(current: Phase, view: MeshView, now: number, own: number | null):
   }
 }
 
-function atRest(view: MeshView, own: number | null): Words {
+function atRest(view: MeshView, own: number | null): StatusWords {
   const { enter, averaged: rounds } = view.machine;
-  const thanks: Words | null = rounds > 0 ? [card.thanks, mesh.averagedIn(rounds)] : null;
-  return stopped(view, inviting(enter !== null, own), thanks);
+  const thanks: StatusWords | null = rounds > 0 ? [card.thanks, mesh.averagedIn(rounds)] : null;
+  return stoppedWords(view, invitationWords(enter !== null, own), thanks);
 }
 
-function offline(view: MeshView, now: number): Words {
+function offline(view: MeshView, now: number): StatusWords {
   const { retryAt, machine, links } = view;
   const line = retryAt === null ? mesh.awayNow : mesh.awayIn(seconds((retryAt - now) / 1000));
   const standing = links.filter(({ way }) => way === "webrtc").length;
   let hint = machine.contact.dismissal ?? mesh.goesOn;
-  if (work(machine) === "averaging") hint = mesh.groupGoesOn(standing);
-  else if (work(machine) === "training") hint = mesh.trainsOn;
-  else if (company(view) > 0) hint = mesh.peersGoOn(company(view));
+  if (connectedPhase(machine) === "averaging") hint = mesh.groupGoesOn(standing);
+  else if (connectedPhase(machine) === "training") hint = mesh.trainsOn;
+  else if (waitingForPeers(view) > 0) hint = mesh.peersGoOn(waitingForPeers(view));
   else if (standing > 0) hint = mesh.linksStand(standing);
   return [line, hint, mesh.away];
 }
 
 /** Others with whom this device goes on without the server; 0 where nobody can lead: browsers do not. */
-function company({ onward, members }: MeshView): number {
+function waitingForPeers({ onward, members }: MeshView): number {
   const others = onward?.company ?? [];
   const leaders = members.filter(({ client, kind }) => kind === "peer" && others.includes(client));
   return leaders.length > 0 ? others.length : 0;
@@ -85,18 +85,18 @@ function company({ onward, members }: MeshView): number {
 function measured({ machine, onward }: MeshView): string {
   const finding = onward?.finding ?? null;
   if (finding === null || machine.contact.link === "open" || machine.contact.link === "closed") return "";
-  const { client, found } = finding;
+  const { client, evaluation } = finding;
   const mine = client === machine.entered?.client;
   const who = mine ? mesh.yourDevice : mesh.participant(client.slice(0, 4));
-  return mesh.measured(who, found.round, found.loss, found.examples);
+  return mesh.measured(who, evaluation.round, evaluation.loss, evaluation.examples);
 }
 
-function waiting(view: MeshView): Words {
+function waiting(view: MeshView): StatusWords {
   const { task, group } = view;
   const last = group && outcome(view);
   if (!task) return [card.nextRound, last ?? card.inFromNext];
   if (task.phase === "paused") return PAUSED;
-  if (task.phase === "waiting" && task.needed > 0) return needed(task.needed);
+  if (task.phase === "waiting" && task.needed > 0) return missingWords(task.needed);
   if (task.phase === "training") return [card.nextRound, last ?? mesh.withoutYou(task.round)];
   return [card.nextRound, last ?? card.opensSoon];
 }
@@ -118,14 +118,14 @@ function round({ machine }: MeshView): string {
   return machine.byPeers ? mesh.withoutServer(name) : name;
 }
 
-function training(view: MeshView): Words {
+function training(view: MeshView): StatusWords {
   const { progress } = view;
   const name = round(view);
-  if (!progress) return [mesh.fetching, again(view.problem) ?? `${name}.`, card.training];
-  return stepping(progress, name);
+  if (!progress) return [mesh.fetching, retryHint(view.problem) ?? `${name}.`, card.training];
+  return stepWords(progress, name);
 }
 
-function averaging(view: MeshView): Words {
+function averaging(view: MeshView): StatusWords {
   const { machine, links } = view;
   const { members = [] } = machine.inHand.group ?? {};
   const line = mesh.averaging(members.length - 1);

@@ -4,7 +4,7 @@ import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
 import { milliseconds, tenths } from "../../../i18n/formatting";
 import type { Way } from "../../../protocol/wire/mesh";
-import type { Dot, Line } from "./picture";
+import type { DrawnLink, DrawnPeer } from "./picture";
 
 /** A link between two peers as the server knows it from what they reported. */
 export interface ReportedLink {
@@ -32,7 +32,7 @@ export function speedOf(bytesPerSecond: number): string {
 }
 
 /** Peers of the mesh; none before the server named them. */
-export function dotsOf(view: MeshView): readonly Dot[] {
+export function dotsOf(view: MeshView): readonly DrawnPeer[] {
   const me = view.machine.entered?.client ?? null;
   const grouped = new Set(view.machine.inHand.group?.members ?? []);
   const doing = new Map(view.task?.participants.map(({ client, status }) => [client, status]));
@@ -51,17 +51,17 @@ export function linesOf(
   view: MeshView,
   reported: readonly ReportedLink[],
   speed: (client: string) => number,
-): readonly Line[] {
+): readonly DrawnLink[] {
   const me = view.machine.entered?.client;
   if (me === undefined) return [];
-  const own = view.links.flatMap(({ client, way }): readonly Line[] =>
+  const own = view.links.flatMap(({ client, way }): readonly DrawnLink[] =>
     way === null
       ? []
       : [{ ends: [me, client], way, speed: speed(client), title: titleOf(mesh.how[way], speed(client)) }],
   );
   const others = reported
     .filter(({ ends }) => !ends.includes(me))
-    .map(({ ends, way }): Line => ({ ends, way, speed: 0, title: mesh.how[way] }));
+    .map(({ ends, way }): DrawnLink => ({ ends, way, speed: 0, title: mesh.how[way] }));
   return [...others, ...own];
 }
 
@@ -75,14 +75,14 @@ export function rowsOf(view: MeshView, speed: (client: string) => number): reado
   return view.links
     .filter(({ client, way }) => way !== null || kinds.has(client))
     .map(({ client, way, seconds, rate }) => {
-      const known = kinds.get(client);
+      const kind = kinds.get(client);
       const figures = [
         seconds > 0 ? milliseconds(1000 * seconds) : "",
         speed(client) > 0 ? speedOf(speed(client)) : rate > 0 ? mesh.upTo(speedOf(rate)) : "",
       ];
       return {
         client,
-        name: known ? `${kindOf(known)} ${client.slice(0, 4)}` : mesh.participant(client.slice(0, 4)),
+        name: kind ? `${kindOf(kind)} ${client.slice(0, 4)}` : mesh.participant(client.slice(0, 4)),
         way,
         how: way === null ? mesh.noLink : mesh.how[way],
         figures: figures.filter(Boolean).join(" · "),
@@ -98,18 +98,18 @@ function kindOf({ kind, backend }: MeshView["members"][number]): string {
 export function summaryOf(view: MeshView): string {
   const standing = view.links.filter(({ way }) => way !== null);
   // A link may outlive its peer's connection to the server.
-  const known = new Set([...view.members, ...standing].map(({ client }) => client));
-  known.delete(view.machine.entered?.client ?? "");
-  if (known.size === 0) return alone(view);
+  const clients = new Set([...view.members, ...standing].map(({ client }) => client));
+  clients.delete(view.machine.entered?.client ?? "");
+  if (clients.size === 0) return withoutPeers(view);
   const relayed = standing.filter(({ way }) => way === "relay").length;
   const line =
     relayed > 0
-      ? mesh.linkedThrough(standing.length, known.size, relayed)
-      : mesh.linked(standing.length, known.size);
+      ? mesh.linkedThrough(standing.length, clients.size, relayed)
+      : mesh.linked(standing.length, clients.size);
   return view.strangers.length > 0 ? `${line} ${mesh.strangers(view.strangers.length)}` : line;
 }
 
-function alone({ machine }: MeshView): string {
+function withoutPeers({ machine }: MeshView): string {
   if (machine.entered === null || machine.contact.link === "closed") return mesh.startToSee;
   return machine.averaged > 0 ? mesh.othersLeft : mesh.nobodyElse;
 }

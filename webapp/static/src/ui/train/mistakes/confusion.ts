@@ -1,13 +1,13 @@
 /** How often each class is taken for each: as a matrix, or where there are many classes the most frequent mix-ups. Pure. */
 
-import type { Findings } from "../../../core/data/mistakes";
+import type { MistakeFindings } from "../../../core/data/mistakes";
 
 /** More classes than that make a matrix that nobody reads. */
 export const MATRIX_CLASSES = 12;
 
-type Counted = Pick<Findings, "classes" | "confusion">;
+type CountedMistake = Pick<MistakeFindings, "classes" | "confusion">;
 
-export interface Cell {
+export interface ConfusionCell {
   readonly count: number;
   /** Of all answers to examples of this class. */
   readonly share: number;
@@ -15,7 +15,7 @@ export interface Cell {
 }
 
 /** A row for each class that examples have, a cell for each that the model can answer. */
-export function matrixOf({ classes, confusion }: Counted): Cell[][] {
+export function matrixOf({ classes, confusion }: CountedMistake): ConfusionCell[][] {
   const numbers = Array.from({ length: classes }, (_, number) => number);
   return numbers.map((truth) => {
     const counts = numbers.map((guess) => confusion.get(truth * classes + guess) ?? 0);
@@ -24,14 +24,14 @@ export function matrixOf({ classes, confusion }: Counted): Cell[][] {
   });
 }
 
-export interface MixUp {
+export interface Confusion {
   readonly truth: number;
   readonly guess: number;
   readonly count: number;
 }
 
 /** The most frequent wrong answers first, at most `most` of them. */
-export function mixUps({ classes, confusion }: Counted, most: number): MixUp[] {
+export function confusionsOf({ classes, confusion }: CountedMistake, most: number): Confusion[] {
   return [...confusion]
     .map(([key, count]) => ({ truth: Math.floor(key / classes), guess: key % classes, count }))
     .filter(({ truth, guess }) => truth !== guess)

@@ -4,7 +4,7 @@
 const SHARE = 0.05;
 const LEAST = 2000;
 
-export class Pace {
+export class RateLimit {
   #free = Number.NEGATIVE_INFINITY;
 
   /** It was done from `begin` to `end`. */

@@ -1,6 +1,6 @@
 /** What is shown of an example: a picture, the cells of a row, or a text. Pure. */
 
-import type { Findings, Mistake } from "../../../core/data/mistakes";
+import type { Mistake, MistakeFindings } from "../../../core/data/mistakes";
 import type { Values } from "../../../core/data/shard";
 import type { Preprocess } from "../../../core/preprocessing/declaration";
 import { type ShownCell, shownRow } from "../../../core/preprocessing/readback";
@@ -25,19 +25,19 @@ const TOKENS = 48;
 /** How examples of a task are shown; `preprocess` is null where the task says nothing of its data. */
 export function sampler(
   preprocess: Preprocess | null,
-): (mistake: Mistake, shapes: Findings["shapes"]) => Sample {
+): (mistake: Mistake, shapes: MistakeFindings["shapes"]) => Sample {
   if (preprocess?.kind === "table") return ({ x }) => ({ kind: "row", cells: shownRow(preprocess, x) });
   if (preprocess?.kind === "text") {
     const tokenizer = new Tokenizer(preprocess);
     // Windows are told up to the token whose follower was asked for, whole texts from their beginning.
-    const told = ({ x: [ids], position }: Mistake) =>
+    const textSample = ({ x: [ids], position }: Mistake) =>
       preprocess.label === null
         ? ids?.slice(Math.max(0, position + 1 - TOKENS), position + 1)
         : ids?.filter((id) => id !== 0).slice(0, TOKENS);
     const between = preprocess.tokenizer === "words" ? " " : "";
     return (mistake) => ({
       kind: "text",
-      text: Array.from(told(mistake) ?? [], (id) => tokenizer.show(id))
+      text: Array.from(textSample(mistake) ?? [], (id) => tokenizer.show(id))
         .join(between)
         .trimStart(),
       open: preprocess.label === null,

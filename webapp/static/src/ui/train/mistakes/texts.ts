@@ -1,11 +1,11 @@
 /** What the page says of a version's answers. Pure. */
 
-import type { Findings } from "../../../core/data/mistakes";
+import type { MistakeFindings } from "../../../core/data/mistakes";
 import { say } from "../../../i18n";
 
 /** What version `version` answers, and to which examples. */
 export function summaryOf(
-  { about, examples, answers, right }: Pick<Findings, "about" | "examples" | "answers" | "right">,
+  { about, examples, answers, right }: Pick<MistakeFindings, "about" | "examples" | "answers" | "right">,
   version: number,
 ): string {
   const what =

@@ -3,10 +3,19 @@
 import type { UnitsView } from "../../../client/units/view";
 import { say } from "../../../i18n";
 import { seconds } from "../../../i18n/formatting";
-import { type Phase, phase } from "../../../protocol/units/unit-client";
+import { phase, type UnitClientPhase } from "../../../protocol/units/unit-client";
 import type { Unit } from "../../../protocol/units/unit-client-events";
-import type { Stage } from "../../../protocol/units/units-in-hand";
-import { again, gettingReady, PAUSED, type Status, statusIn, stepping, stopped, type Words } from "../texts";
+import type { UnitStage } from "../../../protocol/units/units-in-hand";
+import {
+  loadingWords,
+  PAUSED,
+  retryHint,
+  type Status,
+  type StatusWords,
+  statusIn,
+  stepWords,
+  stoppedWords,
+} from "../texts";
 
 const { card, round, units } = say;
 
@@ -15,13 +24,13 @@ export function unitsStatus(view: UnitsView, now: number): Status {
   const current = phase(view.machine);
   const [line, hint, spoken = line] = words(current, view, now);
   const { finishing, machine, progress } = view;
-  const hints = finishing ? `${hint} ${units.finishing(machine.held.length)}` : hint;
+  const hints = finishing ? `${hint} ${units.finishing(machine.units.length)}` : hint;
   // The stylesheet knows `training` for everything that is done to train.
   const word = current === "fetching" ? "training" : current;
   return statusIn(word, [line, hints, spoken], current === "training" ? progress : null);
 }
 
-function words(current: Phase, view: UnitsView, now: number): Words {
+function words(current: UnitClientPhase, view: UnitsView, now: number): StatusWords {
   switch (current) {
     case "stopped":
       return atRest(view);
@@ -30,7 +39,7 @@ function words(current: Phase, view: UnitsView, now: number): Words {
     case "offline":
       return offline(view, now);
     case "loading":
-      return gettingReady(view.problem);
+      return loadingWords(view.problem);
     case "waiting":
     case "resting":
       return waiting(view);
@@ -45,13 +54,13 @@ function words(current: Phase, view: UnitsView, now: number): Words {
   }
 }
 
-function atRest(view: UnitsView): Words {
+function atRest(view: UnitsView): StatusWords {
   const { enlist, counted } = view.machine;
-  const thanks: Words | null = counted > 0 ? [card.thanks, units.counting(counted)] : null;
-  return stopped(view, enlist === null ? [card.ready, units.press] : null, thanks);
+  const thanks: StatusWords | null = counted > 0 ? [card.thanks, units.counting(counted)] : null;
+  return stoppedWords(view, enlist === null ? [card.ready, units.press] : null, thanks);
 }
 
-function offline(view: UnitsView, now: number): Words {
+function offline(view: UnitsView, now: number): StatusWords {
   const { retryAt, machine, progress } = view;
   const line = retryAt === null ? round.offlineNow : round.offlineIn(seconds((retryAt - now) / 1000));
   let hint = machine.contact.dismissal ?? round.unreachable;
@@ -60,26 +69,26 @@ function offline(view: UnitsView, now: number): Words {
   return [line, hint, round.offline];
 }
 
-function waiting({ machine: { idle, board } }: UnitsView): Words {
+function waiting({ machine: { idle, board } }: UnitsView): StatusWords {
   if (idle === "paused" || board?.phase === "paused") return PAUSED;
   if (idle === "quota") return [units.quotaDone, units.idle.quota];
   return [units.waiting, idle === null ? units.soon : units.idle[idle]];
 }
 
-function fetching(view: UnitsView): Words {
+function fetching(view: UnitsView): StatusWords {
   const unit = at(view, "fetching") ?? at(view, "queued");
-  return [units.fetching, again(view.problem) ?? `${nameOf(unit)}.`, card.training];
+  return [units.fetching, retryHint(view.problem) ?? `${nameOf(unit)}.`, card.training];
 }
 
-function training(view: UnitsView): Words {
+function training(view: UnitsView): StatusWords {
   const name = nameOf(at(view, "training"));
-  if (!view.progress) return [units.beginning, again(view.problem) ?? `${name}.`, card.training];
-  return stepping(view.progress, name);
+  if (!view.progress) return [units.beginning, retryHint(view.problem) ?? `${name}.`, card.training];
+  return stepWords(view.progress, name);
 }
 
 /** The first unit in hand that is so far. */
-function at({ machine }: UnitsView, stage: Stage): Unit | undefined {
-  return machine.held.find((one) => one.stage === stage)?.unit;
+function at({ machine }: UnitsView, stage: UnitStage): Unit | undefined {
+  return machine.units.find((one) => one.stage === stage)?.unit;
 }
 
 function nameOf(unit: Unit | undefined): string {

@@ -3,8 +3,8 @@
 import { UnitsSession } from "../../../client/units/session";
 import { number } from "../../../i18n/formatting";
 import { UNITS_PROTOCOL } from "../../../protocol/wire/units";
-import { part, write } from "../../lib/dom";
-import { bindTrial } from "../../playground/playground";
+import { requireElement, setText } from "../../lib/dom";
+import { bindPlayground } from "../../playground/playground";
 import { bindTraining } from "../training-page";
 import { unitsStatus } from "./status";
 import { showEpoch, showTrust, showUnits } from "./unit-list";
@@ -12,13 +12,13 @@ import { showEpoch, showTrust, showUnits } from "./unit-list";
 /** Binds the page. */
 export function bindUnitsPage(): void {
   const { root, control, refresh, options } = bindTraining(UNITS_PROTOCOL);
-  const finish = part<HTMLButtonElement>(root, "finish");
-  bindTrial();
+  const finish = requireElement<HTMLButtonElement>(root, "finish");
+  bindPlayground();
 
   let epoch = 0;
   const session = new UnitsSession({
     ...options,
-    heard: (frame) => {
+    received: (frame) => {
       if (frame.type !== "board") return;
       // An epoch that is over has made a version.
       if (frame.epoch !== epoch || frame.phase === "finished") void refresh();
@@ -32,10 +32,10 @@ export function bindUnitsPage(): void {
       const { view } = session;
       const { machine, progress, loaded, finishing } = view;
       const running = machine.contact.link !== "closed";
-      write(part(root, "counted"), number(machine.counted));
-      write(part(root, "compared"), number(machine.waiting.length));
-      write(part(root, "rejected"), number(machine.rejected));
-      finish.hidden = !running || machine.held.length === 0;
+      setText(requireElement(root, "counted"), number(machine.counted));
+      setText(requireElement(root, "compared"), number(machine.waiting.length));
+      setText(requireElement(root, "rejected"), number(machine.rejected));
+      finish.hidden = !running || machine.units.length === 0;
       finish.disabled = finishing;
       showUnits(root, view);
       if (machine.standing !== null) showTrust(root, machine.standing);

@@ -1,6 +1,6 @@
 /** What the page says of units, trust and the epoch. Pure: figures in, sentences out. */
 
-import { type Doing, doing, type Piece } from "../../../client/units/unit-history";
+import { activityOf, type ShownUnit, type UnitActivity } from "../../../client/units/unit-history";
 import type { UnitsView } from "../../../client/units/view";
 import { say } from "../../../i18n";
 import type { Board, Standing } from "../../../protocol/units/unit-client-events";
@@ -8,9 +8,9 @@ import type { Board, Standing } from "../../../protocol/units/unit-client-events
 const { units } = say;
 
 /** A line of the list of units. */
-export interface PieceRow {
+export interface UnitRow {
   readonly lease: number;
-  readonly doing: Doing;
+  readonly doing: UnitActivity;
   readonly name: string;
   readonly text: string;
   /** Why, in the server's words, which are English; empty where there is nothing to say. */
@@ -18,12 +18,12 @@ export interface PieceRow {
 }
 
 /** The newest first. */
-export function rowsOf(view: UnitsView): readonly PieceRow[] {
+export function rowsOf(view: UnitsView): readonly UnitRow[] {
   return view.pieces.map((piece) => rowOf(piece, view)).reverse();
 }
 
-function rowOf(piece: Piece, { machine, progress }: UnitsView): PieceRow {
-  const now = doing(piece, machine);
+function rowOf(piece: ShownUnit, { machine, progress }: UnitsView): UnitRow {
+  const now = activityOf(piece, machine);
   const steps = now === "training" && progress ? units.step(progress.step, progress.steps) : null;
   return {
     lease: piece.lease,
@@ -35,18 +35,18 @@ function rowOf(piece: Piece, { machine, progress }: UnitsView): PieceRow {
 }
 
 /** Whose results are compared with others' before they count, as the task has it. */
-export type Comparison = "newcomers" | "samples" | "none";
+export type TrustComparison = "newcomers" | "samples" | "none";
 
 /** What the server thinks of this device, and what it may do today; empty before it said so. */
 export function trustOf(
   standing: Standing | null,
-  comparison: Comparison,
+  comparison: TrustComparison,
 ): readonly [trust: string, quota: string] {
   if (standing === null) return ["", ""];
   return [trustIn(standing, comparison), units.quota(standing.quota)];
 }
 
-function trustIn({ trusted, checked }: Standing, comparison: Comparison): string {
+function trustIn({ trusted, checked }: Standing, comparison: TrustComparison): string {
   if (comparison === "none") return units.uncompared;
   if (comparison === "samples") return units.sampled(checked);
   if (trusted) return units.trusted(checked);

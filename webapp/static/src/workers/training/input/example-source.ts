@@ -7,7 +7,7 @@ import { BatchOrder, type PreparedBatch, prepareBatch } from "./batch-order";
 import type { Feed } from "./feed";
 
 /** Where examples come from that are fetched as they are needed. */
-export interface Source {
+export interface ExampleSource {
   readonly count: number;
   /** The examples of these numbers (0 to count - 1), in this order. */
   take(rows: Uint32Array): Promise<Examples>;
@@ -25,7 +25,7 @@ export class SourceFeed implements Feed {
 
   constructor(
     private readonly bundle: Bundle,
-    private readonly source: Source,
+    private readonly source: ExampleSource,
     private readonly walk: Walk,
   ) {
     this.#order = new BatchOrder(source.count, walk);

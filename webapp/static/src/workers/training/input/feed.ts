@@ -1,7 +1,7 @@
 /** Where a training takes its batches from: prepared here, or ahead of time by a pool of workers. */
 
 import type { Bundle } from "../../../core/data/bundle";
-import type { Column, Examples } from "../../../core/data/examples";
+import type { ExampleColumn, Examples } from "../../../core/data/examples";
 import type { Values } from "../../../core/data/shard";
 import type { Walk } from "../../../core/numerics/batches";
 import { Preparation, type PreparedBatch } from "./batch-order";
@@ -43,7 +43,7 @@ class DirectFeed implements Feed {
 }
 
 /** A batch that is being prepared. */
-class Waiting {
+class WaitingBatch {
   resolve!: (batch: PreparedBatch) => void;
   reject!: (problem: Error) => void;
   readonly promise = new Promise<PreparedBatch>((resolve, reject) => {
@@ -55,7 +55,7 @@ class Waiting {
 /** Asks its feeders in turn, two batches ahead each. */
 class PooledFeed implements Feed {
   readonly #feeders: Worker[];
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, WaitingBatch>();
   #asked = 0;
   #given = 0;
 
@@ -101,7 +101,7 @@ class PooledFeed implements Feed {
     if (this.#asked >= this.steps) return;
     this.#asked += 1;
     const step = this.#asked;
-    const waiting = new Waiting();
+    const waiting = new WaitingBatch();
     // Nobody may be waiting yet when a feeder fails; whoever asks for the batch will hear of it.
     waiting.promise.catch(() => undefined);
     this.#waiting.set(step, waiting);
@@ -119,7 +119,7 @@ function shareValues<V extends Values>(values: V): V {
 
 /** The same examples in memory that workers share. */
 function share({ count, x, y, sampleWeight }: Examples): Examples {
-  const column = ({ values, width }: Column) => ({ values: shareValues(values), width });
+  const column = ({ values, width }: ExampleColumn) => ({ values: shareValues(values), width });
   return { count, x: x.map(column), y: y.map(column), sampleWeight: shareValues(sampleWeight) };
 }
 

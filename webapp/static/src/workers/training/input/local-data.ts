@@ -1,36 +1,36 @@
 /** The volunteer's own examples, or those that all clients fetch from elsewhere, asked from the worker that reads the files. */
 
 import type { Examples } from "../../../core/data/examples";
-import type { OwnCounts, Part, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
-import { type Dealt, dealingOrder, parsePart, partRows } from "../../../core/numerics/partition";
-import type { Source } from "./example-source";
+import type { OwnCounts, RowPart, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
+import { dealingOrder, type PartitionedData, parsePart, partRows } from "../../../core/numerics/partition";
+import type { ExampleSource } from "./example-source";
 
-interface Waiting {
+interface WaitingRequest {
   readonly resolve: (examples: Examples) => void;
   readonly reject: (problem: Error) => void;
 }
 
 /** Owns its end of the port. */
-export class OwnExamples {
-  readonly #waiting = new Map<number, Waiting>();
-  readonly #orders = new Map<Part, Uint32Array>();
+export class LocalExamples {
+  readonly #waiting = new Map<number, WaitingRequest>();
+  readonly #orders = new Map<RowPart, Uint32Array>();
   #last = 0;
 
   constructor(
     private readonly port: MessagePort,
     private readonly counts: OwnCounts,
     /** How they are dealt out; null where all of them are for this device alone. */
-    readonly dealt: Dealt | null = null,
+    readonly dealt: PartitionedData | null = null,
   ) {
     port.onmessage = ({ data }: MessageEvent<TakeAnswer>) => this.#receive(data);
   }
 
-  source(part: Part): Source {
+  source(part: RowPart): ExampleSource {
     return { count: this.counts[part], take: (rows) => this.#take(part, rows) };
   }
 
   /** Those of the parts that the server calls `names`, all of one kind. Throws an error for people on others. */
-  parts(names: readonly string[]): Source {
+  parts(names: readonly string[]): ExampleSource {
     const { dealt } = this;
     if (dealt === null)
       throw new Error("This task trains on your own files, and its server deals nothing out.");
@@ -39,15 +39,15 @@ export class OwnExamples {
     const rows = parts.flatMap(({ number }) => [...partRows(this.#order(half), dealt.most, number)]);
     return {
       count: rows.length,
-      take: (wanted) =>
+      take: (request) =>
         this.#take(
           half,
-          Uint32Array.from(wanted, (row) => rows[row] as number),
+          Uint32Array.from(request, (row) => rows[row] as number),
         ),
     };
   }
 
-  #order(half: Part): Uint32Array {
+  #order(half: RowPart): Uint32Array {
     let order = this.#orders.get(half);
     if (order === undefined) {
       order = dealingOrder(this.counts[half]);
@@ -62,7 +62,7 @@ export class OwnExamples {
     this.#waiting.clear();
   }
 
-  #take(part: Part, rows: Uint32Array): Promise<Examples> {
+  #take(part: RowPart, rows: Uint32Array): Promise<Examples> {
     this.#last += 1;
     const id = this.#last;
     return new Promise((resolve, reject) => {

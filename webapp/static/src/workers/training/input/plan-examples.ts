@@ -3,16 +3,16 @@
 import type { Bundle } from "../../../core/data/bundle";
 import { joinShards, pickRows } from "../../../core/data/examples";
 import { decodeShard } from "../../../core/data/shard";
-import type { Plan, Rows } from "../../../core/messages/training";
+import type { Rows, TrainingPlan } from "../../../core/messages/training";
 import { SourceFeed } from "./example-source";
 import { type Feed, openFeed } from "./feed";
-import type { OwnExamples } from "./local-data";
+import type { LocalExamples } from "./local-data";
 
 /** Fetches what `plan` needs and returns what opens its feed. `own` is what was read of files here, if any. */
 export async function plannedFeed(
   bundle: Bundle,
-  plan: Plan,
-  own: OwnExamples | null,
+  plan: TrainingPlan,
+  own: LocalExamples | null,
   fetch: (shard: string) => Promise<Uint8Array>,
 ): Promise<() => Feed> {
   const { shards, unit } = plan;
