@@ -50,7 +50,7 @@ export class OnwardPage {
   /** The weights that it ended with. */
   ended: Told | null = null;
   readonly links: TcpLinks;
-  readonly goingOn: ServerlessRunner;
+  readonly runner: ServerlessRunner;
   readonly #up = new Set<string>();
   #exchange: Exchange | null = null;
   #worker: AveragingWorker | null = null;
@@ -65,16 +65,16 @@ export class OnwardPage {
       up: (other) => {
         this.#up.add(other);
         this.#exchange?.up(other);
-        this.goingOn.happened({ type: "linked", client: other });
+        this.runner.happened({ type: "linked", client: other });
       },
       down: (other) => {
         this.#up.delete(other);
         this.#exchange?.down(other);
-        this.goingOn.happened({ type: "lost", client: other });
+        this.runner.happened({ type: "lost", client: other });
       },
       received: (other, frame) => this.#received(other, frame),
     });
-    this.goingOn = new ServerlessRunner({
+    this.runner = new ServerlessRunner({
       own: client,
       links: this.links,
       tell: (event) => this.dispatch(event),
@@ -118,11 +118,11 @@ export class OnwardPage {
     this.state = state;
     // What the server asked for is over.
     if (state.byPeers) for (const effect of effects) this.#perform(effect);
-    this.goingOn.noticed(event, state, group);
+    this.runner.noticed(event, state, group);
   }
 
   close(): void {
-    this.goingOn.close();
+    this.runner.close();
     this.#exchange?.close();
     this.#worker?.terminate();
     this.links.close();
@@ -171,7 +171,7 @@ export class OnwardPage {
       case "trained":
       case "group":
       case "evaluation":
-        this.goingOn.receive(other, frame);
+        this.runner.receive(other, frame);
         return;
       case "beat":
       case "pass":

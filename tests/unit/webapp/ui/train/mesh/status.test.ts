@@ -125,7 +125,14 @@ describe("What happens, in words", () => {
   });
 
   test("a round of the peers says that it is one, and who measured the last", () => {
-    const evaluation = { type: "evaluation" as const, round: 4, version: 3, examples: 40, loss: 0.75, sums: [] };
+    const evaluation = {
+      type: "evaluation" as const,
+      round: 4,
+      version: 3,
+      examples: 40,
+      loss: 0.75,
+      sums: [],
+    };
     const onward = { company: [BO, CY], finding: { client: BO, evaluation } };
     const plan = { round: 5 } as MemberWork["plan"];
     const machine = { ...at("lost"), byPeers: true, ...inHand({ plan }) };
