@@ -45,11 +45,11 @@ class ServerlessRunner:
         """The `member` has handled `event`; `group` is the one that it was in before."""
         match event:
             case member_events.ServerFrame(Entered()) if member.contact.is_open:
-                self.happened(serverless_events.Reached())
+                self.happened(serverless_events.ServerReached())
             case member_events.ServerFrame(frame):
-                self.happened(serverless_events.ServerSaid(frame))
+                self.happened(serverless_events.ServerFrameReceived(frame))
             case Disconnected():
-                self.happened(serverless_events.Deserted(member.in_hand.is_busy))
+                self.happened(serverless_events.ServerLost(member.in_hand.is_busy))
             case member_events.PlanTrained() if member.in_hand.trained is not None:
                 self.happened(serverless_events.LocalTrained(member.in_hand.trained))
             case member_events.GroupAveraged(weights=weights) if group is not None:
@@ -63,9 +63,9 @@ class ServerlessRunner:
 
     def heard(self, client: str, frame: OnwardFrame) -> None:
         """Another peer said something of such rounds."""
-        if isinstance(frame, Evaluation) and self._machine.survivors.believes(client):
+        if isinstance(frame, Evaluation) and self._machine.survivors.has_other(client):
             tell_peers_evaluation(self._reporter, client, frame, self._metrics())
-        self.happened(serverless_events.PeerHeard(client, frame))
+        self.happened(serverless_events.PeerFrameReceived(client, frame))
 
     def happened(self, event: serverless_events.Event) -> None:
         """Performs what the machine makes of `event`."""
@@ -91,7 +91,7 @@ class ServerlessRunner:
 
     def _perform(self, effect: serverless_events.Effect) -> None:
         match effect:
-            case serverless_events.Say(clients, frame):
+            case serverless_events.SendToPeers(clients, frame):
                 for client in clients:
                     self._links.send(client, frame)
                 if isinstance(frame, Evaluation):
@@ -102,5 +102,5 @@ class ServerlessRunner:
                     sentence = f"Round {frame.round}: the peers go on without the server."
                     self._reporter.tell("onward", sentence, round=frame.round)
                 self._tell(member_events.Agreed(frame))
-            case serverless_events.Hasten():
+            case serverless_events.ReconnectNow():
                 self._hasten()

@@ -36,7 +36,7 @@ from backend.protocols.mesh.mesh_round import (
     objection,
     works_of,
 )
-from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
@@ -162,7 +162,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def peer_reported(self, client: str, said: Averaged, now: float) -> list[Effect]:
         """A peer has the result of a group of which this server knows nothing, as it was away."""
-        if self.opening * GROUPS <= said.group < STEWARDS_GROUPS:
+        if self.opening * GROUPS <= said.group < FIRST_SERVERLESS_GROUP:
             return []
         self.holdings.reported(client, said)
         return self._look_back(now)

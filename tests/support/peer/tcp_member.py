@@ -107,7 +107,7 @@ class TcpLines:
 
     def _heard(self, client: str, frame: PeerFrame) -> None:
         if isinstance(frame, OnwardFrame):
-            self.said.put_nowait(serverless_events.PeerHeard(client, frame))
+            self.said.put_nowait(serverless_events.PeerFrameReceived(client, frame))
         elif self.exchange is None:
             self._early.append((client, frame))
         elif isinstance(frame, GroupFrame):
@@ -134,7 +134,7 @@ async def _averaged(exchange: Exchange) -> dict[str, Any]:
 
 async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
     """The group that comes of this peer's leading, once others call."""
-    machine = ServerlessRounds(lines.own, steward=True)
+    machine = ServerlessRounds(lines.own, can_lead=True)
     for raw in events:
         event: serverless_events.Event = msgspec.convert(raw, serverless_events.Event, builtin_types=())
         lines.said.put_nowait(event)
@@ -146,7 +146,7 @@ async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
                 happened = await lines.said.get()
         for effect in machine.happened(happened, loop.time()):
             match effect:
-                case serverless_events.Say(clients, frame):
+                case serverless_events.SendToPeers(clients, frame):
                     for client in clients:
                         lines.send(client, frame)
                 case serverless_events.Agree(Train(round=number, weights=base)):

@@ -1,5 +1,7 @@
-"""What a steward does about rounds of a mesh without its server: it hears who calls, sets out with them, and
-makes a group of those who have trained. A part of the machine in rounds.py, which owns it; no browser leads.
+"""The elected leader of a round without the server: who calls, when it sets out, and which group it forms.
+
+The leader ("steward" in frames) is the survivor with the lowest id that can lead. The machine in rounds.py
+owns these; browsers do not lead.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from backend.protocols.mesh.grouping import part_bounds
-from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS, least_of, most_of
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP, least_survivors, majority
 from backend.wire.mesh_messages import Certificate, Group, Trained
 from backend.wire.peer_messages import SetOut, Unattended
 
@@ -18,51 +20,53 @@ _SALTS = 1 << 32
 
 
 class Callers:
-    """What other survivors call, as `own` hears it; each call counts once."""
+    """The latest calls of other survivors, as the peer `own` received them; each counts for one round."""
 
     def __init__(self, own: str) -> None:
         self._own = own
-        self._said: dict[str, Unattended] = {}
+        self._calls: dict[str, Unattended] = {}
 
-    def heard(self, client: str, frame: Unattended) -> None:
-        """What a client called last is what counts."""
-        self._said[client] = frame
+    def add(self, client: str, call: Unattended) -> None:
+        """The latest call of a client counts."""
+        self._calls[client] = call
 
-    def forget(self, client: str) -> None:
-        """It calls no more, or nobody hears it."""
-        self._said.pop(client, None)
+    def remove(self, client: str) -> None:
+        """The client has the server, or its link is gone."""
+        self._calls.pop(client, None)
 
     def clear(self) -> None:
-        """A round begins: everybody calls anew after it."""
-        self._said.clear()
+        """A round begins: its members call again after it."""
+        self._calls.clear()
 
-    def together(self, own: Unattended, linked: Iterable[str]) -> dict[str, Unattended]:
-        """Of those who are `linked`, who would go on from the same weights; this peer with its `own` call."""
-        said = {client: self._said[client] for client in linked if client in self._said}
-        alike = {client: call for client, call in said.items() if call.weights == own.weights}
-        return {**alike, self._own: own}
+    def with_same_weights(self, own: Unattended, linked: Iterable[str]) -> dict[str, Unattended]:
+        """The calls of `linked` clients for the weights of this peer's `own` call, and that call."""
+        calls = {client: self._calls[client] for client in linked if client in self._calls}
+        same = {client: call for client, call in calls.items() if call.weights == own.weights}
+        return {**same, self._own: own}
 
-    def waits(self, callers: Mapping[str, Unattended], shown: Certificate) -> int | None:
+    def count_waits(self, calls: Mapping[str, Unattended], certificate: Certificate) -> int | None:
         """How many times its patience this peer waits before it sets out; None where too few call.
 
-        A steward that does nothing, as it hears too few, makes way for the next one after twice the patience.
+        A leader that does not set out, because it hears too few, is replaced after twice the patience.
         """
-        if len(callers) < most_of(shown):
+        if len(calls) < majority(certificate):
             return None
-        before = sum(call.steward and client < self._own for client, call in callers.items())
-        return 2 * before + (len(callers) < len(shown.survivors))
+        before = sum(call.steward and client < self._own for client, call in calls.items())
+        return 2 * before + (len(calls) < len(certificate.survivors))
 
 
-def set_out(callers: Mapping[str, Unattended], shown: Certificate) -> SetOut:
-    """The round that `callers` make from the weights that are `shown`; one measures these, if any can."""
-    number = 1 + max(call.round for call in callers.values())
-    able = sorted(client for client, call in callers.items() if call.measures)
-    return SetOut(round=number, weights=shown.weights, measures=able[number % len(able)] if able else None)
+def plan_round(calls: Mapping[str, Unattended], certificate: Certificate) -> SetOut:
+    """The round of those who call, from the certified weights; one of them measures these, if any can."""
+    number = 1 + max(call.round for call in calls.values())
+    able = sorted(client for client, call in calls.items() if call.measures)
+    return SetOut(
+        round=number, weights=certificate.weights, measures=able[number % len(able)] if able else None
+    )
 
 
 @dataclass
 class ElectedLeader:
-    """Round `number` of `members`, from the weights of `certificate`; they train until `until`."""
+    """Leads round `number` of `members`, from the weights of `certificate`; they train until `until`."""
 
     number: int
     certificate: Certificate
@@ -71,35 +75,34 @@ class ElectedLeader:
     trained: dict[str, Trained] = field(default_factory=dict)
 
     @property
-    def complete(self) -> bool:
-        """Whether nobody is waited for."""
+    def is_complete(self) -> bool:
+        """Whether all members have trained."""
         return len(self.trained) >= len(self.members)
 
-    def trained_by(self, client: str, report: Trained) -> None:
-        """Takes a report in. What it weighs is no matter: nobody weighs more than in the last group."""
+    def add_trained(self, client: str, report: Trained) -> None:
+        """Takes a member's report. The last group bounds every weight, so its examples need no check."""
         fits = report.round == self.number and report.base == self.certificate.weights
         if client in self.members and fits and report.examples >= 1:
             self.trained[client] = report
 
-    def left(self, client: str) -> None:
+    def remove(self, client: str) -> None:
         """There is no link to `client` any more."""
-        self.members = [one for one in self.members if one != client]
+        self.members = [member for member in self.members if member != client]
         self.trained.pop(client, None)
 
-    def order(self, last: Group, own: str, salt: int) -> Group | None:
-        """The group of those who trained, as the `last` one; None where they are too few."""
+    def form_group(self, last: Group, own: str, salt: int) -> Group | None:
+        """The group of those who trained, like the `last` one; None where they are too few."""
         members = sorted(self.trained)
-        least = least_of(self.certificate, last, len(members))
+        least = least_survivors(self.certificate, last, len(members))
         if len(members) < least or own not in members:
             return None
         values = last.bounds[-1]
-        whole = last.exchange == "full"
         return replace(
             last,
             round=self.number,
-            group=STEWARDS_GROUPS + salt % _SALTS,
+            group=FIRST_SERVERLESS_GROUP + salt % _SALTS,
             members=members,
-            bounds=[0, values] if whole else part_bounds(values, [0.0] * len(members)),
+            bounds=[0, values] if last.exchange == "full" else part_bounds(values, [0.0] * len(members)),
             subject="changes",
             least=least,
         )

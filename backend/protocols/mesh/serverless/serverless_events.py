@@ -1,9 +1,11 @@
-"""What the host of a peer tells the machine of rounds without the server, and what that asks of it.
+"""Stages of rounds without the server, and the events and effects that its machine exchanges with its host.
 
 Events and effects are msgspec structs, so that a conversation is plain JSON (bytes in base64).
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -11,27 +13,60 @@ from backend.wire.mesh_messages import Certificate, Group, ServerToPeer, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
 from backend.wire.peer_messages import OnwardFrame
 
+# Stages.
+
+
+class ServerlessStage(StrEnum):
+    """Stages of a peer's rounds without the server."""
+
+    ATTENDED = "attended"
+    CALLING = "calling"
+    MEASURING = "measuring"
+    TRAINING = "training"
+    TRAINED = "trained"
+    AVERAGING = "averaging"
+
+
+# A stage may follow itself: a peer that calls may call again.
+TRANSITIONS: dict[ServerlessStage, frozenset[ServerlessStage]] = {
+    ServerlessStage.ATTENDED: frozenset({ServerlessStage.CALLING}),
+    ServerlessStage.CALLING: frozenset(
+        {ServerlessStage.ATTENDED, ServerlessStage.MEASURING, ServerlessStage.TRAINING}
+    ),
+    ServerlessStage.MEASURING: frozenset(
+        {ServerlessStage.ATTENDED, ServerlessStage.CALLING, ServerlessStage.TRAINING}
+    ),
+    ServerlessStage.TRAINING: frozenset(
+        {ServerlessStage.ATTENDED, ServerlessStage.CALLING, ServerlessStage.TRAINED}
+    ),
+    ServerlessStage.TRAINED: frozenset(
+        {ServerlessStage.ATTENDED, ServerlessStage.CALLING, ServerlessStage.AVERAGING}
+    ),
+    ServerlessStage.AVERAGING: frozenset({ServerlessStage.ATTENDED, ServerlessStage.CALLING}),
+}
+
+
 # Events.
 
 
-class Reached(Struct, frozen=True, tag="reached"):
+class ServerReached(Struct, frozen=True, tag="reached"):
     """The server answered `enter`: it decides from now on."""
 
 
-class Deserted(Struct, frozen=True, tag="deserted"):
+class ServerLost(Struct, frozen=True, tag="deserted"):
     """The connection to the server is lost; `busy` while this peer trains or averages."""
 
     busy: bool
 
 
-class ServerSaid(Struct, frozen=True, tag="told"):
-    """The server said something."""
+class ServerFrameReceived(Struct, frozen=True, tag="told"):
+    """A frame of the server arrived."""
 
     frame: ServerToPeer
 
 
 class PeerLinked(Struct, frozen=True, tag="linked"):
-    """There is a link to `client`, or it is heard of again."""
+    """There is a link to `client`, or it sends again after silence."""
 
     client: str
 
@@ -42,8 +77,8 @@ class PeerLost(Struct, frozen=True, tag="lost"):
     client: str
 
 
-class PeerHeard(Struct, frozen=True, tag="heard"):
-    """`client` said something."""
+class PeerFrameReceived(Struct, frozen=True, tag="heard"):
+    """A frame of `client` arrived."""
 
     client: str
     frame: OnwardFrame
@@ -83,12 +118,12 @@ class ServerlessTimePassed(Struct, frozen=True, tag="time_passed"):
 
 
 Event = (
-    Reached
-    | Deserted
-    | ServerSaid
+    ServerReached
+    | ServerLost
+    | ServerFrameReceived
     | PeerLinked
     | PeerLost
-    | PeerHeard
+    | PeerFrameReceived
     | LocalTrained
     | LocalGroupAveraged
     | LocalGroupFailed
@@ -100,7 +135,7 @@ Event = (
 # Effects, performed in order.
 
 
-class Say(Struct, frozen=True, tag="say"):
+class SendToPeers(Struct, frozen=True, tag="say"):
     """Send one frame to each of `clients`."""
 
     clients: list[str]
@@ -108,13 +143,13 @@ class Say(Struct, frozen=True, tag="say"):
 
 
 class Agree(Struct, frozen=True, tag="agree"):
-    """Hand this to the member's machine: it stands for what the server would have said."""
+    """Hand this to the member's machine: peers agreed on it in place of the server."""
 
     frame: Train | Group | Evaluate
 
 
-class Hasten(Struct, frozen=True, tag="hasten"):
-    """The server is there for another peer: try at once to reach it."""
+class ReconnectNow(Struct, frozen=True, tag="hasten"):
+    """Another peer has the server: try at once to reach it."""
 
 
-Effect = Say | Agree | Hasten
+Effect = SendToPeers | Agree | ReconnectNow

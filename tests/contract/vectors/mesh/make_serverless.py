@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
-from backend.protocols.mesh.serverless.serverless_events import Effect, Event
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
+from backend.protocols.mesh.serverless.serverless_events import Effect, Event, ServerlessStage
 from tests.contract.vectors import write
 from tests.contract.vectors.client.make_participant import evaluate, state
 from tests.contract.vectors.mesh.make_mesh_member import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from tests.support.peer.digits_mesh import write_digits
 from tests.support.peer.peer_process import Peer, joined
 from tests.support.timeouts import LONG, PATIENCE
@@ -226,5 +226,5 @@ def next_round_with_the_server(peer: Peer) -> int:
     """The first round that `peer` averages in a group of the restarted server."""
     while True:
         report = peer.expect("averaged", PATIENCE)
-        if 2048 <= report["group"] < STEWARDS_GROUPS:
+        if 2048 <= report["group"] < FIRST_SERVERLESS_GROUP:
             return int(report["round"])

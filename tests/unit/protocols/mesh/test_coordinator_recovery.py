@@ -8,7 +8,7 @@ import pytest
 
 from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
-from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.protocols.rounds.round_effects import Abandon, Finished, SendEvaluate
 from backend.wire.mesh_messages import Averaged
@@ -104,7 +104,7 @@ def test_two_that_show_the_most_of_all_do_not_lead_three_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "believed"), [(GROUPS, True), (2 * GROUPS, False), (STEWARDS_GROUPS, True)]
+    ("group", "believed"), [(GROUPS, True), (2 * GROUPS, False), (FIRST_SERVERLESS_GROUP, True)]
 )
 def test_a_report_counts_if_an_earlier_start_or_a_steward_made_its_group(group: int, believed: bool) -> None:
     machine = back({ANN: (4, ZERO), BOB: (4, ZERO)})

@@ -14,25 +14,26 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.protocols.mesh.serverless.serverless_events import (
     Agree,
-    Deserted,
     Effect,
     Event,
-    Hasten,
     LocalGroupAveraged,
     LocalGroupCertified,
     LocalGroupFailed,
     LocalMeasured,
     LocalTrained,
-    PeerHeard,
+    PeerFrameReceived,
     PeerLinked,
     PeerLost,
-    Reached,
-    Say,
+    ReconnectNow,
+    SendToPeers,
+    ServerFrameReceived,
+    ServerlessStage,
     ServerlessTimePassed,
-    ServerSaid,
+    ServerLost,
+    ServerReached,
 )
 from backend.wire.mesh_messages import Certificate, Group, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
@@ -103,13 +104,13 @@ class Company:
     def reach(self, name: str) -> None:
         """The server is back for one of them."""
         self.reached.add(name)
-        self._tell(name, Reached())
+        self._tell(name, ServerReached())
 
     def desert(self, name: str) -> None:
         """And gone again."""
         self.reached.discard(name)
         machine = self.machines[name]
-        self._tell(name, Deserted(machine.stage is ServerlessStage.AVERAGING))
+        self._tell(name, ServerLost(machine.stage is ServerlessStage.AVERAGING))
 
     def run(self, seconds: float) -> None:
         """Lets so much time pass."""
@@ -150,12 +151,12 @@ class Company:
         )
         links = [PeerLinked(other) for other in self.names if other != name]
         begun: list[Event] = [
-            ServerSaid(plan),
+            ServerFrameReceived(plan),
             *links,
             LocalGroupAveraged(order, FIRST),
             LocalGroupCertified(first),
-            ServerSaid(exam),
-            Deserted(False),
+            ServerFrameReceived(exam),
+            ServerLost(False),
         ]
         for event in begun:
             self._tell(name, event)
@@ -172,10 +173,10 @@ class Company:
 
     def _perform(self, name: str, effect: Effect) -> None:
         match effect:
-            case Say(clients, frame):
+            case SendToPeers(clients, frame):
                 assert clients
                 for other in clients:
-                    self._later(partial(self._arrive, name, other, PeerHeard(name, frame)), 0.3)
+                    self._later(partial(self._arrive, name, other, PeerFrameReceived(name, frame)), 0.3)
             case Agree(Train() as plan):
                 self._train(name, plan)
             case Agree(Evaluate() as exam):
@@ -192,7 +193,7 @@ class Company:
                     base = self.machines[name].survivors.certificate
                     assert base is not None
                     self._later(lambda: self._end(order, base), 4.0)
-            case Hasten():
+            case ReconnectNow():
                 self.hastened += 1
 
     def _arrive(self, sender: str, receiver: str, event: Event) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from backend.protocols.mesh.serverless.last_round import MEASURING_SHARE, Last
-from backend.protocols.mesh.serverless.plan import MOST_AHEAD
+from backend.protocols.mesh.serverless.last_round import MAX_ROUNDS_AHEAD, MEASURING_SHARE, LastRound
 from backend.wire.mesh_messages import Group, ServerToPeer
 from tests.contract.vectors.client.make_participant import abandoned, evaluate, state
 from tests.contract.vectors.mesh.make_mesh_member import SECOND, Json, group, train
@@ -20,19 +19,19 @@ def said(event: Json) -> ServerToPeer:
 ORDER = msgspec.convert(group(1, 0)["frame"], Group)
 
 
-def last(*events: Json) -> Last:
-    one = Last()
+def last(*events: Json) -> LastRound:
+    one = LastRound()
     for event in events:
-        one.told(said(event))
+        one.take_server_frame(said(event))
     return one
 
 
 def test_where_nobody_averaged_there_is_no_patience_and_nothing_is_made() -> None:
     one = last(train(3), evaluate(3, 1))
-    plan, exam = one.plan, one.exam
+    plan, exam = one.plan, one.evaluation
     assert (one.patience, one.seconds) == (0.0, 0.0)
-    one.set_out(4, SECOND)
-    assert (one.number, one.plan, one.examine()) == (4, plan, exam)
+    one.begin(4, SECOND)
+    assert (one.number, one.plan, one.begin_evaluation()) == (4, plan, exam)
 
 
 @pytest.mark.parametrize(("phase", "kept"), [("waiting", True), ("paused", False), ("finished", False)])
@@ -42,7 +41,7 @@ def test_an_owner_who_wants_no_rounds_gets_none_from_the_peers(phase: str, kept:
 
 def test_the_newest_round_is_remembered_whoever_speaks_of_an_older_one() -> None:
     one = last(train(5), state("waiting", 2), train(3))
-    one.averaged(ORDER)
+    one.take_group(ORDER)
     assert one.number == 5
 
 
@@ -52,7 +51,7 @@ def test_what_the_server_says_besides_changes_nothing() -> None:
 
 def test_a_round_is_followed_if_it_is_new_and_not_too_far_ahead() -> None:
     one = last(train(3))
-    assert [one.leads_to(number) for number in (3, 4, 3 + MOST_AHEAD, 4 + MOST_AHEAD)] == [
+    assert [one.can_begin(number) for number in (3, 4, 3 + MAX_ROUNDS_AHEAD, 4 + MAX_ROUNDS_AHEAD)] == [
         False,
         True,
         True,
@@ -62,9 +61,9 @@ def test_a_round_is_followed_if_it_is_new_and_not_too_far_ahead() -> None:
 
 def test_who_measures_does_it_in_a_part_of_the_time_and_from_the_weights_that_are_trained() -> None:
     one = last(train(3), evaluate(3, 1))
-    one.averaged(ORDER)
-    one.set_out(4, SECOND)
-    exam = one.examine()
+    one.take_group(ORDER)
+    one.begin(4, SECOND)
+    exam = one.begin_evaluation()
     assert one.plan is not None
     assert exam is not None
     assert (exam.round, exam.weights, exam.version) == (4, SECOND, one.plan.version)
@@ -74,6 +73,6 @@ def test_who_measures_does_it_in_a_part_of_the_time_and_from_the_weights_that_ar
 
 def test_who_was_never_asked_to_measure_does_not() -> None:
     one = last(train(3))
-    one.averaged(ORDER)
-    one.set_out(4, SECOND)
-    assert one.examine() is None
+    one.take_group(ORDER)
+    one.begin(4, SECOND)
+    assert one.begin_evaluation() is None

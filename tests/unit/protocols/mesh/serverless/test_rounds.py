@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from itertools import combinations
 
 import msgspec
 import pytest
 
-from backend.protocols.mesh.serverless.plan import STEWARDS_GROUPS, next_plan
-from backend.protocols.mesh.serverless.rounds import ServerlessRounds, ServerlessStage
-from backend.protocols.mesh.serverless.serverless_events import Effect, Event
-from backend.wire.messages import Train
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP, next_plan
+from backend.protocols.mesh.serverless.rounds import ServerlessRounds
+from backend.protocols.mesh.serverless.serverless_events import (
+    TRANSITIONS,
+    Effect,
+    Event,
+    LocalMeasured,
+    PeerFrameReceived,
+    ServerlessStage,
+    ServerLost,
+)
+from backend.wire.mesh_messages import Group
+from backend.wire.messages import Evaluation, Train
+from backend.wire.peer_messages import SetOut
 from tests.contract.vectors.mesh import make_serverless
 from tests.unit.protocols.mesh.serverless.random_schedules import Company
 
@@ -35,6 +46,50 @@ def test_every_stage_event_and_effect_occurs_in_the_golden_file() -> None:
     assert {type(effect) for step in steps for effect in step.effects} == set(Effect.__args__)
 
 
+# The only stage in which such an event, or frame of a peer, changes anything.
+ONLY_IN: dict[type, ServerlessStage] = {
+    ServerLost: ServerlessStage.ATTENDED,
+    LocalMeasured: ServerlessStage.MEASURING,
+    SetOut: ServerlessStage.CALLING,
+    Group: ServerlessStage.TRAINED,
+}
+
+
+@pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
+def test_an_event_of_another_stage_or_a_stranger_changes_nothing(story: make_serverless.Conversation) -> None:
+    machine = ServerlessRounds(story.own, story.steward, make_serverless.SALT)
+    received = [step.event for step in story.steps if isinstance(step.event, PeerFrameReceived)]
+    others: list[Event] = [
+        ServerLost(False),
+        LocalMeasured(Evaluation(round=1, version=1, examples=4, loss=1.0, sums=[])),
+        *received,
+        *(PeerFrameReceived("9" * 16, event.frame) for event in received),
+    ]
+    for step in story.steps:
+        for other in others:
+            kind = type(other.frame) if isinstance(other, PeerFrameReceived) else type(other)
+            is_strange = isinstance(other, PeerFrameReceived) and other.client == "9" * 16
+            if is_strange or ONLY_IN.get(kind, machine.stage) is not machine.stage:
+                before = pickle.dumps(machine)
+                assert machine.happened(other, step.now) == []
+                assert pickle.dumps(machine) == before
+        machine.happened(step.event, step.now)
+
+
+@pytest.mark.parametrize("before", ServerlessStage)
+@pytest.mark.parametrize("after", ServerlessStage)
+def test_a_stage_is_entered_only_by_the_table(before: ServerlessStage, after: ServerlessStage) -> None:
+    machine = ServerlessRounds("1" * 16, can_lead=True)
+    machine.stage = before
+    if after is before or after in TRANSITIONS[before]:
+        machine._enter(after)
+        assert machine.stage is after
+    else:
+        with pytest.raises(RuntimeError, match=f"from {before} to {after}"):
+            machine._enter(after)
+        assert machine.stage is before
+
+
 def test_a_company_makes_round_after_round_and_measures_each_of_them_once() -> None:
     company = Company(5, seed=1)
     company.run(60.0)
@@ -43,7 +98,7 @@ def test_a_company_makes_round_after_round_and_measures_each_of_them_once() -> N
     assert len(rounds) >= 4
     assert all(one.made.survivors == company.names for one in company.results)
     assert len(rounds) <= company.evaluations <= len(rounds) + 1
-    assert {one.made.group >= STEWARDS_GROUPS for one in company.results} == {True}
+    assert {one.made.group >= FIRST_SERVERLESS_GROUP for one in company.results} == {True}
 
 
 def test_after_most_are_dead_the_others_go_on_only_if_they_were_more_than_half() -> None:

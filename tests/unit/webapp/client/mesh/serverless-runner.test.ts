@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
-import type { Event } from "../../../../../webapp/static/src/protocol/mesh/serverless/events";
+import type { Event } from "../../../../../webapp/static/src/protocol/mesh/serverless/serverless-events";
 import type { Evaluate } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import { orderFor } from "./member";
 import { PythonMember } from "./python-members";

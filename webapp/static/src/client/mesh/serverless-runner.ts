@@ -3,8 +3,8 @@
 import type { MemberState } from "../../protocol/mesh/member";
 import type { MemberEvent } from "../../protocol/mesh/member-events";
 import { isBusy } from "../../protocol/mesh/member-work";
-import type { Effect, Event } from "../../protocol/mesh/serverless/events";
-import { Onward } from "../../protocol/mesh/serverless/rounds";
+import { ServerlessRounds } from "../../protocol/mesh/serverless/rounds";
+import type { Effect, Event } from "../../protocol/mesh/serverless/serverless-events";
 import type { Evaluation } from "../../protocol/rounds/participant-events";
 import type { GroupOrder, ServerlessFrame } from "../../protocol/wire/mesh";
 import type { LinkManager } from "../transports/links";
@@ -35,18 +35,18 @@ export interface ServerlessRunnerOptions {
 
 export class ServerlessRunner {
   readonly #options: ServerlessRunnerOptions;
-  readonly #machine: Onward;
+  readonly #machine: ServerlessRounds;
   #finding: LocalMeasurement | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
   constructor(options: ServerlessRunnerOptions) {
     this.#options = options;
-    this.#machine = new Onward(options.own);
+    this.#machine = new ServerlessRounds(options.own);
   }
 
   get view(): ServerlessView {
-    return { company: this.#machine.company, finding: this.#finding };
+    return { company: this.#machine.peers, finding: this.#finding };
   }
 
   /** The member has handled `event` and stands at `member` now; `group` is the one that it was in before. */

@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Event } from "../../../../../../webapp/static/src/protocol/mesh/serverless/events";
-import { nextPlan } from "../../../../../../webapp/static/src/protocol/mesh/serverless/plan";
-import { Onward, type Stage } from "../../../../../../webapp/static/src/protocol/mesh/serverless/rounds";
+import { nextPlan } from "../../../../../../webapp/static/src/protocol/mesh/serverless/last-round";
+import { ServerlessRounds } from "../../../../../../webapp/static/src/protocol/mesh/serverless/rounds";
+import {
+  type Event,
+  type ServerlessStage,
+  TRANSITIONS,
+} from "../../../../../../webapp/static/src/protocol/mesh/serverless/serverless-events";
 import type { Train } from "../../../../../../webapp/static/src/protocol/rounds/participant-events";
 
 interface Conversation {
@@ -13,7 +17,7 @@ interface Conversation {
     readonly now: number;
     readonly event: Event;
     readonly effects: readonly unknown[];
-    readonly stage: Stage;
+    readonly stage: ServerlessStage;
     readonly timer: number | null;
   }[];
 }
@@ -27,7 +31,7 @@ const following = conversations.filter(({ steward }) => !steward);
 
 describe("A browser goes on without the server like a Python peer that does not lead", () => {
   test.each(following)("$name", ({ own, steps }) => {
-    const machine = new Onward(own);
+    const machine = new ServerlessRounds(own);
     for (const { now, event, effects, stage, timer } of steps) {
       expect(machine.happened(event, now)).toEqual(effects);
       expect({ stage: machine.stage, timer: machine.timer() }).toEqual({ stage, timer });
@@ -35,12 +39,40 @@ describe("A browser goes on without the server like a Python peer that does not 
   });
 });
 
+/** The only stage in which such an event, or frame of a peer, changes anything. */
+const ONLY_IN: Readonly<Record<string, ServerlessStage>> = {
+  deserted: "attended",
+  measured: "measuring",
+  set_out: "calling",
+  group: "trained",
+};
+
+test.each(following)("an event of another stage or a stranger changes nothing: $name", ({ own, steps }) => {
+  const machine = new ServerlessRounds(own);
+  const received = steps.flatMap(({ event }) => (event.type === "heard" ? [event] : []));
+  const others: readonly Event[] = [{ type: "deserted", busy: false }, ...received];
+  for (const { now, event, effects, stage, timer } of steps) {
+    for (const other of others) {
+      const kind = other.type === "heard" ? other.frame.type : other.type;
+      if ((ONLY_IN[kind] ?? machine.stage) === machine.stage) continue;
+      expect(machine.happened(other, now)).toEqual([]);
+    }
+    for (const other of received) {
+      expect(machine.happened({ ...other, client: "9".repeat(16) }, now)).toEqual([]);
+    }
+    const before = machine.stage;
+    expect(machine.happened(event, now)).toEqual(effects);
+    expect({ stage: machine.stage, timer: machine.timer() }).toEqual({ stage, timer });
+    expect(stage === before || TRANSITIONS[before].has(stage)).toBe(true);
+  }
+});
+
 test("it is known with whom a browser would go on, and whom it believes", () => {
   const [story] = following.filter(({ name }) => name === "the steward is lost");
-  const machine = new Onward(story?.own ?? "");
+  const machine = new ServerlessRounds(story?.own ?? "");
   const company = story?.steps.map(({ event, now }) => {
     machine.happened(event, now);
-    return [event.type, machine.company?.length ?? null];
+    return [event.type, machine.peers?.length ?? null];
   });
   expect(company?.slice(5)).toEqual([
     ["certified", null],

@@ -3,46 +3,45 @@
  *
  *     attended ── server lost ──> calling ── set_out ──> (measuring ──>) training ── group ──> averaging
  *        ^                          ^                                       │                     │
- *        └── server reached ── any  └── time over, or the steward is gone ──┴── result or none ───┘
+ *        └── server reached ── any  └── time over, or the leader is lost ───┴── result or none ───┘
  *
- * A browser calls, follows and measures, but does not lead, and what a steward does is left out: pages may sleep at any time.
- * Its parts: last-round.ts has what the next round is made of, survivors.ts whom to go on with.
- * docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside protocol/mesh/member.ts,
- * which does what is agreed on here. Its host (client/mesh/serverless-runner.ts) reports events with `now` (seconds of
- * any steady clock), performs the effects that they return, and reports `time_passed` at `timer()`. What comes at the
- * wrong time changes nothing.
+ * A browser calls, follows and measures, but does not lead: pages may sleep at any time. last-round.ts makes the next round of the
+ * last one. docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside protocol/mesh/member.ts,
+ * which does what is agreed on here. Its host (client/mesh/serverless-runner.ts) reports events with `now` (seconds of any steady
+ * clock), performs the effects that they return, and reports `time_passed` at `timer()`. An event that comes at the wrong time
+ * changes nothing.
  */
 
 import type { Evaluation } from "../../rounds/participant-events";
 import type { Certificate, GroupOrder, ServerlessFrame } from "../../wire/mesh";
 import type { PlanTrained } from "../member-events";
-import type { Effect, Event } from "./events";
-import { Last } from "./last-round";
-import { objection } from "./plan";
-import { Survivors } from "./survivors";
-
-/** What a peer does about rounds without the server. */
-export type Stage = "attended" | "calling" | "measuring" | "training" | "trained" | "averaging";
+import { KnownSurvivors, LastRound, orderError } from "./last-round";
+import { type Effect, type Event, type ServerlessStage, TRANSITIONS } from "./serverless-events";
 
 type FrameOf<Tag extends ServerlessFrame["type"]> = Extract<ServerlessFrame, { readonly type: Tag }>;
 type Effects = readonly Effect[];
 
 /** One peer's part; `own` is its id. Owned by its host alone. */
-export class Onward {
-  stage: Stage = "attended";
-  readonly survivors: Survivors;
-  readonly #last = new Last();
-  #holds: string | null = null;
+export class ServerlessRounds {
+  #stage: ServerlessStage = "attended";
+  readonly survivors: KnownSurvivors;
+  readonly #last = new LastRound();
+  /** Hashes of this peer's weights, and of the last ones that any peer measured. */
+  #weights: string | null = null;
   #measured: string | null = null;
   #idle = true;
   #leader: string | null = null;
   /** When to call, or to wait no longer. */
   #due: number | null = null;
-  #called: number | null = null;
-  #hastened: number | null = null;
+  #calledAt: number | null = null;
+  #reconnectedAt: number | null = null;
 
   constructor(private readonly own: string) {
-    this.survivors = new Survivors(own);
+    this.survivors = new KnownSurvivors(own);
+  }
+
+  get stage(): ServerlessStage {
+    return this.#stage;
   }
 
   /** When `time_passed` is due next; null while only another event can change anything. */
@@ -54,224 +53,233 @@ export class Onward {
   happened(event: Event, now: number): Effects {
     switch (event.type) {
       case "reached":
-        return this.#reached();
+        return this.#serverReached();
       case "deserted":
-        this.#deserted(event.busy, now);
+        this.#serverLost(event.busy, now);
         break;
       case "told":
-        this.#last.told(event.frame);
+        this.#last.takeServerFrame(event.frame);
         break;
       case "linked":
-        return this.#linkedWith(event.client);
+        return this.#linkUp(event.client);
       case "lost":
-        this.#lost(event.client, now);
+        this.#linkDown(event.client, now);
         break;
       case "heard":
-        return this.#heard(event.client, event.frame, now);
+        return this.#takeFrame(event.client, event.frame, now);
       case "trained":
-        return this.#trained(event.report);
+        return this.#takeOwnTraining(event.report);
       case "averaged":
-        this.#averaged(event.order, event.weights, now);
+        this.#takeResult(event.order, event.weights, now);
         break;
       case "failed":
-        this.#failed(now);
+        this.#takeFailure(now);
         break;
       case "certified":
-        return this.#certified(event.certificate, now);
+        return this.#takeCertificate(event.certificate, now);
       case "measured":
-        return this.#hasMeasured(event.report, now);
+        return this.#takeEvaluation(event.report, now);
       case "time_passed":
         return this.#timePassed(now);
     }
     return [];
   }
 
-  /** The other survivors to whom there are links, while this peer would go on with them; else null. */
-  get company(): readonly string[] | null {
+  /** The linked survivors, while this peer would make rounds with them without the server; else null. */
+  get peers(): readonly string[] | null {
     const { certificate, linked } = this.survivors;
-    return this.stage === "attended" || certificate?.weights !== this.#holds ? null : linked;
+    return this.#stage === "attended" || certificate?.weights !== this.#weights ? null : linked;
   }
 
   // The server.
 
-  #reached(): Effects {
+  #serverReached(): Effects {
     this.#leader = null;
-    this.stage = "attended";
+    this.#enter("attended");
     this.#due = null;
-    return this.#say({ type: "attended" });
+    return this.#send({ type: "attended" });
   }
 
-  #deserted(busy: boolean, now: number): void {
-    if (this.stage !== "attended") return;
-    this.stage = "calling";
+  #serverLost(busy: boolean, now: number): void {
+    if (this.#stage !== "attended") return;
+    this.#enter("calling");
     this.#idle = !busy;
-    this.#called = null;
+    this.#calledAt = null;
     this.#wait(now);
   }
 
   // The others.
 
-  /** Calls when the patience is over; who never averaged has nothing to call for. */
+  /** Waits for the patience before it calls; a peer that never averaged has nothing to call for. */
   #wait(now: number): void {
     this.#due = this.#last.order ? now + this.#last.patience : null;
   }
 
-  #say(frame: ServerlessFrame, clients = this.survivors.linked): Effects {
+  #send(frame: ServerlessFrame, clients = this.survivors.linked): Effects {
     return clients.length > 0 ? [{ type: "say", clients, frame }] : [];
   }
 
-  #linkedWith(client: string): Effects {
-    this.survivors.up(client);
-    if (this.#called === null || this.#calls() === null || !this.survivors.has(client)) return [];
-    return this.#say(this.#call(), [client]);
+  #linkUp(client: string): Effects {
+    this.survivors.addLink(client);
+    if (this.#calledAt === null || this.#callBasis() === null || !this.survivors.has(client)) return [];
+    return this.#send(this.#call(), [client]);
   }
 
-  #lost(client: string, now: number): void {
-    this.survivors.down(client);
+  #linkDown(client: string, now: number): void {
+    this.survivors.removeLink(client);
     if (client === this.#leader) this.#callAgain(now);
   }
 
-  #heard(client: string, frame: ServerlessFrame, now: number): Effects {
-    if (!this.survivors.believes(client)) return [];
+  #takeFrame(client: string, frame: ServerlessFrame, now: number): Effects {
+    if (!this.survivors.hasOther(client)) return [];
     switch (frame.type) {
       case "unattended":
-        return this.stage === "attended" ? this.#say({ type: "attended" }, [client]) : [];
+        return this.#stage === "attended" ? this.#send({ type: "attended" }, [client]) : [];
       case "attended":
-        return this.#attended(now);
+        return this.#endRound(now);
       case "set_out":
         return this.#follow(client, frame, now);
       case "group":
-        return this.#ordered(client, frame);
+        return this.#takeOrder(client, frame);
       case "evaluation":
-        if (frame.round === this.survivors.round) this.#measured = this.#holds;
+        if (frame.round === this.survivors.round) this.#measured = this.#weights;
         return [];
       case "trained":
-        // That is for who leads.
+        // Only leaders need it.
         return [];
     }
   }
 
-  /** Somebody has the server: nothing is begun until this peer tried it, too. */
-  #attended(now: number): Effects {
-    if (this.stage === "attended" || this.stage === "averaging") return [];
+  /** A peer has the server: no round begins until this one has tried to reach it. */
+  #endRound(now: number): Effects {
+    if (this.#stage === "attended" || this.#stage === "averaging") return [];
     this.#callAgain(now);
-    if (this.#hastened !== null && now < this.#hastened + this.#last.patience) return [];
-    this.#hastened = now;
+    if (this.#reconnectedAt !== null && now < this.#reconnectedAt + this.#last.patience) return [];
+    this.#reconnectedAt = now;
     return [{ type: "hasten" }];
   }
 
   // Calling, and setting out.
 
-  /** The certificate of what this peer would go on from, if it can. */
-  #calls(): Certificate | null {
-    const ready = this.stage === "calling" && this.#idle && this.#last.plan && this.#last.order;
-    const shown = this.survivors.certificate;
-    if (!ready || shown?.weights !== this.#holds || !this.survivors.has(this.own)) return null;
-    return shown;
+  /** The certificate of the weights that the next round begins with; null if this peer cannot call. */
+  #callBasis(): Certificate | null {
+    const ready = this.#stage === "calling" && this.#idle && this.#last.plan && this.#last.order;
+    const certificate = this.survivors.certificate;
+    if (!ready || certificate?.weights !== this.#weights || !this.survivors.has(this.own)) return null;
+    return certificate;
   }
 
   #call(): FrameOf<"unattended"> {
-    const measures = this.#last.exam !== null && this.#measured !== this.#holds;
-    const [round, weights] = [this.#last.number, this.#holds ?? ""];
+    const measures = this.#last.evaluation !== null && this.#measured !== this.#weights;
+    const [round, weights] = [this.#last.number, this.#weights ?? ""];
     return { type: "unattended", round, weights, steward: false, measures };
   }
 
   #callOut(now: number): Effects {
     this.#wait(now);
-    if (this.#calls() === null) return [];
-    this.#called ??= now;
-    return this.#say(this.#call());
+    if (this.#callBasis() === null) return [];
+    this.#calledAt ??= now;
+    return this.#send(this.#call());
   }
 
   #follow(client: string, frame: FrameOf<"set_out">, now: number): Effects {
-    const called = this.#calls() !== null && this.#called !== null;
-    if (!called || frame.weights !== this.#holds || !this.#last.leadsTo(frame.round)) return [];
-    return this.#setOut(client, frame, now);
+    const hasCalled = this.#callBasis() !== null && this.#calledAt !== null;
+    if (!hasCalled || frame.weights !== this.#weights || !this.#last.canBegin(frame.round)) return [];
+    return this.#beginRound(client, frame, now);
   }
 
-  #setOut(leader: string, { round, weights, measures }: FrameOf<"set_out">, now: number): Effects {
+  #beginRound(leader: string, { round, weights, measures }: FrameOf<"set_out">, now: number): Effects {
     this.#leader = leader;
-    this.#last.setOut(round, weights);
-    const exam = measures === this.own ? this.#last.examine() : null;
-    if (exam === null) return this.#train(now);
-    this.stage = "measuring";
-    this.#due = now + exam.seconds;
-    return [{ type: "agree", frame: exam }];
+    this.#last.begin(round, weights);
+    const evaluation = measures === this.own ? this.#last.beginEvaluation() : null;
+    if (evaluation === null) return this.#train(now);
+    this.#enter("measuring");
+    this.#due = now + evaluation.seconds;
+    return [{ type: "agree", frame: evaluation }];
   }
 
   #train(now: number): Effects {
-    this.stage = "training";
+    this.#enter("training");
     this.#idle = false;
     const { plan, seconds, patience } = this.#last;
     this.#due = now + seconds + 2 * patience;
     return plan ? [{ type: "agree", frame: plan }] : [];
   }
 
-  #hasMeasured(report: Evaluation, now: number): Effects {
-    if (this.stage !== "measuring") return [];
-    this.#measured = this.#holds;
-    return [...this.#say({ ...report, round: this.survivors.round }), ...this.#train(now)];
+  #takeEvaluation(report: Evaluation, now: number): Effects {
+    if (this.#stage !== "measuring") return [];
+    this.#measured = this.#weights;
+    return [...this.#send({ ...report, round: this.survivors.round }), ...this.#train(now)];
   }
 
   // From trained to averaged.
 
-  #trained(report: PlanTrained): Effects {
+  #takeOwnTraining(report: PlanTrained): Effects {
     this.#idle = true;
-    if (this.stage !== "training" || report.round !== this.#last.number || this.#leader === null) return [];
-    this.stage = "trained";
-    return this.#say(report, [this.#leader]);
+    if (this.#stage !== "training" || report.round !== this.#last.number || this.#leader === null) return [];
+    this.#enter("trained");
+    return this.#send(report, [this.#leader]);
   }
 
-  #ordered(client: string, order: GroupOrder): Effects {
-    const [shown, last] = [this.survivors.certificate, this.#last.order];
-    if (this.stage !== "trained" || client !== this.#leader || shown === null || last === null) return [];
-    if (order.round !== this.#last.number || objection(order, last, shown, this.own) !== null) return [];
+  #takeOrder(client: string, order: GroupOrder): Effects {
+    const [certificate, last] = [this.survivors.certificate, this.#last.order];
+    if (this.#stage !== "trained" || client !== this.#leader || certificate === null || last === null)
+      return [];
+    if (order.round !== this.#last.number || orderError(order, last, certificate, this.own) !== null)
+      return [];
     this.#leader = null;
-    this.stage = "averaging";
+    this.#enter("averaging");
     this.#idle = false;
     this.#due = null;
     return [{ type: "agree", frame: order }];
   }
 
-  #averaged(order: GroupOrder, weights: string, now: number): void {
-    this.#last.averaged(order);
-    this.#holds = weights;
+  #takeResult(order: GroupOrder, weights: string, now: number): void {
+    this.#last.takeGroup(order);
+    this.#weights = weights;
     this.#idle = true;
-    if (this.stage === "averaging") {
-      // The patience is over already: the certificate of the new weights calls.
-      this.stage = "calling";
-      this.#called = null;
+    if (this.#stage === "averaging") {
+      // Not after the patience: it calls as soon as the new weights are certified.
+      this.#enter("calling");
+      this.#calledAt = null;
       this.#due = null;
-    } else if (this.stage === "calling") this.#wait(now);
+    } else if (this.#stage === "calling") this.#wait(now);
   }
 
-  #failed(now: number): void {
+  #takeFailure(now: number): void {
     this.#idle = true;
-    if (this.stage === "averaging") this.#callAgain(now);
+    if (this.#stage === "averaging") this.#callAgain(now);
   }
 
-  #certified(certificate: Certificate, now: number): Effects {
-    if (this.#holds !== null && certificate.weights !== this.#holds) return [];
+  #takeCertificate(certificate: Certificate, now: number): Effects {
+    if (this.#weights !== null && certificate.weights !== this.#weights) return [];
     this.survivors.certificate = certificate;
-    this.#holds = certificate.weights;
-    return this.stage === "calling" && this.#due === null ? this.#callOut(now) : [];
+    this.#weights = certificate.weights;
+    return this.#stage === "calling" && this.#due === null ? this.#callOut(now) : [];
   }
 
   // Time.
 
   #timePassed(now: number): Effects {
     if (this.#due === null || now < this.#due) return [];
-    if (this.stage === "calling") return this.#callOut(now);
-    if (this.stage === "measuring") return this.#train(now);
+    if (this.#stage === "calling") return this.#callOut(now);
+    if (this.#stage === "measuring") return this.#train(now);
     this.#callAgain(now);
     return [];
   }
 
-  /** What was begun leads nowhere: everybody calls anew. */
+  /** The round has failed: every peer calls again. */
   #callAgain(now: number): void {
     this.#leader = null;
-    this.stage = "calling";
-    this.#called = null;
+    this.#enter("calling");
+    this.#calledAt = null;
     this.#wait(now);
+  }
+
+  #enter(stage: ServerlessStage): void {
+    if (stage !== this.#stage && !TRANSITIONS[this.#stage].has(stage)) {
+      throw new Error(`A peer cannot go from ${this.#stage} to ${stage}.`);
+    }
+    this.#stage = stage;
   }
 }

@@ -1,8 +1,23 @@
-/** What the host of a peer tells the machine of rounds without the server, and what that asks of it. */
+/**
+ * Stages of rounds without the server, and the events and effects that its machine exchanges with its host. The twin is
+ * backend/protocols/mesh/serverless/serverless_events.py.
+ */
 
 import type { Evaluation } from "../../rounds/participant-events";
 import type { Certificate, GroupOrder, ServerlessFrame, ServerToPeer } from "../../wire/mesh";
 import type { Agreement, PlanTrained } from "../member-events";
+
+export type ServerlessStage = "attended" | "calling" | "measuring" | "training" | "trained" | "averaging";
+
+/** A stage may follow itself: a peer that calls may call again. */
+export const TRANSITIONS: Readonly<Record<ServerlessStage, ReadonlySet<ServerlessStage>>> = {
+  attended: new Set(["calling"]),
+  calling: new Set(["attended", "measuring", "training"]),
+  measuring: new Set(["attended", "calling", "training"]),
+  training: new Set(["attended", "calling", "trained"]),
+  trained: new Set(["attended", "calling", "averaging"]),
+  averaging: new Set(["attended", "calling"]),
+};
 
 /** What the host tells the machine. */
 export type Event =
@@ -10,13 +25,13 @@ export type Event =
   | { readonly type: "reached" }
   /** The connection to the server is lost; `busy` while this peer trains or averages. */
   | { readonly type: "deserted"; readonly busy: boolean }
-  /** The server said something. */
+  /** A frame of the server arrived. */
   | { readonly type: "told"; readonly frame: ServerToPeer }
-  /** There is a link to `client`, or it is heard of again. */
+  /** There is a link to `client`, or it sends again after silence. */
   | { readonly type: "linked"; readonly client: string }
   /** The last link to `client` is gone. */
   | { readonly type: "lost"; readonly client: string }
-  /** `client` said something. */
+  /** A frame of `client` arrived. */
   | { readonly type: "heard"; readonly client: string; readonly frame: ServerlessFrame }
   /** This peer's training is done, by the server's plan or by one of the peers. */
   | { readonly type: "trained"; readonly report: PlanTrained }
@@ -35,7 +50,7 @@ export type Event =
 export type Effect =
   /** Send one frame to each of `clients`. */
   | { readonly type: "say"; readonly clients: readonly string[]; readonly frame: ServerlessFrame }
-  /** Hand this to the member's machine: it stands for what the server would have said. */
+  /** Hand this to the member's machine: peers agreed on it in place of the server. */
   | { readonly type: "agree"; readonly frame: Agreement }
-  /** The server is there for another peer: try at once to reach it. */
+  /** Another peer has the server: try at once to reach it. */
   | { readonly type: "hasten" };
