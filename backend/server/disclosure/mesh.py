@@ -9,9 +9,15 @@ from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile
 from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
+from backend.server.disclosure.statement import Disclosure, Guarantee, elsewhere, readers
 
 
-def server_of_mesh(file: TaskFile) -> Iterator[str]:
+def disclose_mesh(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
+    """What a decentralized task says of itself."""
+    return Disclosure(list(_server(file)), list(_participants(file)), list(readers(file)))
+
+
+def _server(file: TaskFile) -> Iterator[str]:
     """What the server learns, which introduces peers and keeps the record."""
     yield (
         "No update of yours goes to the server: peers average among themselves. In a round it is brought the "
@@ -39,16 +45,7 @@ def server_of_mesh(file: TaskFile) -> Iterator[str]:
     yield from elsewhere(file)
 
 
-def elsewhere(file: TaskFile) -> Iterator[str]:
-    """What those learn from whom clients fetch the examples, where that is not the server."""
-    if file.data.url is not None:
-        yield (
-            f"Your device fetches the examples from {file.data.comes_from}, and not from this server. Who "
-            "runs that sees your network address, and when you came, as if you had opened a page there."
-        )
-
-
-def participants_of_mesh(file: TaskFile) -> Iterator[str]:
+def _participants(file: TaskFile) -> Iterator[str]:
     """What the others of a group learn."""
     masks = file.security.masks
     yield from _of_masked() if masks else [_of_update(file)]

@@ -8,51 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from backend.formats.task_file import PrivacyTable, TaskFile
-from backend.server.disclosure.mesh import elsewhere, participants_of_mesh, server_of_mesh
-from backend.server.disclosure.units import participants_of_units, server_of_units
+from backend.server.disclosure.statement import Disclosure, Guarantee, elsewhere, noised, readers
 
 
-@dataclass(frozen=True)
-class Disclosure:
-    """Sentences by who reads along, the most important first.
-
-    `server` runs the task, `participants` are the others who train, `readers` have the trained model.
-    """
-
-    server: list[str]
-    participants: list[str]
-    readers: list[str]
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What an account of privacy says so far: `sentence` is the account's own, `budget` may be None.
-
-    `epsilon` is None where nothing holds, and 0 before the first round.
-    """
-
-    sentence: str
-    epsilon: float | None
-    delta: float
-    budget: float | None
-
-
-def disclose(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
-    """What a task's own file says of it, and the account of its privacy where there is one."""
-    if file.coordination.decentralized:
-        readers = list(_readers(file, []))
-        return Disclosure(list(server_of_mesh(file)), list(participants_of_mesh(file)), readers)
-    if file.coordination.units is not None:
-        server = server_of_units(file, file.coordination.units)
-        return Disclosure(list(server), list(participants_of_units()), list(_readers(file, [])))
+def disclose_rounds(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
+    """What a task in federated rounds says of itself, and the account of its privacy where there is one."""
     promise = list(_promise(file.privacy, guarantee)) if file.privacy and guarantee else []
     central = file.privacy is not None and file.privacy.mechanism == "central"
     server = _server(file, [] if central else promise)
     return Disclosure(
-        list(server), list(_participants(file)), list(_readers(file, promise if central else []))
+        list(server), list(_participants(file)), list(readers(file, promise if central else []))
     )
 
 
@@ -174,7 +141,7 @@ def _participants(file: TaskFile) -> Iterator[str]:
 
 def _small_rounds(file: TaskFile) -> Iterator[str]:
     """What two versions of the model tell those who compare them."""
-    fewest, noise = fewest_updates(file), ", but for the noise in it" if _noised(file) else ""
+    fewest, noise = fewest_updates(file), ", but for the noise in it" if noised(file) else ""
     if fewest == 1:
         yield (
             "A version may be made of one update only. Whoever compares it with the version before has that "
@@ -185,27 +152,3 @@ def _small_rounds(file: TaskFile) -> Iterator[str]:
             "A version may be made of two updates only. Who sent the other one can subtract it and has "
             f"yours{noise}."
         )
-
-
-def _noised(file: TaskFile) -> bool:
-    """Whether versions carry noise that hides single clients, or examples."""
-    return file.privacy is not None and file.privacy.noise_multiplier > 0.0
-
-
-def _readers(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
-    if file.data.own and _noised(file):
-        whom = "one example" if file.privacy and file.privacy.of_examples else "one person"
-        too = "" if file.privacy and file.privacy.mechanism == "central" else ", as it does for the server"
-        yield f"Noise in every version limits what the model gives away about {whom}{too}."
-        yield from promise
-    elif file.data.own:
-        yield (
-            "The model keeps traces of the examples it was made from, the more so the fewer there are. "
-            "Nothing limits here what it gives away about one person"
-            + (", masks neither." if file.security.masks else ".")
-        )
-    else:
-        yield "The model is made of public examples: there is nothing of yours in it."
-    terms = file.licence.model
-    under = f"under {terms}" if terms else "under terms that its owner has not stated"
-    yield f"Anybody can download every version, {under}. None can be called back."

@@ -8,9 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile, Units
+from backend.server.disclosure.statement import Disclosure, Guarantee, readers
 
 
-def server_of_units(file: TaskFile, units: Units) -> Iterator[str]:
+def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
+    """What a task of work units says of itself."""
+    if file.coordination.units is None:
+        raise ValueError("The task has rounds.")
+    server = _server(file, file.coordination.units)
+    return Disclosure(list(server), list(_participants()), list(readers(file)))
+
+
+def _server(file: TaskFile, units: Units) -> Iterator[str]:
     """What the server learns, which deals units out and compares results."""
     yield (
         "The server sees your result by itself. It was computed from public examples that came from "
@@ -32,7 +41,7 @@ def server_of_units(file: TaskFile, units: Units) -> Iterator[str]:
     )
 
 
-def participants_of_units() -> Iterator[str]:
+def _participants() -> Iterator[str]:
     """What others who train learn."""
     yield (
         "They are never sent your result. But each result is blended into the model when it comes, and "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from backend.server.disclosure.rounds import Disclosure
+from backend.server.disclosure.statement import Disclosure
 from backend.server.estimates.energy import training_energy, training_flops
 from backend.server.exports.export_formats import FORMATS
 from backend.server.tasks.ethics_statement import Publication, publication

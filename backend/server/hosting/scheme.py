@@ -5,15 +5,23 @@ Each scheme defines its own in its package; `backend.server.schemes` is the tabl
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from backend.formats.manifest import Manifest
+from backend.formats.task_file import TaskFile
+from backend.server.disclosure.statement import Disclosure, Guarantee
+from backend.server.estimates.data_supply import Supply
+from backend.server.estimates.reasons import Proposal
+from backend.server.estimates.round_costs import Estimate
+from backend.server.estimates.traffic import Traffic
 from backend.server.hosting.client_link import MeasuredLink
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.observer import Observer
+from backend.server.tasks.model_inspection import StepTime
 from backend.server.tasks.task import Task
 from backend.server.units.parameters.deployment import ParameterDeployment
 from backend.server.versions.version_history import VersionHistory
@@ -87,16 +95,20 @@ class WeightsDeposits(Protocol):
 class Scheme(Generic[Host]):
     """One way for clients to train together; `name` is the `coordination.scheme` of task files.
 
-    `open_host` makes a host. `restore` makes an earlier version the next one for a reason, or raises
-    OrderError. A pass over the data is called `passes`; `after_restart` tells the owner what becomes of work
-    that was under way when a server ended. What only some schemes have is None in the others: a `board` of
-    their own on the dashboard, the `picture` of a mesh, the `assimilations` after a number (the newest so
-    many, all for None), and `deposits` of weights.
+    `open_host` makes a host. `disclose` says who can learn what, `estimate` what a task asks of so many
+    volunteers, `propose` which values fit them. `restore` makes an earlier version the next one for a reason,
+    or raises OrderError. A pass over the data is called `passes`; `after_restart` tells owners what becomes
+    of work that was under way when a server ended. What only some schemes have is None in the others: a
+    `board` of their own on the dashboard, the `picture` of a mesh, the `assimilations` after a number (the
+    newest so many, all for None), and `deposits` of weights.
     """
 
     name: str
     socket: SchemeSocket[Host]
     open_host: Callable[[Task, VersionHistory, HostServices], Awaitable[Host]]
+    disclose: Callable[[TaskFile, Guarantee | None], Disclosure]
+    estimate: Callable[[TaskFile, Manifest, Traffic, Sequence[StepTime], Supply, int], Estimate]
+    propose: Callable[[TaskFile, Manifest, Traffic, Sequence[StepTime], Supply, int], list[Proposal]]
     restore: Callable[[Host, int, str], Awaitable[VersionRecord]]
     passes: str
     after_restart: str

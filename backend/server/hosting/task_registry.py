@@ -20,7 +20,7 @@ from backend.protocols.tasks.task_life import LifeState
 from backend.server.accounts.permissions import TaskAccess, unknown
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.dashboards.dashboard import Dashboard
-from backend.server.disclosure.rounds import Disclosure, Guarantee, disclose
+from backend.server.disclosure.statement import Disclosure, Guarantee
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.scheme import HostServices, Scheme, WeightsDeposits
@@ -268,7 +268,7 @@ class TaskRegistry:
         told = host.privacy
         figures = ("sentence", "epsilon", "delta", "budget")
         guarantee = Guarantee(**{key: told[key] for key in figures}) if told else None
-        return disclose(host.task.file, guarantee)
+        return self._scheme(name).disclose(host.task.file, guarantee)
 
     def mesh(self, name: str) -> dict[str, Any]:
         """Peers, links and groups of a decentralized task (docs/reference/http.md). Raises NotFoundError."""

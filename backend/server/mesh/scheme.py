@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from backend.errors import OrderError
+from backend.server.disclosure.mesh import disclose_mesh
+from backend.server.estimates.round_costs import estimate
+from backend.server.estimates.round_proposals import propose
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket, WeightsDeposits
 from backend.server.mesh.host import MeshHost
 from backend.server.mesh.overview import picture
@@ -58,6 +61,9 @@ MESH = Scheme(
         hear=MeshHost.hear,
     ),
     open_host=open_host,
+    disclose=disclose_mesh,
+    estimate=estimate,
+    propose=propose,
     restore=restore,
     passes="round",
     after_restart="Peers went on among themselves and bring what they made.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from backend.server.disclosure.rounds import disclose_rounds
+from backend.server.estimates.round_costs import estimate
+from backend.server.estimates.round_proposals import propose
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import RoundsHost
@@ -40,6 +43,9 @@ ROUNDS = Scheme(
         take=RoundsHost.take,
     ),
     open_host=open_host,
+    disclose=disclose_rounds,
+    estimate=estimate,
+    propose=propose,
     restore=RoundsHost.restore,
     passes="round",
     after_restart="A round that was open then does not count: its part of the work begins again.",

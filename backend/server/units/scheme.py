@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from backend.errors import OrderError
+from backend.server.disclosure.units import disclose_units
+from backend.server.estimates.unit_costs import estimate_units
+from backend.server.estimates.unit_proposals import propose_units
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
 from backend.server.tasks.task import Task
 from backend.server.units.board.board import UnitsBoard
@@ -49,6 +52,9 @@ UNITS = Scheme(
         take=UnitsHost.take,
     ),
     open_host=open_host,
+    disclose=disclose_units,
+    estimate=estimate_units,
+    propose=propose_units,
     restore=restore,
     passes="epoch",
     after_restart="Work units whose results were not recorded are done again.",

@@ -17,12 +17,9 @@ from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import MADE, holds
 from backend.server.drafts.task_tables import begin, fixed, parsed
 from backend.server.estimates.data_supply import Supply, cut_supply, expected_supply, own_supply
-from backend.server.estimates.round_costs import estimate
-from backend.server.estimates.round_proposals import propose
 from backend.server.estimates.traffic import traffic
-from backend.server.estimates.unit_costs import estimate_units
-from backend.server.estimates.unit_proposals import propose_units
 from backend.server.mesh.averaging_plan import averages_of
+from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection, inspect
 
 # How many volunteers a plan is made for where nobody said it.
@@ -85,17 +82,16 @@ def cost_preview(
     people = volunteers or max(VOLUNTEERS, file.coordination.wanted)
     inspection = made.inspection(file, program)
     facts = (made.manifest, inspection.traffic, inspection.step_times, supply, people)
-    of_units = file.coordination.volunteer
-    costs, proposals = (estimate_units, propose_units) if of_units else (estimate, propose)
+    scheme = scheme_of(file)
     return told | {
-        "estimate": costs(file, *facts).to_json(),
+        "estimate": scheme.estimate(file, *facts).to_json(),
         "supply": asdict(supply),
         "batch_size": made.manifest.batch_size,
         "optimizer": {
             "name": made.manifest.optimizer.name,
             "learning_rate": made.manifest.optimizer.learning_rate,
         },
-        "proposals": [asdict(one) for one in proposals(file, *facts)],
+        "proposals": [asdict(one) for one in scheme.propose(file, *facts)],
     }
 
 

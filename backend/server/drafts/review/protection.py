@@ -16,7 +16,8 @@ from backend.errors import MingaError, TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import PrivacyTable
-from backend.server.disclosure.rounds import Guarantee, disclose, fewest_updates
+from backend.server.disclosure.rounds import fewest_updates
+from backend.server.disclosure.statement import Guarantee
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.cost_preview import DraftProducts, products_of
 from backend.server.drafts.task_tables import fixed, parsed
@@ -25,6 +26,7 @@ from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import NoiseAsked
 from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
+from backend.server.schemes import scheme_of
 from backend.server.tasks.task_validation import check_task, roomy_norm
 
 _KEPT, _TRIES = 64, 8
@@ -136,7 +138,7 @@ def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -
     return {
         "problem": None,
         "waits": waits if file.privacy is not None and not converted else None,
-        "disclosure": asdict(disclose(file, guarantee)),
+        "disclosure": asdict(scheme_of(file).disclose(file, guarantee)),
         "fewest": fewest_updates(file),
         "guarantee": told,
         "curve": [*within[::step], *within[-1:]],

@@ -11,9 +11,9 @@ from msgspec import Struct
 from backend.errors import MingaError
 from backend.formats.task_file import Coordination, TaskFile
 from backend.formats.task_file.units import Units, name_of
-from backend.server.disclosure.rounds import disclose
 from backend.server.drafts.record import Draft
 from backend.server.drafts.task_tables import parsed
+from backend.server.schemes import scheme_of
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import publication
 from backend.server.tasks.formatting import size
@@ -163,7 +163,7 @@ def _units(units: Units) -> Iterator[str]:
 
 
 def _privacy(file: TaskFile) -> Iterator[str]:
-    told = disclose(file, None)
+    told = scheme_of(file).disclose(file, None)
     yield from (f"Volunteers are told of the server: {sentence}" for sentence in told.server)
     yield from (f"And of others who take part: {sentence}" for sentence in told.participants)
 

@@ -12,7 +12,7 @@ from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import Data, parse_task
 from backend.numerics.partition import data_key, parse_part
-from backend.server.disclosure.rounds import disclose
+from backend.server.schemes import scheme_of
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.task_data import dealt, elsewhere, load_data
 from backend.stores.blobs import FileBlobs
@@ -89,7 +89,8 @@ def test_all_measure_on_what_only_they_have_and_none_where_nothing_is_held_out()
 
 
 def test_volunteers_are_told_who_sees_their_address() -> None:
-    sentences = disclose(parse_task(tables(), "task.toml"), None).server
+    file = parse_task(tables(), "task.toml")
+    sentences = scheme_of(file).disclose(file, None).server
     assert any("fetches the examples from data.example.org" in one for one in sentences)
     assert any("public examples that came from data.example.org" in one for one in sentences)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from backend.formats.task_file import parse_task
-from backend.server.disclosure.rounds import Disclosure, disclose
+from backend.server.disclosure.mesh import disclose_mesh
+from backend.server.disclosure.statement import Disclosure
 from tests.support.tasks.tiny_task import task_toml
 from tests.unit.server.disclosure.test_rounds import OWN, PUBLIC, everything, text
 
@@ -22,7 +23,7 @@ def told(data: dict[str, Any], *, masked: bool = False, **averaging: Any) -> Dis
         said["security"] = {"aggregation": ["masked"]}
         said["coordination"] |= {"min_available_clients": 3, "quorum": 3}
     said["coordination"]["averaging"] = averaging
-    return disclose(parse_task(said, "here"), None)
+    return disclose_mesh(parse_task(said, "here"), None)
 
 
 def test_the_server_sees_no_update_and_what_it_does_see_is_said() -> None:

@@ -7,8 +7,8 @@ import tomllib
 from typing import Any
 
 from backend.formats.task_file import TaskFile, parse_task
-from backend.server.disclosure.rounds import Disclosure, Guarantee, fewest_updates
-from backend.server.disclosure.rounds import disclose as disclose_with
+from backend.server.disclosure.rounds import disclose_rounds, fewest_updates
+from backend.server.disclosure.statement import Disclosure, Guarantee
 from tests.support.tasks.tiny_task import task_toml
 
 OWN = {"source": "volunteer", "preprocess": {"kind": "array"}}
@@ -31,7 +31,7 @@ def task(data: dict[str, Any], aggregation: list[str], **tables: dict[str, Any])
 
 def disclose(file: TaskFile, guarantee: Guarantee | None = None) -> Disclosure:
     """Of a task without an account, where none is given."""
-    return disclose_with(file, guarantee)
+    return disclose_rounds(file, guarantee)
 
 
 def text(sentences: list[str]) -> str:

@@ -6,14 +6,15 @@ import tomllib
 from typing import Any
 
 from backend.formats.task_file import parse_task
-from backend.server.disclosure.rounds import Disclosure, disclose
+from backend.server.disclosure.statement import Disclosure
+from backend.server.disclosure.units import disclose_units
 from tests.support.tasks.tiny_task import volunteer_toml
 from tests.unit.server.disclosure.test_rounds import text
 
 
 def told(**units: Any) -> Disclosure:
     """Of a task of work units."""
-    return disclose(parse_task(tomllib.loads(volunteer_toml("tiny", **units)), "here"), None)
+    return disclose_units(parse_task(tomllib.loads(volunteer_toml("tiny", **units)), "here"), None)
 
 
 def test_the_server_sees_results_one_by_one_and_says_what_it_remembers() -> None:
