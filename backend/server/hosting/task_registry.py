@@ -5,54 +5,40 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import structlog
 
 from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
 from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
-from backend.formats.task_file import TaskFile
 from backend.protocols.tasks.task_life import LifeState
 from backend.server.accounts.permissions import TaskAccess, unknown
 from backend.server.alerting.messenger import NOWHERE, Outside
 from backend.server.dashboards.dashboard import Dashboard
-from backend.server.disclosure.statement import Disclosure, Guarantee
-from backend.server.estimates.traffic import program_bytes, traffic
+from backend.server.disclosure.statement import Disclosure
+from backend.server.estimates.traffic import program_bytes
+from backend.server.hosting import task_summary
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.scheme import HostServices, Scheme, WeightsDeposits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.hosting.task_loader import HostFactory, Hosting, TaskLoader
-from backend.server.mesh.averaging_plan import averages_of
+from backend.server.hosting.task_summary import TaskDetail
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.observers.observer import SILENCE, Observer
 from backend.server.schemes import scheme_of
-from backend.server.tasks.model_inspection import Inspection, inspect
-from backend.server.tasks.playground import Playground
+from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task import find_launched, find_tasks
-from backend.server.tasks.task_data import elsewhere
 from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import round_summaries, version_summaries
-from backend.stores.contracts import AssimilationRecord, EvaluationRecord, VersionRecord
+from backend.stores.contracts import AssimilationRecord, VersionRecord
 from backend.stores.embedded import Stores
 
 log = structlog.stdlib.get_logger("minga")
-
-
-@dataclass(frozen=True)
-class TaskDetail:
-    """What a task's page shows beside its summary."""
-
-    summary: dict[str, Any]
-    readme_html: str
-    licence: dict[str, str | None]
-    trial: Playground | None
-    file: TaskFile
 
 
 class TaskRegistry:
@@ -215,60 +201,20 @@ class TaskRegistry:
 
     def summary(self, name: str) -> dict[str, Any]:
         """Summary of one task (docs/reference/http.md). Raises NotFoundError."""
-        host = self.host(name)
-        task, file = host.task, host.task.file
-        return {
-            "name": file.name,
-            "title": file.title,
-            "summary": file.summary,
-            "topics": file.topics,
-            "scheme": file.coordination.scheme,
-            "bundle": task.bundle.address,
-            "weights": host.history.current.weights,
-            "version": host.history.current.version,
-            "round": host.round,
-            "rounds": file.coordination.rounds,
-            "phase": host.phase,
-            "state": self.lifecycle(name).life.state,
-            "trouble": host.trouble,
-            "participants": host.participants,
-            "wanted": file.coordination.wanted,
-            "brings": file.data.brings,
-            "accuracy": _accuracy(host.history.evaluations),
-            "parameters": task.bundle.manifest.parameters.total,
-            "examples": task.shards.examples,
-            "privacy": host.privacy,
-        }
+        return task_summary.summary(self.host(name), self.lifecycle(name).life)
 
     def detail(self, name: str) -> TaskDetail:
         """All a task's page shows at once. Raises NotFoundError."""
-        task = self.host(name).task
-        return TaskDetail(
-            summary=self.summary(name),
-            readme_html=task.readme_html,
-            licence={"model": task.file.licence.model, "data": task.file.licence.data},
-            trial=task.trial,
-            file=task.file,
-        )
+        return task_summary.detail(self.host(name).task, self.summary(name))
 
     def data(self, name: str) -> dict[str, Any]:
         """What a task's data are like (docs/reference/http.md). Raises NotFoundError."""
-        task = self.host(name).task
-        return {
-            "source": task.file.data.source,
-            "preprocess": msgspec.to_builtins(task.shards.preprocess),
-            "volunteer": msgspec.to_builtins(task.file.data.own),
-            "url": elsewhere(task.file.data),
-            "trial": msgspec.to_builtins(task.trial),
-        }
+        return task_summary.data(self.host(name).task)
 
     def disclosure(self, name: str) -> Disclosure:
         """Who can learn what, in words. Raises NotFoundError."""
         host = self.host(name)
-        told = host.privacy
-        figures = ("sentence", "epsilon", "delta", "budget")
-        guarantee = Guarantee(**{key: told[key] for key in figures}) if told else None
-        return self._scheme(name).disclose(host.task.file, guarantee)
+        return self._scheme(name).disclose(host.task.file, task_summary.guarantee_of(host))
 
     def mesh(self, name: str) -> dict[str, Any]:
         """Peers, links and groups of a decentralized task (docs/reference/http.md). Raises NotFoundError."""
@@ -305,20 +251,7 @@ class TaskRegistry:
 
     def inspection(self, name: str, dist: Path) -> Inspection:
         """What the task's model asks of a device; `dist` holds the built web app. Raises NotFoundError."""
-        task = self.host(name).task
-        bundle, per_client = task.bundle, task.file.data.shards_per_client
-        program = program_bytes(dist)
-        return inspect(
-            bundle.manifest,
-            traffic(
-                bundle.manifest,
-                bundle.manifest_bytes,
-                task.shards.fetched,
-                per_client,
-                program,
-                averages_of(task.file, bundle.manifest.parameters.total),
-            ),
-        )
+        return task_summary.inspection(self.host(name).task, program_bytes(dist))
 
     async def versions(self, name: str) -> list[dict[str, Any]]:
         """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
@@ -374,7 +307,3 @@ def _place(hosting: Hosting) -> TaskAccess:
     """A task that is only tested so far is for those who were invited, whatever its file says."""
     host, tested = hosting.host, hosting.lifecycle.life.state is LifeState.TEST
     return TaskAccess(host.name, "invited" if tested else host.task.file.access.visibility)
-
-
-def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:
-    return evaluations[max(evaluations)].metrics.get("accuracy") if evaluations else None
