@@ -123,7 +123,7 @@ class Client:
             match effect:
                 case member_events.SendMasked(frame=frame):
                     frames.append(self._sent(frame))
-                case member_events.Mask():
+                case member_events.MaskUpdate():
                     self._made().prepare(effect)
                 case member_events.LeaveRound(reason=reason):
                     raise AssertionError(f"client {self.name} gave up: {reason}")
@@ -140,14 +140,14 @@ class Client:
                 return member_events.KeysMade(self._secrets.keys())
             case member_events.CheckRoster():
                 return self._made().check(effect, self._known)
-            case member_events.Seal():
+            case member_events.SealShares():
                 return self._made().seal(effect)
-            case member_events.Open():
+            case member_events.OpenShares():
                 return self._made().open(effect)
             case member_events.SignSurvivors():
                 return self._made().sign_survivors(effect)
-            case member_events.CheckVouchers():
-                return self._made().check_vouchers(effect)
+            case member_events.CheckConsistencySignatures():
+                return self._made().check_consistency_signatures(effect)
             case member_events.MakeReveal():
                 return self._made().reveal(effect)
         raise AssertionError(f"nobody performs {type(effect).__name__}")

@@ -139,16 +139,16 @@ class Masker:
                 self._begin(client, bundle, plan)
             case member_events.CheckRoster():
                 self._compute(effect.round, lambda secrets: secrets.check(effect, self._known))
-            case member_events.Seal():
+            case member_events.SealShares():
                 self._compute(effect.round, lambda secrets: secrets.seal(effect))
-            case member_events.Open():
+            case member_events.OpenShares():
                 self._compute(effect.round, lambda secrets: secrets.open(effect))
-            case member_events.Mask():
+            case member_events.MaskUpdate():
                 self._prepare(effect)
             case member_events.SignSurvivors():
                 self._compute(effect.round, lambda secrets: secrets.sign_survivors(effect))
-            case member_events.CheckVouchers():
-                self._compute(effect.round, lambda secrets: secrets.check_vouchers(effect))
+            case member_events.CheckConsistencySignatures():
+                self._compute(effect.round, lambda secrets: secrets.check_consistency_signatures(effect))
             case member_events.MakeReveal():
                 self._compute(effect.round, lambda secrets: secrets.reveal(effect))
             case member_events.LeaveRound(number, reason):
@@ -177,7 +177,7 @@ class Masker:
         self._may_mask = asyncio.get_running_loop().create_future()
         self._compute(plan.round, lambda secrets: member_events.KeysMade(secrets.keys()))
 
-    def _prepare(self, asked: member_events.Mask) -> None:
+    def _prepare(self, asked: member_events.MaskUpdate) -> None:
         """Expands the masks while TensorFlow trains; then the update may be masked."""
         secrets, may_mask, members = self._secrets, self._may_mask, self.machine.members
         if secrets is None or may_mask is None:

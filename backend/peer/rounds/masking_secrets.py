@@ -129,7 +129,7 @@ class RoundSecrets:
             known.met(identities)
         return member_events.RosterChecked(asked.round, order, wrong, changed)
 
-    def seal(self, asked: member_events.Seal) -> member_events.SharesSealed:
+    def seal(self, asked: member_events.SealShares) -> member_events.SharesSealed:
         """Cuts both secrets into shares, keeps its own, and seals the others."""
         holders = sorted([*asked.neighbours, asked.place])
         publics = [self._members[place].share_key for place in asked.neighbours]
@@ -146,7 +146,7 @@ class RoundSecrets:
         ]
         return member_events.SharesSealed(asked.round, sealed)
 
-    def open(self, asked: member_events.Open) -> member_events.SharesOpened:
+    def open(self, asked: member_events.OpenShares) -> member_events.SharesOpened:
         """Opens the neighbours' shares."""
         unopened = []
         for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
@@ -157,7 +157,7 @@ class RoundSecrets:
                 unopened.append(sender)
         return member_events.SharesOpened(asked.round, unopened)
 
-    def prepare(self, asked: member_events.Mask) -> None:
+    def prepare(self, asked: member_events.MaskUpdate) -> None:
         """Expands the masks, which takes most of the time, while the update is still being made."""
         neighbours = {place: self._members[place].mask_key for place in asked.pairs}
         keys = mask_keys(self._context, asked.place, self._seed, self._mask_key, neighbours)
@@ -189,12 +189,14 @@ class RoundSecrets:
         statement = survivors_statement(self._context, asked.alive)
         return member_events.SurvivorsSigned(asked.round, sign(self._identity, statement))
 
-    def check_vouchers(self, asked: member_events.CheckVouchers) -> member_events.VouchersChecked:
-        """Who of the vouchers did not sign these survivors."""
+    def check_consistency_signatures(
+        self, asked: member_events.CheckConsistencySignatures
+    ) -> member_events.ConsistencySignaturesChecked:
+        """The places of those whose signatures are not over these survivors."""
         statement = survivors_statement(self._context, asked.alive)
         pairs = zip(asked.vouchers, asked.signatures, strict=True)
         wrong = [place for place, one in pairs if not verify(self._members[place].identity, one, statement)]
-        return member_events.VouchersChecked(asked.round, wrong)
+        return member_events.ConsistencySignaturesChecked(asked.round, wrong)
 
     def reveal(self, asked: member_events.MakeReveal) -> member_events.RevealMade:
         """One share of each; all others are forgotten."""

@@ -15,10 +15,8 @@ from backend.crypto.shamir import valid
 from backend.errors import NotMaskedError
 from backend.protocols.rounds.round_effects import ClientId
 from backend.protocols.secagg.server_effects import Exclude, Place, Recover
-from backend.protocols.secagg.terms import Degree, degree, neighbours
+from backend.protocols.secagg.terms import NO_DEGREE, Degree, degree, neighbours
 from backend.wire.masked_messages import Dealt, Keys, Member, Reveal, Roster, Server, Shares
-
-NO_DEGREE = Degree(0, 0)
 
 
 @dataclass

@@ -1,52 +1,23 @@
-"""A member of masked rounds, as a machine without I/O; `secagg/member.ts` is its mirror in the browser.
+"""The machine of a member of masked rounds, without I/O; `secagg/member.ts` is its mirror in the browser.
 
-    KEYS ─ ROSTER ─ CHECKING ─ SEALING ─ DEALING ─ OPENING ─ MASKED ─ (SIGNING ─ VOUCHED) ─ (WEIGHING) ─┐
-                                                                             REVEALED ─ REVEALING ──────┘
-    and from each of them REFUSED, where nothing but that is said in the round, or IDLE when it is over.
-
-The host performs the effects and reports events (member_events.py). member_state.py has what the member knows
-of one round, refusals.py what it refuses; tests/contract/vectors/secagg.json holds conversations that
-both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+The host performs the effects and reports events (member_events.py). member_round.py has what the member knows
+of one round and what it refuses; tests/contract/vectors/secagg.json holds conversations that both languages
+replay. docs/decisions/0017-masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from backend.protocols.secagg import refusals
-from backend.protocols.secagg.member_events import (
-    CheckRoster,
-    CheckVouchers,
-    Effect,
-    Event,
-    ForgetRound,
-    HostFailed,
-    KeysMade,
-    LeaveRound,
-    MakeKeys,
-    Mask,
-    MaskedFrame,
-    Open,
-    Planned,
-    RevealMade,
-    RosterChecked,
-    Seal,
-    SendMasked,
-    SharesOpened,
-    SharesSealed,
-    SignSurvivors,
-    Stopped,
-    SurvivorsSigned,
-    VouchersChecked,
-    Welcomed,
-)
-from backend.protocols.secagg.member_state import MemberPart
+from backend.protocols.secagg import member_events
+from backend.protocols.secagg.member_events import Effect, Event, SendMasked
+from backend.protocols.secagg.member_round import MemberRound
 from backend.protocols.secagg.terms import degree, neighbours_of
 from backend.wire.masked_messages import (
     Dealt,
     Decline,
-    Keys,
     Masking,
     Reveal,
     Roster,
@@ -59,44 +30,109 @@ from backend.wire.messages import Abandoned, ServerFrame, State, Train, Version
 
 
 class MemberStage(StrEnum):
-    """What the member does, or waits for, in the word that its page or terminal explains."""
+    """What the member does, or waits for; the values are the words that pages and terminals explain."""
 
     IDLE = "idle"
-    KEYS = "keys"
-    ROSTER = "roster"
-    CHECKING = "checking"
-    SEALING = "sealing"
-    DEALING = "dealing"
-    OPENING = "opening"
-    MASKED = "masked"
-    SIGNING = "signing"
-    VOUCHED = "vouched"
-    WEIGHING = "weighing"
-    REVEALING = "revealing"
+    # Advertise keys.
+    MAKING_KEYS = "keys"
+    AWAITING_ROSTER = "roster"
+    # Share keys.
+    CHECKING_ROSTER = "checking"
+    SEALING_SHARES = "sealing"
+    AWAITING_SHARES = "dealing"
+    OPENING_SHARES = "opening"
+    MASKED_INPUT = "masked"
+    # Consistency check, where the server may lie.
+    SIGNING_SURVIVORS = "signing"
+    AWAITING_UNMASK = "vouched"
+    CHECKING_SIGNATURES = "weighing"
+    # Unmask.
+    MAKING_REVEAL = "revealing"
     REVEALED = "revealed"
+    # Only a decline is sent in this round.
     REFUSED = "refused"
 
 
-# Where the host works for the machine, and can fail.
-WORKING = frozenset(
-    {
-        MemberStage.KEYS,
-        MemberStage.CHECKING,
-        MemberStage.SEALING,
-        MemberStage.OPENING,
-        MemberStage.MASKED,
-        MemberStage.SIGNING,
-        MemberStage.WEIGHING,
-        MemberStage.REVEALING,
-    }
-)
-# Where a reveal may be asked for.
-READY = frozenset({MemberStage.MASKED, MemberStage.SIGNING, MemberStage.VOUCHED})
-OTHERS = "The server named other survivors to this client before."
+Row = Mapping[str, tuple[MemberStage, ...]]
 
-# What the host reports of a round in which it was asked to work, besides new keys.
-Outcome = (
-    RosterChecked | SharesSealed | SharesOpened | SurvivorsSigned | VouchersChecked | RevealMade | HostFailed
+# In every stage of a round; a new plan begins another one.
+_ALWAYS: Row = {
+    "planned": (MemberStage.MAKING_KEYS, MemberStage.REFUSED),
+    "welcomed": (),
+    "stopped": (MemberStage.IDLE,),
+    "version": (MemberStage.IDLE,),
+    "abandoned": (MemberStage.IDLE,),
+    "state": (MemberStage.IDLE,),
+}
+# Where the host works for the machine, and can fail.
+_WORKING: Row = {**_ALWAYS, "failed": (MemberStage.REFUSED,)}
+# What the server said before it may repeat; another roster, deal or list of survivors is refused.
+_ROSTER: Row = {"roster": (MemberStage.REFUSED,)}
+_SHARES: Row = {**_ROSTER, "dealt": (MemberStage.REFUSED,)}
+_SURVIVORS: Row = {**_SHARES, "survivors": (MemberStage.REFUSED,), "unmask": (MemberStage.REFUSED,)}
+
+# For each stage the events and frames that it takes, by their tags, and the stages to which they may lead (or
+# leave it as it is). What is not in the row has no effects and changes nothing.
+TRANSITIONS: Mapping[MemberStage, Row] = {
+    MemberStage.IDLE: {"planned": (MemberStage.MAKING_KEYS,)},
+    MemberStage.MAKING_KEYS: {**_WORKING, "keys_made": (MemberStage.AWAITING_ROSTER,)},
+    MemberStage.AWAITING_ROSTER: {
+        **_ALWAYS,
+        "roster": (MemberStage.CHECKING_ROSTER, MemberStage.REFUSED),
+    },
+    MemberStage.CHECKING_ROSTER: {
+        **_WORKING,
+        **_ROSTER,
+        "roster_checked": (MemberStage.SEALING_SHARES, MemberStage.REFUSED),
+    },
+    MemberStage.SEALING_SHARES: {**_WORKING, **_ROSTER, "shares_sealed": (MemberStage.AWAITING_SHARES,)},
+    MemberStage.AWAITING_SHARES: {
+        **_ALWAYS,
+        **_ROSTER,
+        "dealt": (MemberStage.OPENING_SHARES, MemberStage.REFUSED),
+    },
+    MemberStage.OPENING_SHARES: {**_WORKING, **_SHARES, "shares_opened": (MemberStage.MASKED_INPUT,)},
+    MemberStage.MASKED_INPUT: {
+        **_WORKING,
+        **_SHARES,
+        "survivors": (MemberStage.SIGNING_SURVIVORS, MemberStage.REFUSED),
+        "unmask": (MemberStage.CHECKING_SIGNATURES, MemberStage.MAKING_REVEAL, MemberStage.REFUSED),
+    },
+    MemberStage.SIGNING_SURVIVORS: {
+        **_WORKING,
+        **_SURVIVORS,
+        "survivors_signed": (MemberStage.AWAITING_UNMASK,),
+        "unmask": (MemberStage.CHECKING_SIGNATURES, MemberStage.REFUSED),
+    },
+    MemberStage.AWAITING_UNMASK: {
+        **_ALWAYS,
+        **_SURVIVORS,
+        "unmask": (MemberStage.CHECKING_SIGNATURES, MemberStage.REFUSED),
+    },
+    MemberStage.CHECKING_SIGNATURES: {
+        **_WORKING,
+        **_SURVIVORS,
+        "vouchers_checked": (MemberStage.MAKING_REVEAL, MemberStage.REFUSED),
+    },
+    MemberStage.MAKING_REVEAL: {**_WORKING, **_SURVIVORS, "revealed": (MemberStage.REVEALED,)},
+    MemberStage.REVEALED: {**_ALWAYS, **_SURVIVORS},
+    MemberStage.REFUSED: {**_ALWAYS, "planned": (MemberStage.MAKING_KEYS,)},
+}
+
+# Where nothing was revealed yet, so that it may be asked for.
+ASKABLE = {MemberStage.MASKED_INPUT, MemberStage.SIGNING_SURVIVORS, MemberStage.AWAITING_UNMASK}
+OTHER_SURVIVORS = "The server named other survivors to this client before."
+
+# What the host reports of a round in which it was asked to work.
+HostEvent = (
+    member_events.KeysMade
+    | member_events.RosterChecked
+    | member_events.SharesSealed
+    | member_events.SharesOpened
+    | member_events.SurvivorsSigned
+    | member_events.ConsistencySignaturesChecked
+    | member_events.RevealMade
+    | member_events.HostFailed
 )
 
 
@@ -104,207 +140,212 @@ Outcome = (
 class MaskedMember:
     """One client's part in the masked rounds of one task, one round at a time. Owned by its host alone.
 
-    An event that makes no sense in the present state has no effects and changes nothing. The first thing that
-    a server may not ask ends the round for this client. `latest` is the last round begun; none up to it
-    begins again.
+    The first thing that a server may not ask ends the round for this client. `latest` is the last round
+    begun; none up to it begins again.
     """
 
     stage: MemberStage = MemberStage.IDLE
     latest: int = 0
-    part: MemberPart | None = None
+    round: MemberRound | None = None
     # Why the last round was given up, for people.
     reason: str | None = None
 
     @property
     def members(self) -> int:
         """Among how many the update is masked; 0 before the roster is known."""
-        return len(self.part.members) if self.part else 0
+        return len(self.round.members) if self.round else 0
 
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
-        match event:
-            case Planned(plan=Train(masking=Masking() as masking)):
-                return self._planned(event, masking)
-            case Planned():
-                return []
-            case MaskedFrame(frame):
-                return self._frame(frame)
-            case Stopped():
-                return self._forget()
-        part = self.part
-        if part is None:
+        if tag_of(event) not in TRANSITIONS[self.stage]:
             return []
-        if self.stage is MemberStage.REFUSED:
-            return [_decline(part.round)] if isinstance(event, Welcomed) else []
         match event:
-            case Welcomed():
-                return part.said()
-            case KeysMade(keys):
-                return self._keys_made(part, keys)
-        return self._worked(part, event) if event.round == part.round else []
-
-    def _planned(self, event: Planned, masking: Masking) -> list[Effect]:
-        number = event.plan.round
-        if self.part and number == self.part.round:
-            if self.part.is_planned_by(event) or self.stage is MemberStage.REFUSED:
+            case member_events.Planned(plan=Train(masking=Masking() as masking)):
+                return self._planned(event, masking)
+            case member_events.Planned():
                 return []
-            return self._give_up(self.part, "The server gave this round other terms before.")
+            case member_events.Stopped():
+                return self._forget()
+        current = self.round
+        if current is None:
+            return []
+        match event:
+            case member_events.Welcomed():
+                return self._welcomed(current)
+            case member_events.MaskedFrame(frame):
+                return self._frame(current, frame)
+            case member_events.KeysMade(keys):
+                return self._host_event(current, event) if keys.round == current.number else []
+        return self._host_event(current, event) if event.round == current.number else []
+
+    def _planned(self, event: member_events.Planned, masking: Masking) -> list[Effect]:
+        number = event.plan.round
+        if self.round and number == self.round.number:
+            if self.round.has_plan(event) or self.stage is MemberStage.REFUSED:
+                return []
+            return self._give_up(self.round, "The server gave this round other terms before.")
         if number <= self.latest:
             reason = f"The server went back to round {number}, after {self.latest}; stop and join again."
-            return [LeaveRound(number, reason), _decline(number)]
+            return [member_events.LeaveRound(number, reason), _decline(number)]
         forgotten = self._forget()
-        self.stage, self.latest, self.reason = MemberStage.KEYS, number, None
-        self.part = MemberPart.begun(event, masking)
-        return [*forgotten, MakeKeys(event.client, event.bundle, event.plan)]
+        self.stage, self.latest, self.reason = MemberStage.MAKING_KEYS, number, None
+        self.round = MemberRound.from_plan(event, masking)
+        return [*forgotten, member_events.MakeKeys(event.client, event.bundle, event.plan)]
+
+    def _welcomed(self, current: MemberRound) -> list[Effect]:
+        if self.stage is MemberStage.REFUSED:
+            return [_decline(current.number)]
+        return [SendMasked(frame) for frame in current.sent()]
 
     # What the host did.
 
-    def _keys_made(self, part: MemberPart, keys: Keys) -> list[Effect]:
-        if self.stage is not MemberStage.KEYS or keys.round != part.round:
-            return []
-        self.stage, part.keys = MemberStage.ROSTER, keys
-        return [SendMasked(keys)]
-
-    def _worked(self, part: MemberPart, event: Outcome) -> list[Effect]:
-        match event, self.stage:
-            case HostFailed(reason=reason), stage if stage in WORKING:
-                return self._give_up(part, reason)
-            case RosterChecked(), MemberStage.CHECKING:
-                return self._roster_checked(part, event)
-            case SharesSealed(sealed=sealed), MemberStage.SEALING:
-                self.stage, part.shares = MemberStage.DEALING, Shares(round=part.round, sealed=sealed)
-                return [SendMasked(part.shares)]
-            case SharesOpened(), MemberStage.OPENING:
-                self.stage = MemberStage.MASKED
-                return [Mask(part.round, part.place, part.senders)]
-            case SurvivorsSigned(signature=signature), MemberStage.SIGNING:
-                self.stage, part.vouch = MemberStage.VOUCHED, Vouch(round=part.round, signature=signature)
-                return [SendMasked(part.vouch)]
-            case VouchersChecked(wrong=wrong), MemberStage.WEIGHING:
+    def _host_event(self, current: MemberRound, event: HostEvent) -> list[Effect]:
+        number = current.number
+        match event:
+            case member_events.HostFailed(reason=reason):
+                return self._give_up(current, reason)
+            case member_events.KeysMade(keys):
+                self.stage, current.keys = MemberStage.AWAITING_ROSTER, keys
+                return [SendMasked(keys)]
+            case member_events.RosterChecked():
+                return self._roster_checked(current, event)
+            case member_events.SharesSealed(sealed=sealed):
+                shares = Shares(round=number, sealed=sealed)
+                self.stage, current.shares = MemberStage.AWAITING_SHARES, shares
+                return [SendMasked(shares)]
+            case member_events.SharesOpened():
+                self.stage = MemberStage.MASKED_INPUT
+                return [member_events.MaskUpdate(number, current.place, current.senders)]
+            case member_events.SurvivorsSigned(signature=signature):
+                vouch = Vouch(round=number, signature=signature)
+                self.stage, current.consistency_signature = MemberStage.AWAITING_UNMASK, vouch
+                return [SendMasked(vouch)]
+            case member_events.ConsistencySignaturesChecked(wrong=wrong):
                 if wrong:
-                    return self._give_up(part, "A voucher's signature is wrong.")
-                return self._make_reveal(part, part.alive or [])
-            case RevealMade(shares=shares), MemberStage.REVEALING:
-                self.stage, part.reveal = MemberStage.REVEALED, Reveal(round=part.round, shares=shares)
-                return [SendMasked(part.reveal)]
-        return []
+                    return self._give_up(current, "A voucher's signature is wrong.")
+                return self._make_reveal(current, current.alive or [])
+            case member_events.RevealMade(shares=revealed):
+                reveal = Reveal(round=number, shares=revealed)
+                self.stage, current.reveal = MemberStage.REVEALED, reveal
+                return [SendMasked(reveal)]
 
-    def _roster_checked(self, part: MemberPart, event: RosterChecked) -> list[Effect]:
+    def _roster_checked(self, current: MemberRound, event: member_events.RosterChecked) -> list[Effect]:
         if event.wrong:
-            return self._give_up(part, "The roster has keys that cannot be used, or were not signed.")
+            return self._give_up(current, "The roster has keys that cannot be used, or were not signed.")
         if event.changed:
-            return self._give_up(part, "A client of the roster is not who it was, or is not on the list.")
-        self.stage = MemberStage.SEALING
-        part.neighbours = neighbours_of(part.place, event.order, part.degree)
-        return [Seal(part.round, part.place, part.threshold, part.neighbours)]
+            return self._give_up(current, "A client of the roster is not who it was, or is not on the list.")
+        self.stage = MemberStage.SEALING_SHARES
+        current.neighbours = neighbours_of(current.place, event.order, current.degree.neighbours)
+        return [
+            member_events.SealShares(
+                current.number, current.place, current.degree.threshold, current.neighbours
+            )
+        ]
 
     # What the server said.
 
-    def _frame(self, frame: ServerFrame) -> list[Effect]:
-        part = self.part
+    def _frame(self, current: MemberRound, frame: ServerFrame) -> list[Effect]:
         match frame:
-            case Roster() | Dealt() | Survivors() | Unmask():
-                if part is None or frame.round != part.round or self.stage is MemberStage.REFUSED:
-                    return []
-                return self._asked(part, frame)
             case Version(round=number) | Abandoned(round=number):
-                return self._over(number)
+                return self._round_over(current, number)
             case State(phase=phase, round=number):
-                return self._forget() if phase == "finished" else self._over(number - 1)
+                return self._forget() if phase == "finished" else self._round_over(current, number - 1)
+            case Roster() if frame.round == current.number:
+                return self._roster(current, frame)
+            case Dealt() if frame.round == current.number:
+                return self._dealt(current, frame)
+            case Survivors() if frame.round == current.number:
+                return self._survivors(current, frame)
+            case Unmask() if frame.round == current.number:
+                return self._unmask(current, frame)
         return []
 
-    def _asked(self, part: MemberPart, frame: Roster | Dealt | Survivors | Unmask) -> list[Effect]:
-        match frame:
-            case Roster():
-                return self._roster(part, frame)
-            case Dealt():
-                return self._dealt(part, frame)
-            case Survivors():
-                return self._survivors(part, frame)
-            case Unmask():
-                return self._unmask(part, frame)
-
-    def _roster(self, part: MemberPart, frame: Roster) -> list[Effect]:
-        if part.members:
-            if frame.members != part.members:
-                return self._give_up(part, "The server sent this client another roster before.")
-            return [SendMasked(part.shares)] if part.shares else []
-        if self.stage is not MemberStage.ROSTER or part.keys is None:
+    def _roster(self, current: MemberRound, frame: Roster) -> list[Effect]:
+        if current.members:
+            if frame.members != current.members:
+                return self._give_up(current, "The server sent this client another roster before.")
+            return [SendMasked(current.shares)] if current.shares else []
+        if current.keys is None:
             return []
-        members, client = frame.members, part.terms.client
-        if reason := refusals.of_roster(members, client, part.keys, part.least, part.active):
-            return self._give_up(part, reason)
-        self.stage, part.members = MemberStage.CHECKING, members
-        part.place = [member.client for member in members].index(client)
-        part.degree, part.threshold = degree(len(members), part.masking.server)
-        return [CheckRoster(part.round, members, part.degree, part.threshold, part.active)]
+        members = frame.members
+        if reason := current.roster_refusal(members, current.keys):
+            return self._give_up(current, reason)
+        self.stage, current.members = MemberStage.CHECKING_ROSTER, members
+        current.place = [member.client for member in members].index(current.planned.client)
+        current.degree = degree(len(members), current.masking.server)
+        return [member_events.CheckRoster(current.number, members, *current.degree, current.active)]
 
-    def _dealt(self, part: MemberPart, frame: Dealt) -> list[Effect]:
-        if part.dealt:
-            same = frame == part.dealt
-            return [] if same else self._give_up(part, "The server dealt this client other shares before.")
-        if self.stage is not MemberStage.DEALING:
-            return []
-        if reason := refusals.of_dealt(frame, part.neighbours, len(part.members), part.threshold):
-            return self._give_up(part, reason)
-        self.stage, part.dealt = MemberStage.OPENING, frame
-        return [Open(part.round, part.place, frame.senders, frame.sealed)]
+    def _dealt(self, current: MemberRound, frame: Dealt) -> list[Effect]:
+        if current.dealt:
+            if frame == current.dealt:
+                return []
+            return self._give_up(current, "The server dealt this client other shares before.")
+        if reason := current.shares_refusal(frame):
+            return self._give_up(current, reason)
+        self.stage, current.dealt = MemberStage.OPENING_SHARES, frame
+        return [member_events.OpenShares(current.number, current.place, frame.senders, frame.sealed)]
 
-    def _survivors(self, part: MemberPart, frame: Survivors) -> list[Effect]:
-        """Where the server may lie they are vouched for; elsewhere nobody asks."""
-        if not part.active:
+    def _survivors(self, current: MemberRound, frame: Survivors) -> list[Effect]:
+        """Where the server may lie they are signed; elsewhere nothing is asked for."""
+        if not current.active:
             return []
-        if part.alive is not None:
-            if frame.alive != part.alive:
-                return self._give_up(part, OTHERS)
-            return [SendMasked(part.vouch)] if part.vouch else []
-        if self.stage is not MemberStage.MASKED:
-            return []
-        if reason := part.objection(frame.alive):
-            return self._give_up(part, reason)
-        self.stage, part.alive = MemberStage.SIGNING, frame.alive
-        return [SignSurvivors(part.round, frame.alive)]
+        if current.alive is not None:
+            if frame.alive != current.alive:
+                return self._give_up(current, OTHER_SURVIVORS)
+            signature = current.consistency_signature
+            return [SendMasked(signature)] if signature else []
+        if reason := current.survivors_refusal(frame.alive):
+            return self._give_up(current, reason)
+        self.stage, current.alive = MemberStage.SIGNING_SURVIVORS, frame.alive
+        return [member_events.SignSurvivors(current.number, frame.alive)]
 
-    def _unmask(self, part: MemberPart, frame: Unmask) -> list[Effect]:
-        if part.alive is not None and frame.alive != part.alive:
-            return self._give_up(part, OTHERS)
-        if self.stage not in READY:
-            return [SendMasked(part.reveal)] if part.reveal else []
-        reason = part.objection(frame.alive)
-        if reason is None and part.active:
-            reason = refusals.of_vouchers(frame, part.threshold)
+    def _unmask(self, current: MemberRound, frame: Unmask) -> list[Effect]:
+        if current.alive is not None and frame.alive != current.alive:
+            return self._give_up(current, OTHER_SURVIVORS)
+        if self.stage not in ASKABLE:
+            return [SendMasked(current.reveal)] if current.reveal else []
+        reason = current.survivors_refusal(frame.alive)
+        if reason is None and current.active:
+            reason = current.signatures_refusal(frame)
         if reason:
-            return self._give_up(part, reason)
-        part.alive = frame.alive
-        if not part.active:
-            return self._make_reveal(part, frame.alive)
-        self.stage = MemberStage.WEIGHING
-        return [CheckVouchers(part.round, frame.alive, frame.vouchers, frame.signatures)]
+            return self._give_up(current, reason)
+        current.alive = frame.alive
+        if not current.active:
+            return self._make_reveal(current, frame.alive)
+        self.stage = MemberStage.CHECKING_SIGNATURES
+        return [
+            member_events.CheckConsistencySignatures(
+                current.number, frame.alive, frame.vouchers, frame.signatures
+            )
+        ]
 
     # What follows.
 
-    def _make_reveal(self, part: MemberPart, alive: list[int]) -> list[Effect]:
-        self.stage = MemberStage.REVEALING
-        return [part.reveal_of(alive)]
+    def _make_reveal(self, current: MemberRound, alive: list[int]) -> list[Effect]:
+        self.stage = MemberStage.MAKING_REVEAL
+        return [current.reveal_for(alive)]
 
-    def _over(self, number: int) -> list[Effect]:
+    def _round_over(self, current: MemberRound, number: int) -> list[Effect]:
         """Round `number` is over, and those before it."""
-        return self._forget() if self.part and self.part.round <= number else []
+        return self._forget() if current.number <= number else []
 
-    def _give_up(self, part: MemberPart, reason: str) -> list[Effect]:
-        """Says nothing but that in this round, whatever comes."""
+    def _give_up(self, current: MemberRound, reason: str) -> list[Effect]:
+        """Sends nothing but a decline in this round, whatever comes."""
         forgotten = self._forget()
-        self.stage, self.part, self.reason = (
-            MemberStage.REFUSED,
-            MemberPart.begun(part.terms, part.masking),
-            reason,
-        )
-        return [LeaveRound(part.round, reason), *forgotten, _decline(part.round)]
+        self.stage, self.reason = MemberStage.REFUSED, reason
+        self.round = MemberRound.from_plan(current.planned, current.masking)
+        return [member_events.LeaveRound(current.number, reason), *forgotten, _decline(current.number)]
 
     def _forget(self) -> list[Effect]:
-        kept = self.part is not None and self.stage is not MemberStage.REFUSED
-        self.stage, self.part = MemberStage.IDLE, None
-        return [ForgetRound(self.latest)] if kept else []
+        has_secrets = self.round is not None and self.stage is not MemberStage.REFUSED
+        self.stage, self.round = MemberStage.IDLE, None
+        return [member_events.ForgetRound(self.latest)] if has_secrets else []
+
+
+def tag_of(event: Event) -> str:
+    """The event's tag in the table; that of the frame where the server sent one."""
+    tagged = event.frame if isinstance(event, member_events.MaskedFrame) else event
+    return str(tagged.__struct_config__.tag)
 
 
 def _decline(number: int) -> Effect:

@@ -1,7 +1,7 @@
-"""What a host tells the machine of a masked round's member, and what that asks of it.
+"""Events and effects of the machine of a masked round's member: what its host reports, and what it asks for.
 
-Secrets stay with the host: it draws, seals, opens, masks and signs, and remembers what belongs to a round
-(its keys, the roster's context, opened shares) until `forget`. The machine decides what may be said at all.
+Secrets stay with the host: it draws, seals, opens, masks and signs, and keeps what belongs to a round (its
+keys, the roster's context, opened shares) until `forget`. The machine decides what may be sent at all.
 Lists of places ascend; what a member sends or gets for several neighbours is in the order of their places.
 """
 
@@ -31,7 +31,7 @@ class Planned(Struct, frozen=True, tag="planned"):
 
 
 class MaskedFrame(Struct, frozen=True, tag="frame"):
-    """The server said something (anything: the machine passes over what is not its own)."""
+    """The server sent a frame, of any kind: the machine ignores those that are not its own."""
 
     frame: ServerFrame
 
@@ -47,7 +47,7 @@ class KeysMade(Struct, frozen=True, tag="keys_made"):
 
 
 class RosterChecked(Struct, frozen=True, tag="roster_checked"):
-    """What `check_roster` found: `order` has the places in the order of the ring.
+    """The outcome of `check_roster`: `order` has the places in the order of the ring.
 
     `wrong` are places with keys that cannot be used or, where asked to `verify`, with a wrong signature;
     `changed` those whose identity is not the one known or listed for that client.
@@ -67,7 +67,7 @@ class SharesSealed(Struct, frozen=True, tag="shares_sealed"):
 
 
 class SharesOpened(Struct, frozen=True, tag="shares_opened"):
-    """What `open` asked for is kept. Of `unopened` there are none: they were not sealed for this member."""
+    """The shares are kept that `open` asked for, except those of `unopened`: not sealed for this member."""
 
     round: Count
     unopened: Members
@@ -80,8 +80,8 @@ class SurvivorsSigned(Struct, frozen=True, tag="survivors_signed"):
     signature: Signature
 
 
-class VouchersChecked(Struct, frozen=True, tag="vouchers_checked"):
-    """What `check_vouchers` found: the places in `wrong` did not sign that list."""
+class ConsistencySignaturesChecked(Struct, frozen=True, tag="vouchers_checked"):
+    """The outcome of `check_vouchers`: the places in `wrong` did not sign that list."""
 
     round: Count
     wrong: Members
@@ -95,7 +95,7 @@ class RevealMade(Struct, frozen=True, tag="revealed"):
 
 
 class HostFailed(Struct, frozen=True, tag="failed"):
-    """The host cannot do what was asked last for `round`; `reason` is for people and says no secret."""
+    """The host cannot do what was asked last for `round`; `reason` is for people and tells no secret."""
 
     round: Count
     reason: Annotated[str, Meta(max_length=500)]
@@ -114,7 +114,7 @@ Event = (
     | SharesSealed
     | SharesOpened
     | SurvivorsSigned
-    | VouchersChecked
+    | ConsistencySignaturesChecked
     | RevealMade
     | HostFailed
     | Stopped
@@ -151,7 +151,7 @@ class CheckRoster(Struct, frozen=True, tag="check_roster"):
     verify: bool
 
 
-class Seal(Struct, frozen=True, tag="seal"):
+class SealShares(Struct, frozen=True, tag="seal"):
     """Cut both secrets into shares for the `neighbours` and oneself at `place`; `threshold` recover them.
 
     Those of the neighbours are sealed for them; one's own are kept. Then report `shares_sealed`.
@@ -163,7 +163,7 @@ class Seal(Struct, frozen=True, tag="seal"):
     neighbours: Members
 
 
-class Open(Struct, frozen=True, tag="open"):
+class OpenShares(Struct, frozen=True, tag="open"):
     """Open what `senders` sealed for `place`, and keep the shares; then report `shares_opened`."""
 
     round: Count
@@ -172,7 +172,7 @@ class Open(Struct, frozen=True, tag="open"):
     sealed: list[Sealed]
 
 
-class Mask(Struct, frozen=True, tag="mask"):
+class MaskUpdate(Struct, frozen=True, tag="mask"):
     """The round's update may be masked now, and that once: with one's own mask and those with `pairs`.
 
     Given before or while training ends. The masked bytes are offered, and the very same again if need be.
@@ -191,7 +191,7 @@ class SignSurvivors(Struct, frozen=True, tag="sign_survivors"):
     alive: Members
 
 
-class CheckVouchers(Struct, frozen=True, tag="check_vouchers"):
+class CheckConsistencySignatures(Struct, frozen=True, tag="check_vouchers"):
     """Check the vouchers' signatures over this list of survivors; then report `vouchers_checked`."""
 
     round: Count
@@ -232,11 +232,11 @@ Effect = (
     SendMasked
     | MakeKeys
     | CheckRoster
-    | Seal
-    | Open
-    | Mask
+    | SealShares
+    | OpenShares
+    | MaskUpdate
     | SignSurvivors
-    | CheckVouchers
+    | CheckConsistencySignatures
     | MakeReveal
     | LeaveRound
     | ForgetRound

@@ -32,6 +32,9 @@ class Degree(NamedTuple):
     threshold: int
 
 
+# Of a round without a roster.
+NO_DEGREE = Degree(0, 0)
+
 # For up to so many members: the fewest neighbours, and a threshold, for which what Bell et al. 2020 ("Secure
 # single-server aggregation with (poly)logarithmic overhead") ask of the graph holds with 10 % of colluding
 # members and 30 % that drop out. With a probability under 2**-40 an honest member has as many colluding

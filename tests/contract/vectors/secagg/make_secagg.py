@@ -12,6 +12,7 @@ import msgspec
 
 from backend.protocols.secagg.member import MaskedMember, MemberStage
 from backend.protocols.secagg.member_events import (
+    ConsistencySignaturesChecked,
     Effect,
     Event,
     HostFailed,
@@ -19,7 +20,6 @@ from backend.protocols.secagg.member_events import (
     Planned,
     Stopped,
     SurvivorsSigned,
-    VouchersChecked,
     Welcomed,
 )
 from backend.protocols.secagg.terms import Degree, degree, neighbours
@@ -93,7 +93,7 @@ class File(msgspec.Struct, frozen=True):
     graphs: list[Graph]
 
 
-SIGNED, WEIGHED, STOP = SurvivorsSigned(1, word(2, 8, 64)), VouchersChecked(1, []), Stopped()
+SIGNED, WEIGHED, STOP = SurvivorsSigned(1, word(2, 8, 64)), ConsistencySignaturesChecked(1, []), Stopped()
 MADE = KeysMade(keys())
 ASKED: list[Event] = [planned(), MADE]
 ROSTER: list[Event] = [*ASKED, roster(), checked()]
@@ -207,7 +207,9 @@ STORIES: dict[str, list[Event]] = {
     "refused: a voucher that did not survive": [*VOUCHED, unmask(vouchers=[0, 1, 3, 4])],
     "refused: one voucher for many": [*VOUCHED, unmask(vouchers=[0, 0, 0, 0])],
     "refused: vouchers without signatures": [*VOUCHED, unmask(vouchers=VOUCHERS, signatures=3)],
-    "refused: a forged voucher": [*VOUCHED, unmask(vouchers=VOUCHERS), VouchersChecked(1, [3]), revealed()],
+    "refused: a forged voucher": [
+        *VOUCHED, unmask(vouchers=VOUCHERS), ConsistencySignaturesChecked(1, [3]), revealed(),
+    ],
     "refused: other terms for a round begun": [*DEALING, planned(seed=8), dealt(), planned()],
     "another minimum holds from the next round on": [*ASKED, planned(minimum=6), roster()],
     "refused: a round from before": [*REVEALED, planned(3), planned(2), planned(1), KeysMade(keys(3))],

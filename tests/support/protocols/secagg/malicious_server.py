@@ -112,9 +112,9 @@ class Liar:
             self.random.choice((self._name, self._ask, self._ask))(client)
             while holder.outcomes:
                 holder.work()
-            part = holder.machine.part
-            if part and part.vouch and part.alive is not None:
-                self.signed[tuple(part.alive)][part.place] = part.vouch.signature
+            current = holder.machine.round
+            if current and current.consistency_signature and current.alive is not None:
+                self.signed[tuple(current.alive)][current.place] = current.consistency_signature.signature
         self.world.check_secrets()
         if self.active or len(self.lists) == 1:
             assert all(clients >= self.least for clients in self.world.readable())

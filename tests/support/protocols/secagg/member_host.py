@@ -138,11 +138,11 @@ class Holder:
         match effect:
             case member_events.CheckRoster():
                 return self._check(effect, kept)
-            case member_events.Seal():
+            case member_events.SealShares():
                 return self._seal(effect, kept)
-            case member_events.Open():
+            case member_events.OpenShares():
                 return self._open(effect, kept)
-            case member_events.Mask(place=place, pairs=pairs):
+            case member_events.MaskUpdate(place=place, pairs=pairs):
                 neighbours = {one: kept.members[one].mask_key for one in pairs}
                 self.mixed[effect.round] = {kept.members[one].client for one in pairs}
                 self.masked = self.update.copy()
@@ -151,7 +151,7 @@ class Holder:
             case member_events.SignSurvivors(round=number, alive=alive):
                 signature = client_keys.sign(self.identity, survivors_statement(kept.context, alive))
                 return member_events.SurvivorsSigned(number, signature)
-            case member_events.CheckVouchers():
+            case member_events.CheckConsistencySignatures():
                 statement = survivors_statement(kept.context, effect.alive)
                 signed = zip(effect.vouchers, effect.signatures, strict=True)
                 wrong = [
@@ -159,7 +159,7 @@ class Holder:
                     for one, signature in signed
                     if not client_keys.verify(kept.members[one].identity, signature, statement)
                 ]
-                return member_events.VouchersChecked(effect.round, wrong)
+                return member_events.ConsistencySignaturesChecked(effect.round, wrong)
             case member_events.MakeReveal():
                 return self._reveal(effect, kept)
         return None
@@ -197,7 +197,7 @@ class Holder:
         order = ring(kept.context, [one.client for one in asked.members])
         return member_events.RosterChecked(asked.round, order, wrong, changed)
 
-    def _seal(self, asked: member_events.Seal, kept: Secrets) -> member_events.SharesSealed:
+    def _seal(self, asked: member_events.SealShares, kept: Secrets) -> member_events.SharesSealed:
         place, holders = asked.place, [*asked.neighbours, asked.place]
         count = shamir.randomness_bytes(asked.threshold)
         seeds, mask_keys = (
@@ -217,7 +217,7 @@ class Holder:
             sealed.append(seal(key, kept.context, place, other, seeds[other], mask_keys[other]))
         return member_events.SharesSealed(asked.round, sealed)
 
-    def _open(self, asked: member_events.Open, kept: Secrets) -> member_events.SharesOpened:
+    def _open(self, asked: member_events.OpenShares, kept: Secrets) -> member_events.SharesOpened:
         unopened = []
         for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
             key = sealing_key(kept.agreed[sender], kept.context, sender, asked.place)

@@ -158,9 +158,9 @@ class Player:
 
     def say_again(self, client: str) -> None:
         """A client says again what it said in the round."""
-        part, line = self.world.holders[client].machine.part, self.world.lines[client]
-        if part and line.open:
-            line.up.extend(frame for frame in (part.keys, part.shares, part.vouch, part.reveal) if frame)
+        current, line = self.world.holders[client].machine.round, self.world.lines[client]
+        if current and line.open:
+            line.up.extend(current.sent())
 
     def hear_again(self, client: str) -> None:
         """The server says again what a client may have missed."""

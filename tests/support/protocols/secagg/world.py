@@ -121,10 +121,10 @@ class World:
         holder, line = self.holders[client], self.lines[client]
         if line.open:
             line.up.extend(holder.said)
-            part = holder.machine.part
-            if holder.masked is not None and part is not None and line.offered != part.round:
-                line.offered = part.round
-                line.up.append(Update(part.round, holder.masked.copy()))
+            current = holder.machine.round
+            if holder.masked is not None and current is not None and line.offered != current.number:
+                line.offered = current.number
+                line.up.append(Update(current.number, holder.masked.copy()))
         holder.said.clear()
 
     def hang_up(self, client: str, lost: bool = True) -> None:

@@ -48,9 +48,9 @@ def test_what_members_say_survives_the_wire() -> None:
     world.end_inputs()
     world.settle()
     for holder in world.holders.values():
-        part = holder.machine.part
-        assert part is not None
-        for frame in (part.keys, part.shares, part.vouch, part.reveal):
+        current = holder.machine.round
+        assert current is not None
+        for frame in (current.keys, current.shares, current.consistency_signature, current.reveal):
             if frame is not None:
                 assert decode_client(encode(frame)) == frame
 

@@ -26,7 +26,7 @@ def test_both_shares_of_one_client_are_never_given(server: Server) -> None:
     without_last = list(range(6))
     for client in list(world.holders)[:6]:
         assert len(ask(world, client, honest)) == 1
-        assert ask(world, client, honest) == [world.holders[client].machine.part.reveal]  # type: ignore[union-attr]  # It has a part.
+        assert ask(world, client, honest) == [world.holders[client].machine.round.reveal]  # type: ignore[union-attr]  # It is in a round.
         other = replace(honest, alive=without_last)
         assert ask(world, client, other) == []
         assert world.holders[client].machine.stage is MemberStage.REFUSED
@@ -56,7 +56,8 @@ def test_two_lists_of_survivors_are_never_both_vouched_for() -> None:
             holder.hears(Survivors(round=1, alive=named))
             while holder.outcomes:
                 holder.work()
-            if holder.machine.part and holder.machine.part.vouch and holder.machine.part.alive == named:
+            current = holder.machine.round
+            if current and current.consistency_signature and current.alive == named:
                 signed[way].append(place)
     threshold = world.masks.graph.degree.threshold
     assert min(len(places) for places in signed.values()) < threshold
@@ -139,14 +140,14 @@ def test_vouchers_that_do_not_vouch(name: str) -> None:
 @pytest.mark.parametrize("server", SERVERS)
 def test_frames_of_an_old_round_are_not_heard_in_a_new_one(server: Server) -> None:
     world, honest = at_unmask(server)
-    old = [one.machine.part for one in world.holders.values()]
-    for part, holder in zip(old, world.holders.values(), strict=True):
-        assert part is not None
+    old = [one.machine.round for one in world.holders.values()]
+    for current, holder in zip(old, world.holders.values(), strict=True):
+        assert current is not None
         holder.planned(plan(2, masking(server)))
         while holder.outcomes:
             holder.work()
         before = holder.machine.stage
-        for frame in (Roster(round=1, members=part.members), part.dealt, honest):
+        for frame in (Roster(round=1, members=current.members), current.dealt, honest):
             assert frame is not None
             holder.hears(frame)
         assert holder.machine.stage is before
@@ -163,10 +164,10 @@ def test_keys_of_an_old_round_are_refused_in_a_new_one() -> None:
         holder.planned(plan(2, masking("active")))
         while holder.outcomes:
             holder.work()
-        part = holder.machine.part
-        assert part is not None
-        assert part.keys is not None
-        sent = part.keys
+        current = holder.machine.round
+        assert current is not None
+        assert current.keys is not None
+        sent = current.keys
         fresh = Member(client, sent.mask_key, sent.share_key, sent.seed_hash, sent.identity, sent.signature)
         holder.hears(Roster(round=2, members=[fresh if one.client == client else one for one in members]))
         while holder.outcomes:
@@ -229,9 +230,9 @@ def test_only_vouchers_keep_a_lying_server_from_a_sum_of_fewer_than_were_wanted(
                 other.hears(Survivors(round=1, alive=alive))
                 while other.outcomes:
                     other.work()
-                part = other.machine.part
-                if part and part.vouch and part.alive == alive:
-                    signatures[place] = part.vouch.signature
+                current = other.machine.round
+                if current and current.consistency_signature and current.alive == alive:
+                    signatures[place] = current.consistency_signature.signature
         vouchers = list(signatures)
         ask(
             world,

@@ -19,7 +19,7 @@ from backend.protocols.secagg.member_events import (
     LeaveRound,
     MakeKeys,
     MakeReveal,
-    Mask,
+    MaskUpdate,
     SendMasked,
     SignSurvivors,
     Welcomed,
@@ -88,7 +88,7 @@ def test_whatever_comes_nothing_is_said_otherwise_a_second_time(
                     key = (MakeKeys, effect.plan.round)
                     assert key not in work
                     work.add(key)
-                case Mask() | SignSurvivors() | MakeReveal():
+                case MaskUpdate() | SignSurvivors() | MakeReveal():
                     assert effect.round not in over
                     assert (type(effect), effect.round) not in work
                     work.add((type(effect), effect.round))
@@ -124,17 +124,17 @@ def test_no_share_of_both_kinds_is_asked_for_one_place(events: list[Event]) -> N
 # What each stage answers to what it waits for; every other event of a round changes nothing there.
 EXPECTED = {
     MemberStage.IDLE: {"planned"},
-    MemberStage.KEYS: {"keys_made", "failed"},
-    MemberStage.ROSTER: {"roster"},
-    MemberStage.CHECKING: {"roster_checked", "failed"},
-    MemberStage.SEALING: {"shares_sealed", "failed"},
-    MemberStage.DEALING: {"dealt"},
-    MemberStage.OPENING: {"shares_opened", "failed"},
-    MemberStage.MASKED: {"survivors", "unmask", "failed"},
-    MemberStage.SIGNING: {"survivors_signed", "failed", "unmask"},
-    MemberStage.VOUCHED: {"unmask"},
-    MemberStage.WEIGHING: {"vouchers_checked", "failed"},
-    MemberStage.REVEALING: {"revealed", "failed"},
+    MemberStage.MAKING_KEYS: {"keys_made", "failed"},
+    MemberStage.AWAITING_ROSTER: {"roster"},
+    MemberStage.CHECKING_ROSTER: {"roster_checked", "failed"},
+    MemberStage.SEALING_SHARES: {"shares_sealed", "failed"},
+    MemberStage.AWAITING_SHARES: {"dealt"},
+    MemberStage.OPENING_SHARES: {"shares_opened", "failed"},
+    MemberStage.MASKED_INPUT: {"survivors", "unmask", "failed"},
+    MemberStage.SIGNING_SURVIVORS: {"survivors_signed", "failed", "unmask"},
+    MemberStage.AWAITING_UNMASK: {"unmask"},
+    MemberStage.CHECKING_SIGNATURES: {"vouchers_checked", "failed"},
+    MemberStage.MAKING_REVEAL: {"revealed", "failed"},
     MemberStage.REVEALED: set(),
     MemberStage.REFUSED: set(),
 }

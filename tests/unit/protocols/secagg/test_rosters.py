@@ -27,10 +27,10 @@ def own_member(world: World, client: str) -> Member:
     holder = Holder(client, np.zeros(VALUES, np.uint32), Random(client))
     holder.planned(world.train)
     holder.work()
-    part = holder.machine.part
-    assert part is not None
-    assert part.keys is not None
-    sent = part.keys
+    current = holder.machine.round
+    assert current is not None
+    assert current.keys is not None
+    sent = current.keys
     return Member(client, sent.mask_key, sent.share_key, sent.seed_hash, sent.identity, sent.signature)
 
 

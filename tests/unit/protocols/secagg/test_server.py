@@ -102,12 +102,12 @@ def test_a_frame_of_another_round_or_of_a_stranger_changes_nothing(stage: Server
 
 
 def keys_of(holder: Holder, number: int = 1) -> Keys:
-    if holder.machine.part is None or holder.machine.part.keys is None:
+    if holder.machine.round is None or holder.machine.round.keys is None:
         return Keys(
             round=number, mask_key=bytes([9] * 32), share_key=bytes([8] * 32), seed_hash=bytes(32),
             identity=bytes([7] * 32), signature=bytes(64),
         )  # fmt: skip
-    return msgspec.structs.replace(holder.machine.part.keys, round=number)
+    return msgspec.structs.replace(holder.machine.round.keys, round=number)
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def keys_of(holder: Holder, number: int = 1) -> Keys:
 )
 def test_what_a_client_says_again_is_taken_again_without_effects(stage: ServerStage) -> None:
     world = STAGES[stage]()
-    part = world.holders[FIRST].machine.part
-    assert part is not None
+    current = world.holders[FIRST].machine.round
+    assert current is not None
     before = state(world.masks)
-    assert part.keys is not None
-    assert world.masks.keys_arrived(FIRST, part.keys, 0.0) == []
-    if part.shares:
-        assert world.masks.shares_arrived(FIRST, part.shares, 0.0) == []
-    if part.vouch:
-        assert world.masks.consistency_signature_arrived(FIRST, part.vouch, 0.0) == []
+    assert current.keys is not None
+    assert world.masks.keys_arrived(FIRST, current.keys, 0.0) == []
+    if current.shares:
+        assert world.masks.shares_arrived(FIRST, current.shares, 0.0) == []
+    if current.consistency_signature:
+        assert world.masks.consistency_signature_arrived(FIRST, current.consistency_signature, 0.0) == []
     assert state(world.masks) == before
 
 

@@ -52,7 +52,7 @@ Call = Callable[[MaskedRound, str], object]
 
 def keys_of(world: World) -> list[Keys]:
     """The keys that clients made, and some that nobody did."""
-    rounds = [holder.machine.part for holder in world.holders.values()]
+    rounds = [holder.machine.round for holder in world.holders.values()]
     made = [one.keys for one in rounds if one and one.keys]
     invented = Keys(
         round=1, mask_key=bytes([9] * 32), share_key=bytes([8] * 32), seed_hash=bytes(32),

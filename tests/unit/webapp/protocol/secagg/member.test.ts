@@ -4,7 +4,10 @@ import {
   handle,
   INITIAL,
   members,
+  type Stage,
   type State,
+  TRANSITIONS,
+  tagOf,
 } from "../../../../../webapp/static/src/protocol/secagg/member";
 import type { Effect, Event } from "../../../../../webapp/static/src/protocol/secagg/member-events";
 import { degree, neighboursOf, type Server } from "../../../../../webapp/static/src/protocol/secagg/terms";
@@ -89,11 +92,50 @@ test("an event that makes no sense changes nothing", () => {
   }
 });
 
+/** All different states that the golden conversations go through, and all different events. */
+function everything(): { readonly states: readonly State[]; readonly events: readonly Event[] } {
+  const states = new Map([[JSON.stringify(INITIAL), INITIAL]]);
+  const events = new Map<string, Event>();
+  for (const { name } of golden.conversations) {
+    let state: State = INITIAL;
+    for (const { event } of stepsOf(name)) {
+      state = handle(state, event).state;
+      states.set(JSON.stringify(state), state);
+      events.set(JSON.stringify(event), event);
+    }
+  }
+  return { states: [...states.values()], events: [...events.values()] };
+}
+
+describe("The table of transitions", () => {
+  const { states, events } = everything();
+
+  test.each(Object.keys(TRANSITIONS) as Stage[])("says all that can happen in %s, and no more", (stage) => {
+    const row = TRANSITIONS[stage];
+    const happened = new Set<string>();
+    for (const state of states.filter((one) => one.stage === stage)) {
+      for (const event of events) {
+        const [tag, after] = [tagOf(event), handle(state, event)];
+        const then = row[tag];
+        if (then === undefined) {
+          expect(after.effects).toEqual([]);
+          expect(after.state).toBe(state);
+        } else {
+          expect([stage, ...then]).toContain(after.state.stage);
+          happened.add(`${tag} ${after.state.stage}`);
+        }
+      }
+    }
+    const promised = Object.entries(row).flatMap(([tag, then]) => then.map((one) => `${tag} ${one}`));
+    expect([...happened]).toEqual(expect.arrayContaining(promised));
+  });
+});
+
 test("the state given to the reducer is never changed", () => {
   for (const { name } of golden.conversations) {
     let state = Object.freeze({ ...INITIAL });
     for (const { event } of stepsOf(name)) {
-      if (state.part) Object.freeze(state.part);
+      if (state.round) Object.freeze(state.round);
       state = Object.freeze({ ...handle(state, event).state });
     }
   }

@@ -81,9 +81,9 @@ export class Masker {
 
   /** Null outside of masked rounds. */
   get view(): MaskedView | null {
-    const { part, stage, reason } = this.#machine;
-    if (part === null) return null;
-    const active = part.masking.server === "active";
+    const { round, stage, reason } = this.#machine;
+    if (round === null) return null;
+    const active = round.masking.server === "active";
     return {
       stage,
       members: members(this.#machine),

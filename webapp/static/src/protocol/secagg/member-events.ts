@@ -1,8 +1,9 @@
 /**
- * What a host tells the machine of a masked round's member, and what that asks of it; `secagg_events.py` is the mirror.
+ * Events and effects of the machine of a masked round's member: what its host reports, and what it asks for. The mirror
+ * of backend/protocols/secagg/member_events.py.
  *
- * Secrets stay with the host: it draws, seals, opens, masks and signs, and remembers what belongs to a round (its keys,
- * the roster's context, opened shares) until `forget`. The machine decides what may be said at all. Lists of places
+ * Secrets stay with the host: it draws, seals, opens, masks and signs, and keeps what belongs to a round (its keys, the
+ * roster's context, opened shares) until `forget`. The machine decides what may be sent at all. Lists of places
  * ascend; what a member sends or gets for several neighbours is in the order of their places.
  */
 
@@ -13,7 +14,7 @@ export type Keys = FrameOf<"keys">;
 export type Member = FrameOf<"roster">["members"][number];
 export type Places = readonly number[];
 
-/** What the host tells the machine. */
+/** What the host reports to the machine. */
 export type Event =
   /**
    * The server sent a plan with masking, perhaps once more. `client` and `bundle` are those of `welcome`; the volunteer
@@ -26,7 +27,7 @@ export type Event =
       readonly minimum: number;
       readonly plan: Train;
     }
-  /** The server said something (anything: the machine passes over what is not its own). */
+  /** The server sent a frame, of any kind: the machine ignores those that are not its own. */
   | { readonly type: "frame"; readonly frame: ServerFrame }
   /** The connection is open (again), and the participant said that it is ready. */
   | { readonly type: "welcomed" }
@@ -49,7 +50,7 @@ export type Event =
   /** The places in `wrong` did not sign that list. */
   | { readonly type: "vouchers_checked"; readonly round: number; readonly wrong: Places }
   | { readonly type: "revealed"; readonly round: number; readonly shares: readonly Uint8Array[] }
-  /** The host cannot do what was asked last; `reason` is for people and says no secret. */
+  /** The host cannot do what was asked last; `reason` is for people and tells no secret. */
   | { readonly type: "failed"; readonly round: number; readonly reason: string }
   /** The volunteer stopped, or another window took its place. */
   | { readonly type: "stopped" };

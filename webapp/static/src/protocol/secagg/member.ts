@@ -1,10 +1,9 @@
 /**
- * A member of masked rounds, without I/O: a pure reducer. `backend/protocols/secagg/member.py` is its mirror and draws
- * its stages.
+ * A member of masked rounds, without I/O: a pure reducer. `backend/protocols/secagg/member.py` is its mirror.
  *
- * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-state.ts has what
- * the member knows of one round, refusals.ts what it refuses; tests/contract/vectors/secagg.json holds conversations
- * that both languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+ * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-round.ts has what
+ * the member knows of one round and what it refuses; tests/contract/vectors/secagg.json holds conversations that both
+ * languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
  */
 
 import { same } from "../../core/data/equality";
@@ -12,316 +11,379 @@ import { reducer, type Step as StepOf } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import type { Effect, Event, Places } from "./member-events";
 import {
-  begun,
+  fromPlan,
+  hasPlan,
   isActive,
-  isPlannedBy,
-  least,
   type Masking,
-  objection,
-  type Part,
+  type MemberRound,
+  numberOf,
   type Planned,
-  revealOf,
-  said,
+  revealFor,
+  rosterRefusal,
   send,
-  senders,
-} from "./member-state";
-import { ofDealt, ofRoster, ofVouchers } from "./refusals";
+  sendersOf,
+  sentIn,
+  sharesRefusal,
+  signaturesRefusal,
+  survivorsRefusal,
+} from "./member-round";
 import { degree, neighboursOf } from "./terms";
 
 /** What the member does, or waits for, in the word that its page explains. */
 export type Stage =
   | "idle"
+  // Advertise keys: they are made; sent, and the roster is awaited.
   | "keys"
   | "roster"
+  // Share keys: the roster is checked; shares are sealed; sent, and those of the others are awaited; these are opened.
   | "checking"
   | "sealing"
   | "dealing"
   | "opening"
+  // Masked input.
   | "masked"
+  // Consistency check, where the server may lie: survivors are signed; sent; the others' signatures are checked.
   | "signing"
   | "vouched"
   | "weighing"
+  // Unmask: shares are taken out; sent.
   | "revealing"
   | "revealed"
+  // Only a decline is sent in this round.
   | "refused";
 
+/** An event, or the server's frame that it brings, by its type. */
+export type Tag = Exclude<Event["type"], "frame"> | ServerFrame["type"];
+type Row = Readonly<Partial<Record<Tag, readonly Stage[]>>>;
+
+/** In every stage of a round; a new plan begins another one. */
+const ALWAYS: Row = {
+  planned: ["keys", "refused"],
+  welcomed: [],
+  stopped: ["idle"],
+  version: ["idle"],
+  abandoned: ["idle"],
+  state: ["idle"],
+};
+/** Where the host works for the machine, and can fail. */
+const WORKING: Row = { ...ALWAYS, failed: ["refused"] };
+/** What the server said before it may repeat; another roster, deal or list of survivors is refused. */
+const ROSTER: Row = { roster: ["refused"] };
+const SHARES: Row = { ...ROSTER, dealt: ["refused"] };
+const SURVIVORS: Row = { ...SHARES, survivors: ["refused"], unmask: ["refused"] };
+
+/**
+ * For each stage the events and frames that it takes, and the stages to which they may lead (or leave it as it is). What
+ * is not in the row has no effects and changes nothing.
+ */
+export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
+  idle: { planned: ["keys"] },
+  keys: { ...WORKING, keys_made: ["roster"] },
+  roster: { ...ALWAYS, roster: ["checking", "refused"] },
+  checking: { ...WORKING, ...ROSTER, roster_checked: ["sealing", "refused"] },
+  sealing: { ...WORKING, ...ROSTER, shares_sealed: ["dealing"] },
+  dealing: { ...ALWAYS, ...ROSTER, dealt: ["opening", "refused"] },
+  opening: { ...WORKING, ...SHARES, shares_opened: ["masked"] },
+  masked: {
+    ...WORKING,
+    ...SHARES,
+    survivors: ["signing", "refused"],
+    unmask: ["weighing", "revealing", "refused"],
+  },
+  signing: { ...WORKING, ...SURVIVORS, survivors_signed: ["vouched"], unmask: ["weighing", "refused"] },
+  vouched: { ...ALWAYS, ...SURVIVORS, unmask: ["weighing", "refused"] },
+  weighing: { ...WORKING, ...SURVIVORS, vouchers_checked: ["revealing", "refused"] },
+  revealing: { ...WORKING, ...SURVIVORS, revealed: ["revealed"] },
+  revealed: { ...ALWAYS, ...SURVIVORS },
+  refused: { ...ALWAYS, planned: ["keys"] },
+};
+
+/** Where nothing was revealed yet, so that it may be asked for. */
+const ASKABLE: readonly Stage[] = ["masked", "signing", "vouched"];
+const OTHER_SURVIVORS = "The server named other survivors to this client before.";
+
 /** What the host reports of a round in which it was asked to work. */
-type Outcome = Exclude<Event, { type: "planned" | "frame" | "welcomed" | "stopped" }>;
+type HostEvent = Exclude<Event, { type: "planned" | "frame" | "welcomed" | "stopped" }>;
 
 /** One client's part in the masked rounds of one task, one round at a time. */
 export interface State {
   readonly stage: Stage;
   /** The last round begun; none up to it begins again. */
   readonly latest: number;
-  readonly part: Part | null;
+  readonly round: MemberRound | null;
   /** Why the last round was given up, for people. */
   readonly reason: string | null;
 }
 
-export const INITIAL: State = { stage: "idle", latest: 0, part: null, reason: null };
+export const INITIAL: State = { stage: "idle", latest: 0, round: null, reason: null };
 
 type Step = StepOf<State, Effect>;
 const { step } = reducer<State, Effect>();
 
-const OTHERS = "The server named other survivors to this client before.";
-/** Where the host works for the machine, and can fail. */
-const WORKING: readonly Stage[] = [
-  "keys",
-  "checking",
-  "sealing",
-  "opening",
-  "masked",
-  "signing",
-  "weighing",
-  "revealing",
-];
-
 /** Among how many the update is masked; 0 before the roster is known. */
-export function members({ part }: State): number {
-  return part?.members.length ?? 0;
+export function members({ round }: State): number {
+  return round?.members.length ?? 0;
 }
 
-/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+/** The event's tag in the table; that of the frame where the server sent one. */
+export function tagOf(event: Event): Tag {
+  return event.type === "frame" ? event.frame.type : event.type;
+}
+
+/** The state after one event, and what the host has to do. */
 export function handle(state: State, event: Event): Step {
+  if (TRANSITIONS[state.stage][tagOf(event)] === undefined) return step(state);
+  if (event.type === "planned") {
+    return event.plan.masking ? planned(state, event, event.plan.masking) : step(state);
+  }
+  if (event.type === "stopped") return forget(state);
+  const { round } = state;
+  if (round === null) return step(state);
   switch (event.type) {
-    case "planned":
-      return event.plan.masking ? planned(state, event, event.plan.masking) : step(state);
-    case "frame":
-      return frame(state, event.frame);
-    case "stopped":
-      return forget(state);
     case "welcomed":
-      if (state.part === null) return step(state);
-      return step(
-        state,
-        ...(state.stage === "refused" ? [decline(state.part.terms.plan.round)] : said(state.part)),
-      );
+      return welcomed(state, round);
+    case "frame":
+      return frame(state, round, event.frame);
     default: {
-      const { part } = state;
-      const round = event.type === "keys_made" ? event.keys.round : event.round;
-      return part && round === part.terms.plan.round ? worked(state, part, event) : step(state);
+      const number = event.type === "keys_made" ? event.keys.round : event.round;
+      return number === numberOf(round) ? hostEvent(state, round, event) : step(state);
     }
   }
 }
 
 /** The stage that follows, and what is known in it besides. */
-function enter(state: State, stage: Stage, part: Part, ...effects: readonly Effect[]): Step {
-  return step({ ...state, stage, part }, ...effects);
+function enter(state: State, stage: Stage, round: MemberRound, ...effects: readonly Effect[]): Step {
+  return step({ ...state, stage, round }, ...effects);
 }
 
 function planned(state: State, event: Planned, masking: Masking): Step {
   const { client, bundle, plan } = event;
-  const { part } = state;
-  if (part && plan.round === part.terms.plan.round) {
-    if (isPlannedBy(part, event) || state.stage === "refused") return step(state);
-    return giveUp(state, part, "The server gave this round other terms before.");
+  const { round } = state;
+  if (round && plan.round === numberOf(round)) {
+    if (hasPlan(round, event) || state.stage === "refused") return step(state);
+    return giveUp(state, round, "The server gave this round other terms before.");
   }
   if (plan.round <= state.latest) {
     const reason = `The server went back to round ${plan.round}, after ${state.latest}; stop and join again.`;
     return step(state, { type: "give_up", round: plan.round, reason }, decline(plan.round));
   }
   const forgotten = forget(state);
-  const next: State = { stage: "keys", latest: plan.round, part: begun(event, masking), reason: null };
+  const next: State = {
+    stage: "keys",
+    latest: plan.round,
+    round: fromPlan(event, masking),
+    reason: null,
+  };
   return step(next, ...forgotten.effects, { type: "make_keys", client, bundle, plan });
 }
 
-function decline(round: number): Effect {
-  return { type: "send", frame: { type: "decline", round } };
+function welcomed(state: State, round: MemberRound): Step {
+  return step(state, ...(state.stage === "refused" ? [decline(numberOf(round))] : sentIn(round)));
 }
 
 // What the host did.
 
-function worked(state: State, part: Part, event: Outcome): Step {
-  const { round } = part.terms.plan;
+function hostEvent(state: State, round: MemberRound, event: HostEvent): Step {
+  const number = numberOf(round);
   switch (event.type) {
     case "failed":
-      return WORKING.includes(state.stage) ? giveUp(state, part, event.reason) : step(state);
+      return giveUp(state, round, event.reason);
     case "keys_made":
-      if (state.stage !== "keys") return step(state);
-      return enter(state, "roster", { ...part, keys: event.keys }, send(event.keys));
+      return enter(state, "roster", { ...round, keys: event.keys }, send(event.keys));
     case "roster_checked":
-      return state.stage === "checking" ? rosterChecked(state, part, event) : step(state);
+      return rosterChecked(state, round, event);
     case "shares_sealed": {
-      if (state.stage !== "sealing") return step(state);
-      const shares = { type: "shares", round, sealed: event.sealed } as const;
-      return enter(state, "dealing", { ...part, shares }, send(shares));
+      const shares = { type: "shares", round: number, sealed: event.sealed } as const;
+      return enter(state, "dealing", { ...round, shares }, send(shares));
     }
-    case "shares_opened":
-      if (state.stage !== "opening") return step(state);
-      return enter(state, "masked", part, { type: "mask", round, place: part.place, pairs: senders(part) });
+    case "shares_opened": {
+      const pairs = sendersOf(round);
+      return enter(state, "masked", round, { type: "mask", round: number, place: round.place, pairs });
+    }
     case "survivors_signed": {
-      if (state.stage !== "signing") return step(state);
-      const vouch = { type: "vouch", round, signature: event.signature } as const;
-      return enter(state, "vouched", { ...part, vouch }, send(vouch));
+      const vouch = { type: "vouch", round: number, signature: event.signature } as const;
+      return enter(state, "vouched", { ...round, consistencySignature: vouch }, send(vouch));
     }
     case "vouchers_checked":
-      if (state.stage !== "weighing") return step(state);
-      if (event.wrong.length > 0) return giveUp(state, part, "A voucher's signature is wrong.");
-      return makeReveal(state, part, part.alive ?? []);
+      if (event.wrong.length > 0) return giveUp(state, round, "A voucher's signature is wrong.");
+      return makeReveal(state, round, round.alive ?? []);
     case "revealed": {
-      if (state.stage !== "revealing") return step(state);
-      const reveal = { type: "reveal", round, shares: event.shares } as const;
-      return enter(state, "revealed", { ...part, reveal }, send(reveal));
+      const reveal = { type: "reveal", round: number, shares: event.shares } as const;
+      return enter(state, "revealed", { ...round, reveal }, send(reveal));
     }
   }
 }
 
-function rosterChecked(state: State, part: Part, event: Extract<Event, { type: "roster_checked" }>): Step {
+function rosterChecked(
+  state: State,
+  round: MemberRound,
+  event: Extract<Event, { type: "roster_checked" }>,
+): Step {
   if (event.wrong.length > 0) {
-    return giveUp(state, part, "The roster has keys that cannot be used, or were not signed.");
+    return giveUp(state, round, "The roster has keys that cannot be used, or were not signed.");
   }
   if (event.changed.length > 0) {
-    return giveUp(state, part, "A client of the roster is not who it was, or is not on the list.");
+    return giveUp(state, round, "A client of the roster is not who it was, or is not on the list.");
   }
-  const { place, degree } = part;
-  const around = neighboursOf(place, event.order, degree.neighbours);
+  const { place, degree } = round;
+  const neighbours = neighboursOf(place, event.order, degree.neighbours);
   return enter(
     state,
     "sealing",
-    { ...part, neighbours: around },
-    { type: "seal", round: event.round, place, threshold: degree.threshold, neighbours: around },
+    { ...round, neighbours },
+    { type: "seal", round: event.round, place, threshold: degree.threshold, neighbours },
   );
 }
 
 // What the server said.
 
-function frame(state: State, message: ServerFrame): Step {
+function frame(state: State, round: MemberRound, message: ServerFrame): Step {
   switch (message.type) {
+    case "version":
+    case "abandoned":
+      return roundOver(state, round, message.round);
+    case "state":
+      return message.phase === "finished" ? forget(state) : roundOver(state, round, message.round - 1);
     case "roster":
     case "dealt":
     case "survivors":
-    case "unmask": {
-      const { part } = state;
-      if (part?.terms.plan.round !== message.round || state.stage === "refused") return step(state);
-      return asked(state, part, message);
-    }
-    case "version":
-    case "abandoned":
-      return over(state, message.round);
-    case "state":
-      return message.phase === "finished" ? forget(state) : over(state, message.round - 1);
+    case "unmask":
+      return message.round === numberOf(round) ? masked(state, round, message) : step(state);
     default:
       return step(state);
   }
 }
 
-function asked(
+function masked(
   state: State,
-  part: Part,
+  round: MemberRound,
   message: FrameOf<"roster" | "dealt" | "survivors" | "unmask">,
 ): Step {
   switch (message.type) {
     case "roster":
-      return roster(state, part, message);
+      return roster(state, round, message);
     case "dealt":
-      return dealt(state, part, message);
+      return dealt(state, round, message);
     case "survivors":
-      return survivors(state, part, message);
+      return survivors(state, round, message);
     case "unmask":
-      return unmask(state, part, message);
+      return unmask(state, round, message);
   }
 }
 
-function roster(state: State, part: Part, message: FrameOf<"roster">): Step {
-  if (part.members.length > 0) {
-    if (!same(message.members, part.members)) {
-      return giveUp(state, part, "The server sent this client another roster before.");
+function roster(state: State, round: MemberRound, message: FrameOf<"roster">): Step {
+  if (round.members.length > 0) {
+    if (!same(message.members, round.members)) {
+      return giveUp(state, round, "The server sent this client another roster before.");
     }
-    return part.shares ? step(state, send(part.shares)) : step(state);
+    return round.shares ? step(state, send(round.shares)) : step(state);
   }
-  if (state.stage !== "roster" || part.keys === null) return step(state);
-  const { client } = part.terms;
-  const active = isActive(part);
-  const reason = ofRoster(message.members, client, part.keys, least(part), active);
-  if (reason) return giveUp(state, part, reason);
+  if (round.keys === null) return step(state);
+  const reason = rosterRefusal(round, message.members, round.keys);
+  if (reason) return giveUp(state, round, reason);
+  const { client } = round.planned;
   const place = message.members.findIndex((member) => member.client === client);
-  const graph = degree(message.members.length, part.masking.server);
+  const graph = degree(message.members.length, round.masking.server);
   return enter(
     state,
     "checking",
-    { ...part, members: message.members, place, degree: graph },
+    { ...round, members: message.members, place, degree: graph },
     {
       type: "check_roster",
       round: message.round,
       members: message.members,
       degree: graph.neighbours,
       threshold: graph.threshold,
-      verify: active,
+      verify: isActive(round),
     },
   );
 }
 
-function dealt(state: State, part: Part, message: FrameOf<"dealt">): Step {
-  if (part.dealt) {
-    const reason = "The server dealt this client other shares before.";
-    return same(message, part.dealt) ? step(state) : giveUp(state, part, reason);
+function dealt(state: State, round: MemberRound, message: FrameOf<"dealt">): Step {
+  if (round.dealt) {
+    if (same(message, round.dealt)) return step(state);
+    return giveUp(state, round, "The server dealt this client other shares before.");
   }
-  if (state.stage !== "dealing") return step(state);
-  const reason = ofDealt(message, part.neighbours, part.members.length, part.degree.threshold);
-  if (reason) return giveUp(state, part, reason);
-  const { round, senders, sealed } = message;
+  const reason = sharesRefusal(round, message);
+  if (reason) return giveUp(state, round, reason);
+  const { senders, sealed } = message;
   return enter(
     state,
     "opening",
-    { ...part, dealt: message },
-    { type: "open", round, place: part.place, senders, sealed },
+    { ...round, dealt: message },
+    { type: "open", round: message.round, place: round.place, senders, sealed },
   );
 }
 
-/** Where the server may lie they are vouched for; elsewhere nobody asks. */
-function survivors(state: State, part: Part, { round, alive }: FrameOf<"survivors">): Step {
-  if (!isActive(part)) return step(state);
-  if (part.alive !== null) {
-    if (!same(alive, part.alive)) return giveUp(state, part, OTHERS);
-    return part.vouch ? step(state, send(part.vouch)) : step(state);
+/** Where the server may lie they are signed; elsewhere nothing is asked for. */
+function survivors(state: State, round: MemberRound, message: FrameOf<"survivors">): Step {
+  const { alive } = message;
+  if (!isActive(round)) return step(state);
+  if (round.alive !== null) {
+    if (!same(alive, round.alive)) return giveUp(state, round, OTHER_SURVIVORS);
+    return round.consistencySignature ? step(state, send(round.consistencySignature)) : step(state);
   }
-  if (state.stage !== "masked") return step(state);
-  const reason = objection(part, alive);
-  if (reason) return giveUp(state, part, reason);
-  return enter(state, "signing", { ...part, alive }, { type: "sign_survivors", round, alive });
+  const reason = survivorsRefusal(round, alive);
+  if (reason) return giveUp(state, round, reason);
+  return enter(
+    state,
+    "signing",
+    { ...round, alive },
+    { type: "sign_survivors", round: message.round, alive },
+  );
 }
 
-function unmask(state: State, part: Part, message: FrameOf<"unmask">): Step {
-  const { round, alive, vouchers, signatures } = message;
-  if (part.alive !== null && !same(alive, part.alive)) return giveUp(state, part, OTHERS);
-  if (state.stage !== "masked" && state.stage !== "signing" && state.stage !== "vouched") {
-    return part.reveal ? step(state, send(part.reveal)) : step(state);
+function unmask(state: State, round: MemberRound, message: FrameOf<"unmask">): Step {
+  const { alive, vouchers, signatures } = message;
+  if (round.alive !== null && !same(alive, round.alive)) return giveUp(state, round, OTHER_SURVIVORS);
+  if (!ASKABLE.includes(state.stage)) {
+    return round.reveal ? step(state, send(round.reveal)) : step(state);
   }
-  const active = isActive(part);
-  const reason = objection(part, alive) ?? (active ? ofVouchers(message, part.degree.threshold) : null);
-  if (reason) return giveUp(state, part, reason);
-  const named: Part = { ...part, alive };
+  const active = isActive(round);
+  const reason = survivorsRefusal(round, alive) ?? (active ? signaturesRefusal(round, message) : null);
+  if (reason) return giveUp(state, round, reason);
+  const named: MemberRound = { ...round, alive };
   if (!active) return makeReveal(state, named, alive);
-  return enter(state, "weighing", named, { type: "check_vouchers", round, alive, vouchers, signatures });
+  return enter(state, "weighing", named, {
+    type: "check_vouchers",
+    round: message.round,
+    alive,
+    vouchers,
+    signatures,
+  });
 }
 
 // What follows.
 
-function makeReveal(state: State, part: Part, alive: Places): Step {
-  return enter(state, "revealing", part, revealOf(part, alive));
+function makeReveal(state: State, round: MemberRound, alive: Places): Step {
+  return enter(state, "revealing", round, revealFor(round, alive));
 }
 
 /** Round `number` is over, and those before it. */
-function over(state: State, number: number): Step {
-  return state.part && state.part.terms.plan.round <= number ? forget(state) : step(state);
+function roundOver(state: State, round: MemberRound, number: number): Step {
+  return numberOf(round) <= number ? forget(state) : step(state);
 }
 
-/** Says nothing but that in this round, whatever comes. */
-function giveUp(state: State, part: Part, reason: string): Step {
-  const { round } = part.terms.plan;
+/** Sends nothing but a decline in this round, whatever comes. */
+function giveUp(state: State, round: MemberRound, reason: string): Step {
+  const number = numberOf(round);
   const forgotten = forget(state);
   const refused: State = {
     ...state,
     stage: "refused",
-    part: begun(part.terms, part.masking),
+    round: fromPlan(round.planned, round.masking),
     reason,
   };
-  return step(refused, { type: "give_up", round, reason }, ...forgotten.effects, decline(round));
+  return step(refused, { type: "give_up", round: number, reason }, ...forgotten.effects, decline(number));
 }
 
 function forget(state: State): Step {
-  const next: State = { ...state, stage: "idle", part: null };
-  return state.part && state.stage !== "refused"
-    ? step(next, { type: "forget", round: state.part.terms.plan.round })
+  const next: State = { ...state, stage: "idle", round: null };
+  return state.round && state.stage !== "refused"
+    ? step(next, { type: "forget", round: numberOf(state.round) })
     : step(next);
+}
+
+function decline(round: number): Effect {
+  return send({ type: "decline", round });
 }

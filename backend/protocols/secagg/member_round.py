@@ -1,0 +1,151 @@
+"""A member's knowledge of one masked round, and why it refuses what the server says of it.
+
+A reason for refusal is a sentence for people, or None. Whatever the server wants, it learns the sum of at
+least `minimum` clients' updates or nothing: docs/decisions/0017-masked-rounds.md says why each refusal is
+needed. member-round.ts is the mirror, sentence by sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from backend.protocols.secagg.member_events import MakeReveal, Planned
+from backend.protocols.secagg.terms import MOST_ACTIVE, NO_DEGREE, Degree
+from backend.wire.masked_messages import Dealt, Keys, Masking, Member, Reveal, Shares, Unmask, Vouch
+
+
+@dataclass
+class MemberRound:
+    """What the member knows of one round. Owned by the machine."""
+
+    planned: Planned
+    masking: Masking
+    keys: Keys | None = None
+    members: list[Member] = field(default_factory=list)
+    place: int = 0
+    degree: Degree = NO_DEGREE
+    neighbours: list[int] = field(default_factory=list)
+    shares: Shares | None = None
+    dealt: Dealt | None = None
+    # The survivors that were signed, or for whom something was revealed: there is one such list a round.
+    alive: list[int] | None = None
+    consistency_signature: Vouch | None = None
+    reveal: Reveal | None = None
+
+    @classmethod
+    def from_plan(cls, planned: Planned, masking: Masking) -> MemberRound:
+        """The round of this plan, before anything was sent in it."""
+        return cls(_without_seconds(planned), masking)
+
+    def has_plan(self, planned: Planned) -> bool:
+        """Whether that repeats the round's plan.
+
+        After a reconnection it has less time, and the same in all else. What the volunteer changed meanwhile
+        holds from the next round on.
+        """
+        return replace(_without_seconds(planned), minimum=self.planned.minimum) == self.planned
+
+    @property
+    def number(self) -> int:
+        """The round's number."""
+        return self.planned.plan.round
+
+    @property
+    def active(self) -> bool:
+        """Whether the server may lie."""
+        return self.masking.server == "active"
+
+    @property
+    def minimum(self) -> int:
+        """Among how many clients this one takes part."""
+        return max(self.masking.min_clients, self.planned.minimum)
+
+    @property
+    def senders(self) -> list[int]:
+        """The neighbours whose shares came."""
+        return self.dealt.senders if self.dealt else []
+
+    def sent(self) -> list[Keys | Shares | Vouch | Reveal]:
+        """All that was sent in the round so far, to be sent again."""
+        frames = (self.keys, self.shares, self.consistency_signature, self.reveal)
+        return [frame for frame in frames if frame]
+
+    def reveal_for(self, alive: Sequence[int]) -> MakeReveal:
+        """One share of each whose shares this member has: a survivor's seed, or else the private mask key."""
+        owners = sorted([*self.senders, self.place])
+        seeds = [place for place in owners if place in alive]
+        return MakeReveal(self.number, seeds, [place for place in owners if place not in alive])
+
+    def roster_refusal(self, members: Sequence[Member], keys: Keys) -> str | None:
+        """Why a roster is refused by this client, which sent `keys`."""
+        count, client = len(members), self.planned.client
+        if count < self.minimum:
+            return f"The round has {count} members; this client takes part among {self.minimum} at least."
+        if self.active and count > MOST_ACTIVE:
+            return f"The round has {count} members; where the server may lie, {MOST_ACTIVE} is the most."
+        if len({member.client for member in members}) < count:
+            return "A client is in the roster twice."
+        own = Member(client, keys.mask_key, keys.share_key, keys.seed_hash, keys.identity, keys.signature)
+        if own not in members:
+            return "The roster does not have this client with the keys that it sent."
+        exchanged = [key for member in members for key in (member.mask_key, member.share_key)]
+        if len(set(exchanged)) < len(exchanged):
+            return "Two clients of the roster have the same key."
+        if len({member.seed_hash for member in members}) < count:
+            return "Two clients of the roster have the same seed."
+        if len({member.identity for member in members}) < count:
+            return "Two clients of the roster have the same identity."
+        return None
+
+    def shares_refusal(self, dealt: Dealt) -> str | None:
+        """Why the shares are refused that came for this member."""
+        threshold = self.degree.threshold
+        if not ascend(dealt.senders, len(self.members)) or not set(dealt.senders) <= set(self.neighbours):
+            return "Shares came from clients that are no neighbours."
+        if len(dealt.sealed) != len(dealt.senders):
+            return "Some of the shares are missing or have no sender."
+        if len(dealt.senders) + 1 < threshold:
+            return f"Only {len(dealt.senders) + 1} of at least {threshold} neighbours exchanged shares."
+        return None
+
+    def survivors_refusal(self, alive: Sequence[int]) -> str | None:
+        """Why a list of survivors is refused."""
+        threshold = self.degree.threshold
+        if not ascend(alive, len(self.members)):
+            return "The survivors are no list of places in the roster."
+        if len(alive) < self.minimum:
+            return f"Only {len(alive)} updates would be added up; this client wants {self.minimum} at least."
+        survivors = set(alive)
+        if self.place not in survivors:
+            return "This client is not among the survivors."
+        if not survivors.isdisjoint(set(self.neighbours) - set(self.senders)):
+            return "A survivor never exchanged shares with this client."
+        holders = len(survivors.intersection(self.senders)) + 1
+        if holders < threshold:
+            return f"Only {holders} of at least {threshold} neighbours survived."
+        return None
+
+    def signatures_refusal(self, unmask: Unmask) -> str | None:
+        """Why the list of those who signed the survivors is refused, before their signatures are checked."""
+        threshold = self.degree.threshold
+        members = max(unmask.alive, default=-1) + 1
+        if not ascend(unmask.vouchers, members) or not set(unmask.vouchers) <= set(unmask.alive):
+            return "The vouchers are not among the survivors."
+        if len(unmask.signatures) != len(unmask.vouchers):
+            return "Some of the vouchers' signatures are missing."
+        if len(unmask.vouchers) < threshold:
+            return f"Only {len(unmask.vouchers)} of at least {threshold} clients vouch for the survivors."
+        return None
+
+
+def ascend(places: Sequence[int], members: int) -> bool:
+    """Whether these are places of a roster of so many `members`, each once and in order."""
+    return all(one < other for one, other in zip([-1, *places], [*places, members], strict=True))
+
+
+def _without_seconds(planned: Planned) -> Planned:
+    """What of a plan stays the same when it is repeated."""
+    return replace(planned, plan=replace(planned.plan, seconds=0.0))

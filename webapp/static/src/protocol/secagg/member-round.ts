@@ -1,0 +1,193 @@
+/**
+ * A member's knowledge of one masked round, and why it refuses what the server says of it. Pure functions; the mirror of
+ * backend/protocols/secagg/member_round.py, sentence by sentence.
+ *
+ * A reason for refusal is a sentence for people, or null; docs/decisions/0017-masked-rounds.md says why each is needed.
+ */
+
+import { same } from "../../core/data/equality";
+import type { FrameOf } from "../wire/messages";
+import type { Effect, Event, Keys, Member, Places, Train } from "./member-events";
+import { type Degree, MOST_ACTIVE } from "./terms";
+
+export type Planned = Extract<Event, { type: "planned" }>;
+export type Masking = NonNullable<Train["masking"]>;
+
+/** What the member knows of one round. */
+export interface MemberRound {
+  readonly planned: Planned;
+  readonly masking: Masking;
+  readonly keys: Keys | null;
+  readonly members: readonly Member[];
+  readonly place: number;
+  readonly degree: Degree;
+  readonly neighbours: Places;
+  readonly shares: FrameOf<"shares"> | null;
+  readonly dealt: FrameOf<"dealt"> | null;
+  /** The survivors that were signed, or for whom something was revealed: there is one such list a round. */
+  readonly alive: Places | null;
+  readonly consistencySignature: FrameOf<"vouch"> | null;
+  readonly reveal: FrameOf<"reveal"> | null;
+}
+
+/** The round of this plan, before anything was sent in it. */
+export function fromPlan(planned: Planned, masking: Masking): MemberRound {
+  return {
+    planned: withoutSeconds(planned),
+    masking,
+    keys: null,
+    members: [],
+    place: 0,
+    degree: { neighbours: 0, threshold: 0 },
+    neighbours: [],
+    shares: null,
+    dealt: null,
+    alive: null,
+    consistencySignature: null,
+    reveal: null,
+  };
+}
+
+/**
+ * Whether that repeats the round's plan. After a reconnection it has less time, and the same in all else. What the volunteer
+ * changed meanwhile holds from the next round on.
+ */
+export function hasPlan(round: MemberRound, planned: Planned): boolean {
+  return same({ ...withoutSeconds(planned), minimum: round.planned.minimum }, round.planned);
+}
+
+export function numberOf(round: MemberRound): number {
+  return round.planned.plan.round;
+}
+
+/** Whether the server may lie. */
+export function isActive(round: MemberRound): boolean {
+  return round.masking.server === "active";
+}
+
+/** The neighbours whose shares came. */
+export function sendersOf(round: MemberRound): Places {
+  return round.dealt?.senders ?? [];
+}
+
+/** All that was sent in the round so far, to be sent again. */
+export function sentIn({ keys, shares, consistencySignature, reveal }: MemberRound): readonly Effect[] {
+  return [keys, shares, consistencySignature, reveal].filter((frame) => frame !== null).map(send);
+}
+
+export function send(frame: FrameOf<"keys" | "shares" | "vouch" | "reveal" | "decline">): Effect {
+  return { type: "send", frame };
+}
+
+/** One share of each whose shares this member has: a survivor's seed, or else the private mask key. */
+export function revealFor(round: MemberRound, alive: Places): Effect {
+  const owners = [...sendersOf(round), round.place].sort((one, other) => one - other);
+  return {
+    type: "make_reveal",
+    round: numberOf(round),
+    seeds: owners.filter((place) => alive.includes(place)),
+    mask_keys: owners.filter((place) => !alive.includes(place)),
+  };
+}
+
+/** Why a roster is refused by this client, which sent `keys`. */
+export function rosterRefusal(round: MemberRound, members: readonly Member[], keys: Keys): string | null {
+  const { client } = round.planned;
+  const [count, minimum] = [members.length, minimumOf(round)];
+  if (count < minimum) {
+    return `The round has ${count} members; this client takes part among ${minimum} at least.`;
+  }
+  if (isActive(round) && count > MOST_ACTIVE) {
+    return `The round has ${count} members; where the server may lie, ${MOST_ACTIVE} is the most.`;
+  }
+  if (!distinct(members.map((member) => member.client))) return "A client is in the roster twice.";
+  const { type: _type, round: _round, ...own } = keys;
+  if (!members.some((member) => same(member, { client, ...own }))) {
+    return "The roster does not have this client with the keys that it sent.";
+  }
+  if (!distinct(members.flatMap((member) => [text(member.mask_key), text(member.share_key)]))) {
+    return "Two clients of the roster have the same key.";
+  }
+  if (!distinct(members.map((member) => text(member.seed_hash)))) {
+    return "Two clients of the roster have the same seed.";
+  }
+  if (!distinct(members.map((member) => text(member.identity)))) {
+    return "Two clients of the roster have the same identity.";
+  }
+  return null;
+}
+
+/** Why the shares are refused that came for this member. */
+export function sharesRefusal(round: MemberRound, { senders, sealed }: FrameOf<"dealt">): string | null {
+  const { threshold } = round.degree;
+  if (!ascend(senders, round.members.length) || !within(senders, round.neighbours)) {
+    return "Shares came from clients that are no neighbours.";
+  }
+  if (sealed.length !== senders.length) return "Some of the shares are missing or have no sender.";
+  if (senders.length + 1 < threshold) {
+    return `Only ${senders.length + 1} of at least ${threshold} neighbours exchanged shares.`;
+  }
+  return null;
+}
+
+/** Why a list of survivors is refused. */
+export function survivorsRefusal(round: MemberRound, alive: Places): string | null {
+  const { threshold } = round.degree;
+  const minimum = minimumOf(round);
+  if (!ascend(alive, round.members.length)) return "The survivors are no list of places in the roster.";
+  if (alive.length < minimum) {
+    return `Only ${alive.length} updates would be added up; this client wants ${minimum} at least.`;
+  }
+  const survivors = new Set(alive);
+  if (!survivors.has(round.place)) return "This client is not among the survivors.";
+  const senders = new Set(sendersOf(round));
+  if (round.neighbours.some((place) => survivors.has(place) && !senders.has(place))) {
+    return "A survivor never exchanged shares with this client.";
+  }
+  const holders = sendersOf(round).filter((place) => survivors.has(place)).length + 1;
+  return holders < threshold ? `Only ${holders} of at least ${threshold} neighbours survived.` : null;
+}
+
+/** Why the list of those who signed the survivors is refused, before their signatures are checked. */
+export function signaturesRefusal(
+  { degree: { threshold } }: MemberRound,
+  { alive, vouchers, signatures }: FrameOf<"unmask">,
+): string | null {
+  if (!ascend(vouchers, (alive.at(-1) ?? -1) + 1) || !within(vouchers, alive)) {
+    return "The vouchers are not among the survivors.";
+  }
+  if (signatures.length !== vouchers.length) return "Some of the vouchers' signatures are missing.";
+  if (vouchers.length < threshold) {
+    return `Only ${vouchers.length} of at least ${threshold} clients vouch for the survivors.`;
+  }
+  return null;
+}
+
+/** Among how many clients this one takes part. */
+function minimumOf({ masking, planned }: MemberRound): number {
+  return Math.max(masking.min_clients, planned.minimum);
+}
+
+/** What of a plan stays the same when it is repeated. */
+function withoutSeconds(planned: Planned): Planned {
+  return { ...planned, plan: { ...planned.plan, seconds: 0 } };
+}
+
+/** Whether these are places of a roster of so many `members`, each once and in order. */
+function ascend(places: Places, members: number): boolean {
+  return [...places, members].every((place, index) => place > (places[index - 1] ?? -1));
+}
+
+function within(places: Places, others: Places): boolean {
+  const all = new Set(others);
+  return places.every((place) => all.has(place));
+}
+
+function distinct(words: readonly string[]): boolean {
+  return new Set(words).size === words.length;
+}
+
+/** Bytes as a word that a set can hold. */
+function text(bytes: Uint8Array): string {
+  return bytes.join(",");
+}
