@@ -276,5 +276,5 @@ test("who signed other survivors is found among the vouchers", async () => {
   const sign = (place: number, alive: number[]) => (clients[place] as Client).secrets.signSurvivors(alive);
   const signatures = [await sign(0, [0, 1, 2]), await sign(1, [0, 1, 2, 3]), await sign(2, [0, 1, 2])];
   const { secrets } = clients[3] as Client;
-  expect(await secrets.checkVouchers([0, 1, 2], [0, 1, 2], signatures)).toEqual([1]);
+  expect(await secrets.checkConsistencySignatures([0, 1, 2], [0, 1, 2], signatures)).toEqual([1]);
 });

@@ -86,7 +86,7 @@ async function perform(message: ToMasker): Promise<Answer> {
       return { type: "survivors_signed", signature: await current().secrets.signSurvivors(message.alive) };
     case "check_vouchers": {
       const { alive, vouchers, signatures } = message;
-      const wrong = await current().secrets.checkVouchers(alive, vouchers, signatures);
+      const wrong = await current().secrets.checkConsistencySignatures(alive, vouchers, signatures);
       return { type: "vouchers_checked", wrong };
     }
     case "make_reveal":

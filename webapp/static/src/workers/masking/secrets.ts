@@ -1,7 +1,6 @@
 /**
- * One client's secrets of one masked round, and everything that needs them (docs/decisions/0017-masked-rounds.md). The
- * machine in protocol/secagg/member.ts decides what may be asked, and in which order; nothing here leaves but what was
- * asked.
+ * Holds one client's secrets of one masked round and computes what needs them (docs/decisions/0017-masked-rounds.md). The
+ * machine in protocol/secagg/member.ts decides what is computed, and in which order.
  */
 
 import { type Bytes, concat, sha256 } from "../../core/crypto/bytes";
@@ -26,23 +25,23 @@ type Places = readonly number[];
 /** So many random bytes, from the platform's generator. */
 export type Random = (count: number) => Bytes;
 
-/** What a holder keeps of one client. */
+/** One client's share of another one's secrets. */
 interface Shares {
   readonly seed: Uint8Array;
   readonly maskKey: Uint8Array;
 }
 
 /** Stands for a share that could not be opened: it is not below the prime, so the server passes over it. */
-const NONE = new Uint8Array(SECRET_BYTES).fill(0xff);
+const NO_SHARE = new Uint8Array(SECRET_BYTES).fill(0xff);
 
-/** What is known once the roster is. */
+/** The roster, and what follows from it. */
 interface Roster {
   readonly context: Bytes;
   readonly members: readonly Member[];
   readonly threshold: number;
 }
 
-/** What everybody in the round knows, as far as masked values depend on it. */
+/** What all members of the round know and masked values depend on. */
 export interface Cohort {
   readonly members: number;
   readonly threshold: number;
@@ -55,7 +54,7 @@ export interface Cohort {
 export class RoundSecrets {
   #roster: Roster | null = null;
   /** Shares by the places of the clients whose secrets they are. */
-  readonly #held = new Map<number, Shares>();
+  readonly #shares = new Map<number, Shares>();
   readonly #agreements = new Map<number, Promise<Bytes>>();
 
   private constructor(
@@ -75,7 +74,7 @@ export class RoundSecrets {
     identity: Identity,
     random: Random,
   ): Promise<{ readonly secrets: RoundSecrets; readonly keys: Keys }> {
-    const [seed, maskSecret] = [element(random), element(random)];
+    const [seed, maskSecret] = [randomSecret(random), randomSecret(random)];
     const [base, maskKeys, shareKeys, seed_hash] = await Promise.all([
       baseHash(terms),
       keyPair(maskSecret),
@@ -107,34 +106,34 @@ export class RoundSecrets {
     return { order: await ring(context, clients), wrong };
   }
 
-  /** Both secrets' shares for each neighbour, sealed; one's own are kept. */
+  /** Cuts both secrets into shares, keeps its own, and seals the neighbours'. */
   async seal(place: number, threshold: number, neighbours: Places): Promise<Uint8Array[]> {
     const holders = [place, ...neighbours];
     const cut = (secret: Bytes) => split(secret, holders, threshold, this.random(randomnessBytes(threshold)));
     const [seeds, maskKeys] = [cut(this.seed), cut(this.maskSecret)];
     const shares = holders.map((_, i) => ({ seed: seeds[i] as Bytes, maskKey: maskKeys[i] as Bytes }));
     const [own, ...others] = shares as [Shares, ...Shares[]];
-    this.#held.set(place, own);
-    const { context } = this.#known();
+    this.#shares.set(place, own);
+    const { context } = this.#requireRoster();
     return Promise.all(
       others.map(async ({ seed, maskKey }, i) => {
         const to = neighbours[i] as number;
-        const key = await sealingKey(await this.#agreed(to), context, place, to);
+        const key = await sealingKey(await this.#agreementWith(to), context, place, to);
         return seal(key, context, place, to, concat([seed, maskKey]));
       }),
     );
   }
 
-  /** Keeps the shares that `senders` sealed for `place`; those whose were not sealed for it. */
+  /** Opens and keeps the shares that `senders` sealed for `place`. Returns those whose were not sealed for it. */
   async open(place: number, senders: Places, sealed: readonly Uint8Array[]): Promise<Places> {
-    const { context } = this.#known();
+    const { context } = this.#requireRoster();
     const opened = await Promise.all(
       senders.map(async (from, i) => {
-        const key = await sealingKey(await this.#agreed(from), context, from, place);
+        const key = await sealingKey(await this.#agreementWith(from), context, from, place);
         const both = await unseal(key, context, from, place, new Uint8Array(sealed[i] as Uint8Array));
         if (both?.length !== 2 * SECRET_BYTES) return false;
         const [seed, maskKey] = [both.slice(0, SECRET_BYTES), both.slice(SECRET_BYTES)];
-        this.#held.set(from, { seed, maskKey });
+        this.#shares.set(from, { seed, maskKey });
         return true;
       }),
     );
@@ -143,24 +142,28 @@ export class RoundSecrets {
 
   /** The masks of the client at `place`: its own, and those with `pairs`. */
   masks(place: number, pairs: Places): Promise<Mask[]> {
-    const { context, members } = this.#known();
+    const { context, members } = this.#requireRoster();
     const keys = new Map(pairs.map((pair) => [pair, memberAt(members, pair).mask_key]));
     return masksOf(context, place, this.seed, this.maskKeys, keys);
   }
 
   async cohort(): Promise<Cohort> {
-    const { context, members, threshold } = this.#known();
+    const { context, members, threshold } = this.#requireRoster();
     const [rotation, choice] = await Promise.all([rotationKey(context), choiceKey(context)]);
     return { members: members.length, threshold, rotation, choice };
   }
 
   signSurvivors(alive: Places): Promise<Bytes> {
-    return sign(this.identity, survivorsStatement(this.#known().context, alive));
+    return sign(this.identity, survivorsStatement(this.#requireRoster().context, alive));
   }
 
-  /** Those of the `vouchers` whose signatures are not over the list `alive`. */
-  async checkVouchers(alive: Places, vouchers: Places, signatures: readonly Uint8Array[]): Promise<Places> {
-    const { context, members } = this.#known();
+  /** The places of those of the `vouchers` whose signatures are not over the list `alive`. */
+  async checkConsistencySignatures(
+    alive: Places,
+    vouchers: Places,
+    signatures: readonly Uint8Array[],
+  ): Promise<Places> {
+    const { context, members } = this.#requireRoster();
     const statement = survivorsStatement(context, alive);
     const signed = await Promise.all(
       vouchers.map((voucher, i) =>
@@ -172,12 +175,12 @@ export class RoundSecrets {
 
   /** One share of each client in `seeds` and `maskKeys`, by their places. All others are forgotten for good. */
   reveal(seeds: Places, maskKeys: Places): Uint8Array[] {
-    const asked = [
-      ...seeds.map((place) => ({ place, share: this.#held.get(place)?.seed })),
-      ...maskKeys.map((place) => ({ place, share: this.#held.get(place)?.maskKey })),
+    const chosen = [
+      ...seeds.map((place) => ({ place, share: this.#shares.get(place)?.seed })),
+      ...maskKeys.map((place) => ({ place, share: this.#shares.get(place)?.maskKey })),
     ].sort((a, b) => a.place - b.place);
-    this.#held.clear();
-    return asked.map(({ share }) => share ?? NONE);
+    this.#shares.clear();
+    return chosen.map(({ share }) => share ?? NO_SHARE);
   }
 
   async #isSound(member: Member, signatures: boolean): Promise<boolean> {
@@ -185,13 +188,13 @@ export class RoundSecrets {
     return !signatures || verify(member.identity, member.signature, keysStatement(this.base, member));
   }
 
-  #known(): Roster {
+  #requireRoster(): Roster {
     if (this.#roster === null) throw new Error("The round's roster is not known yet.");
     return this.#roster;
   }
 
   /** What the share keys of this client and the one at `place` agree on: needed to seal and to open. */
-  #agreed(place: number): Promise<Bytes> {
+  #agreementWith(place: number): Promise<Bytes> {
     const before = this.#agreements.get(place);
     if (before) return before;
     const agreed = this.#agree(place);
@@ -200,7 +203,7 @@ export class RoundSecrets {
   }
 
   async #agree(place: number): Promise<Bytes> {
-    const agreed = await this.shareKeys.agree(memberAt(this.#known().members, place).share_key);
+    const agreed = await this.shareKeys.agree(memberAt(this.#requireRoster().members, place).share_key);
     if (agreed === null) throw new Error("A client's key is none that one can agree with.");
     return agreed;
   }
@@ -213,7 +216,7 @@ function memberAt(members: readonly Member[], place: number): Member {
 }
 
 /** A number below the prime, so that it can be shared. */
-function element(random: Random): Bytes {
+function randomSecret(random: Random): Bytes {
   for (;;) {
     const drawn = random(SECRET_BYTES);
     if (valid(drawn)) return drawn;
