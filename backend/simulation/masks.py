@@ -53,11 +53,11 @@ class Masks:
             case Welcome():
                 self._welcome = frame
                 if machine.ready is not None:
-                    self._masker.welcomed()
+                    self._masker.connection_opened()
             case Train() if frame.masking and plan and plan.round == frame.round and self._welcome:
-                self._masker.planned(self._welcome, frame, self._model)
+                self._masker.plan_received(self._welcome, frame, self._model)
             case _:
-                self._masker.heard(frame)
+                self._masker.frame_received(frame)
 
     def mask(self, plan: Train, update: SimulatedUpdate, masked: Callable[[bytes], None]) -> None:
         """Has `masked` called with the masked update as soon as it may be; never where the round is lost."""

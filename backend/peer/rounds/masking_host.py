@@ -1,4 +1,4 @@
-"""Hosts a member of masked rounds: keys, seals and masks in a thread of their own, beside TensorFlow's."""
+"""Hosts the machine of a member of masked rounds; secrets are computed in a thread beside TensorFlow's."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from backend.wire.messages import Accepted, ClientFrame, ServerFrame, Train, Wel
 
 T = TypeVar("T")
 
-# What is computed with a round's secrets, and the event that it ends in.
-Work = Callable[[RoundSecrets], member_events.Event]
+# A computation with a round's secrets; returns the event that it ends in.
+SecretWork = Callable[[RoundSecrets], member_events.Event]
 
 
 @dataclass(frozen=True)
 class MaskedModel:
-    """What a masked update is made of: so many `parameters`, and `rows` of metrics."""
+    """The size of a masked update: so many `parameters`, and `rows` of metrics."""
 
     parameters: int
     rows: int
 
 
 class Masker:
-    """Owns the machine, and the secrets of the open round, which it forgets when that is over.
+    """Owns the machine, and the secrets of the open round, which it drops when that is over.
 
     `identity` is the private key that signs; this peer takes part among `minimum` clients at least. `send` is
     asked to send a frame if the connection is open, `spawn` to run what takes time and to see to its errors,
@@ -44,7 +44,7 @@ class Masker:
     def __init__(
         self,
         identity: bytes,
-        known: TrustStore,
+        trust_store: TrustStore,
         minimum: int,
         reporter: Teller,
         send: Callable[[ClientFrame], None],
@@ -54,7 +54,7 @@ class Masker:
     ) -> None:
         self.machine = MaskedMember()
         self._identity = identity
-        self._known = known
+        self._trust_store = trust_store
         self._minimum = minimum
         self._reporter = reporter
         self._send = send
@@ -64,8 +64,8 @@ class Masker:
         self._model = MaskedModel(0, 0)
         self._task = ""
         self._secrets: RoundSecrets | None = None
-        self._may_mask: asyncio.Future[RoundSecrets | None] | None = None
-        # Of what this client trained for this model.
+        self._masks_ready: asyncio.Future[RoundSecrets | None] | None = None
+        # What this client's updates for this model left unsent.
         self._residual, self._residual_of = Residual(), ("", "")
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="masks")
 
@@ -74,35 +74,35 @@ class Masker:
         """Among how many the update of the open round is masked; 0 where that is not known yet."""
         return self.machine.members
 
-    # What the session tells.
+    # What the session reports.
 
-    def planned(self, welcome: Welcome, plan: Train, model: MaskedModel) -> None:
+    def plan_received(self, welcome: Welcome, plan: Train, model: MaskedModel) -> None:
         """The server sent a plan with masking, perhaps once more."""
         self._task, self._model = welcome.task, model
         if self._residual_of != (welcome.bundle, welcome.client):
             self._residual, self._residual_of = Residual(), (welcome.bundle, welcome.client)
         self._handle(member_events.Planned(welcome.client, welcome.bundle, self._minimum, plan))
 
-    def heard(self, frame: ServerFrame) -> None:
-        """The server said something, whatever it is."""
+    def frame_received(self, frame: ServerFrame) -> None:
+        """The server sent a frame, of any kind."""
         if isinstance(frame, Accepted):
             self._accepted(frame.round)
         self._handle(member_events.MaskedFrame(frame))
 
-    def welcomed(self) -> None:
+    def connection_opened(self) -> None:
         """The connection is open (again)."""
         self._handle(member_events.Welcomed())
 
-    async def masked(self, number: int, told: UnmaskedUpdate) -> memoryview | None:
+    async def masked(self, number: int, trained: UnmaskedUpdate) -> memoryview | None:
         """The masked update of round `number`, as soon as it may be masked; None where it cannot be."""
-        if self._secrets is None or self._secrets.terms.round != number or self._may_mask is None:
+        if self._secrets is None or self._secrets.terms.round != number or self._masks_ready is None:
             return None
-        secrets = await self._may_mask
+        secrets = await self._masks_ready
         if secrets is None:
             return None
         try:
-            owing = self._owing(told, secrets.terms)
-            return await self._in_thread(lambda: secrets.mask(owing))
+            trained = self._with_residual(trained, secrets.terms)
+            return await self._in_thread(lambda: secrets.mask(trained))
         except UpdateRefusedError as error:
             # Nobody could find it in the sum and leave it out.
             self._handle(member_events.HostFailed(number, str(error)))
@@ -113,17 +113,17 @@ class Masker:
         self._handle(member_events.Stopped())
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _owing(self, told: UnmaskedUpdate, terms: Terms) -> UnmaskedUpdate:
-        """The training with what updates before it left unsent."""
+    def _with_residual(self, trained: UnmaskedUpdate, terms: Terms) -> UnmaskedUpdate:
+        """The training, and what updates before it left unsent."""
         if terms.share == 1.0:
-            return told
-        return replace(told, owed=self._residual.own(terms.version, terms.parameters))
+            return trained
+        return replace(trained, owed=self._residual.own(terms.version, terms.parameters))
 
     def _accepted(self, number: int) -> None:
-        """The update of round `number` counts: what it left is owed from now on."""
+        """The update of round `number` counts: what it left unsent is owed from now on."""
         secrets = self._secrets
-        if secrets is not None and secrets.terms.round == number and secrets.left is not None:
-            self._residual.keep(secrets.terms.version, secrets.left)
+        if secrets is not None and secrets.terms.round == number and secrets.unsent is not None:
+            self._residual.keep(secrets.terms.version, secrets.unsent)
 
     # What the machine asks.
 
@@ -138,7 +138,7 @@ class Masker:
             case member_events.MakeKeys(client, bundle, plan):
                 self._begin(client, bundle, plan)
             case member_events.CheckRoster():
-                self._compute(effect.round, lambda secrets: secrets.check(effect, self._known))
+                self._compute(effect.round, lambda secrets: secrets.check(effect, self._trust_store))
             case member_events.SealShares():
                 self._compute(effect.round, lambda secrets: secrets.seal(effect))
             case member_events.OpenShares():
@@ -174,26 +174,26 @@ class Masker:
             rows=self._model.rows,
         )
         self._secrets = RoundSecrets(terms, client, self._identity, self._draw)
-        self._may_mask = asyncio.get_running_loop().create_future()
+        self._masks_ready = asyncio.get_running_loop().create_future()
         self._compute(plan.round, lambda secrets: member_events.KeysMade(secrets.keys()))
 
-    def _prepare(self, asked: member_events.MaskUpdate) -> None:
+    def _prepare(self, request: member_events.MaskUpdate) -> None:
         """Expands the masks while TensorFlow trains; then the update may be masked."""
-        secrets, may_mask, members = self._secrets, self._may_mask, self.machine.members
-        if secrets is None or may_mask is None:
+        secrets, masks_ready, members = self._secrets, self._masks_ready, self.machine.members
+        if secrets is None or masks_ready is None:
             return
 
         async def prepare() -> None:
-            await self._in_thread(lambda: secrets.prepare(asked))
-            if not may_mask.done():
-                may_mask.set_result(secrets)
-                sentence = f"Round {asked.round}: this update is masked among {members} clients."
-                self._reporter.tell("masked", sentence, round=asked.round, members=members)
+            await self._in_thread(lambda: secrets.prepare(request))
+            if not masks_ready.done():
+                masks_ready.set_result(secrets)
+                sentence = f"Round {request.round}: this update is masked among {members} clients."
+                self._reporter.tell("masked", sentence, round=request.round, members=members)
 
         self._spawn(prepare())
 
-    def _compute(self, number: int, work: Work) -> None:
-        """Does `work` in the thread; what it ends in is brought before the machine."""
+    def _compute(self, number: int, work: SecretWork) -> None:
+        """Does `work` in the thread, and brings its event before the machine."""
         secrets = self._secrets
         if secrets is None:
             return
@@ -211,9 +211,9 @@ class Masker:
 
     def _forget(self) -> None:
         self._secrets = None
-        if self._may_mask is not None and not self._may_mask.done():
-            self._may_mask.set_result(None)
-        self._may_mask = None
+        if self._masks_ready is not None and not self._masks_ready.done():
+            self._masks_ready.set_result(None)
+        self._masks_ready = None
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -1,6 +1,6 @@
-"""One client's secrets of one masked round, and what is computed with them.
+"""Holds one client's secrets of one masked round and computes what needs them.
 
-What is computed when is decided by the machine that `masking_host.py` hosts. Nothing here is ever printed.
+The machine that masking_host.py hosts decides what is computed, and when. Nothing here is ever printed.
 docs/decisions/0017-masked-rounds.md has the protocol.
 """
 
@@ -54,7 +54,7 @@ NOISE_PART = 1 << 18
 class UnmaskedUpdate:
     """What a training came to, before it is masked: its `update` [parameters] and what an offer would say.
 
-    Of one that is `private` nothing is told but the update. `owed` [parameters] is what updates before it
+    Of one that is `private` only the update is sent. `owed` [parameters] is what updates before it
     left unsent; it is added where a round sends a share of the parameters.
     """
 
@@ -78,96 +78,100 @@ class RoundSecrets:
         self._identity = identity
         self._draw = draw
         self._base = base_hash(terms)
-        self._seed = _drawn_below_prime(draw)
-        self._mask_key = _drawn_below_prime(draw)
+        self._seed = _random_secret(draw)
+        self._mask_key = _random_secret(draw)
         self._share_key = draw(KEY_BYTES)
         self._members: Sequence[Member] = ()
         self._context = b""
         # Shares of others' secrets and of its own, by their owners' places; the seed's first.
-        self._held: dict[int, tuple[bytes, bytes]] = {}
+        self._shares: dict[int, tuple[bytes, bytes]] = {}
         # With neighbours, by their places: what seals shares for them and opens theirs.
-        self._agreed: dict[int, bytes] = {}
+        self._agreements: dict[int, bytes] = {}
         self._masks: Words | None = None
         self._masked: memoryview | None = None
         # What the masked update left unsent; None where it left nothing.
-        self.left: Vector | None = None
+        self.unsent: Vector | None = None
 
     def keys(self) -> Keys:
         """The public keys, signed."""
         mask_key, share_key = agreement_key(self._mask_key), agreement_key(self._share_key)
-        hashed = hashlib.sha256(self._seed).digest()
-        statement = keys_statement(self._base, self._client, mask_key, share_key, hashed)
+        seed_hash = hashlib.sha256(self._seed).digest()
+        statement = keys_statement(self._base, self._client, mask_key, share_key, seed_hash)
         return Keys(
             round=self.terms.round,
             mask_key=mask_key,
             share_key=share_key,
-            seed_hash=hashed,
+            seed_hash=seed_hash,
             identity=identity_key(self._identity),
             signature=sign(self._identity, statement),
         )
 
-    def check(self, asked: member_events.CheckRoster, known: TrustStore) -> member_events.RosterChecked:
+    def check(
+        self, request: member_events.CheckRoster, trust_store: TrustStore
+    ) -> member_events.RosterChecked:
         """Looks at every key; signatures and identities too where that is asked for, or a list was given."""
-        self._members = asked.members
-        roster = roster_hash(self._base, asked.members)
-        self._context = context_hash(self._base, roster, len(asked.members), asked.degree, asked.threshold)
-        order = ring(self._context, [member.client for member in asked.members])
-        vouched = asked.verify or known.listed is not None
+        self._members = request.members
+        roster = roster_hash(self._base, request.members)
+        self._context = context_hash(
+            self._base, roster, len(request.members), request.degree, request.threshold
+        )
+        order = ring(self._context, [member.client for member in request.members])
+        verifies = request.verify or trust_store.listed is not None
         wrong = [
             place
-            for place, member in enumerate(asked.members)
+            for place, member in enumerate(request.members)
             if not (usable(member.mask_key) and usable(member.share_key))
-            or (vouched and not self._signed(member))
+            or (verifies and not self._is_signed(member))
         ]
-        identities = {member.client: member.identity.hex() for member in asked.members}
+        identities = {member.client: member.identity.hex() for member in request.members}
         changed = [
             place
             for place, client in enumerate(identities)
-            if vouched and known.is_strange(client, identities[client])
+            if verifies and trust_store.is_strange(client, identities[client])
         ]
-        if vouched and not wrong and not changed:
-            known.met(identities)
-        return member_events.RosterChecked(asked.round, order, wrong, changed)
+        if verifies and not wrong and not changed:
+            trust_store.met(identities)
+        return member_events.RosterChecked(request.round, order, wrong, changed)
 
-    def seal(self, asked: member_events.SealShares) -> member_events.SharesSealed:
+    def seal(self, request: member_events.SealShares) -> member_events.SharesSealed:
         """Cuts both secrets into shares, keeps its own, and seals the others."""
-        holders = sorted([*asked.neighbours, asked.place])
-        publics = [self._members[place].share_key for place in asked.neighbours]
-        self._agreed = dict(zip(asked.neighbours, agree_all(self._share_key, publics), strict=True))
+        holders = sorted([*request.neighbours, request.place])
+        publics = [self._members[place].share_key for place in request.neighbours]
+        self._agreements = dict(zip(request.neighbours, agree_all(self._share_key, publics), strict=True))
         cut = [
-            split(secret, holders, asked.threshold, self._draw(randomness_bytes(asked.threshold)))
+            split(secret, holders, request.threshold, self._draw(randomness_bytes(request.threshold)))
             for secret in (self._seed, self._mask_key)
         ]
         shares = dict(zip(holders, zip(*cut, strict=True), strict=True))
-        self._held[asked.place] = shares.pop(asked.place)
+        self._shares[request.place] = shares.pop(request.place)
         sealed = [
-            seal(self._sealing(place, asked.place, place), self._context, asked.place, place, *pair)
+            seal(self._sealing_key(place, request.place, place), self._context, request.place, place, *pair)
             for place, pair in shares.items()
         ]
-        return member_events.SharesSealed(asked.round, sealed)
+        return member_events.SharesSealed(request.round, sealed)
 
-    def open(self, asked: member_events.OpenShares) -> member_events.SharesOpened:
+    def open(self, request: member_events.OpenShares) -> member_events.SharesOpened:
         """Opens the neighbours' shares."""
         unopened = []
-        for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
-            key = self._sealing(sender, sender, asked.place)
+        for sender, sealed in zip(request.senders, request.sealed, strict=True):
+            key = self._sealing_key(sender, sender, request.place)
             try:
-                self._held[sender] = unseal(key, self._context, sender, asked.place, sealed)
+                self._shares[sender] = unseal(key, self._context, sender, request.place, sealed)
             except UnsealError:
                 unopened.append(sender)
-        return member_events.SharesOpened(asked.round, unopened)
+        return member_events.SharesOpened(request.round, unopened)
 
-    def prepare(self, asked: member_events.MaskUpdate) -> None:
+    def prepare(self, request: member_events.MaskUpdate) -> None:
         """Expands the masks, which takes most of the time, while the update is still being made."""
-        neighbours = {place: self._members[place].mask_key for place in asked.pairs}
-        keys = mask_keys(self._context, asked.place, self._seed, self._mask_key, neighbours)
+        neighbours = {place: self._members[place].mask_key for place in request.pairs}
+        keys = mask_keys(self._context, request.place, self._seed, self._mask_key, neighbours)
         sent = encoding_of(self.terms, len(self._members)).parameters
         self._masks = np.zeros(masked_words(sent, self.terms.rows), np.uint32)
         add_keystreams(self._masks, keys)
         if self.terms.noise > 0.0:
             self._add_noise(self._masks[:sent])
 
-    def mask(self, told: UnmaskedUpdate) -> memoryview:
+    def mask(self, trained: UnmaskedUpdate) -> memoryview:
         """The masked update as it is sent: what was masked once is sent again, and nothing else ever.
 
         Raises NotFiniteError for NaN or infinity.
@@ -178,51 +182,51 @@ class RoundSecrets:
         if masks is None:
             raise ValueError("The masks are not ready.")
         key, signs = self._draw(KEY_BYTES), signs_of(encoding, self._context)
-        sent, left = self._shared(told)
-        add_encoded(encoding, self._contribution(sent), partial(_drawn_words, key), masks, signs)
-        self._masks, self.left = None, left
+        sent, unsent = self._split(trained)
+        add_encoded(encoding, self._contribution(sent), partial(_random_words, key), masks, signs)
+        self._masks, self.unsent = None, unsent
         self._masked = pack_update(masks, encoding.parameters, encoding.bits)
         return self._masked
 
-    def sign_survivors(self, asked: member_events.SignSurvivors) -> member_events.SurvivorsSigned:
+    def sign_survivors(self, request: member_events.SignSurvivors) -> member_events.SurvivorsSigned:
         """Its signature over the survivors."""
-        statement = survivors_statement(self._context, asked.alive)
-        return member_events.SurvivorsSigned(asked.round, sign(self._identity, statement))
+        statement = survivors_statement(self._context, request.alive)
+        return member_events.SurvivorsSigned(request.round, sign(self._identity, statement))
 
     def check_consistency_signatures(
-        self, asked: member_events.CheckConsistencySignatures
+        self, request: member_events.CheckConsistencySignatures
     ) -> member_events.ConsistencySignaturesChecked:
         """The places of those whose signatures are not over these survivors."""
-        statement = survivors_statement(self._context, asked.alive)
-        pairs = zip(asked.vouchers, asked.signatures, strict=True)
+        statement = survivors_statement(self._context, request.alive)
+        pairs = zip(request.vouchers, request.signatures, strict=True)
         wrong = [place for place, one in pairs if not verify(self._members[place].identity, one, statement)]
-        return member_events.ConsistencySignaturesChecked(asked.round, wrong)
+        return member_events.ConsistencySignaturesChecked(request.round, wrong)
 
-    def reveal(self, asked: member_events.MakeReveal) -> member_events.RevealMade:
+    def reveal(self, request: member_events.MakeReveal) -> member_events.RevealMade:
         """One share of each; all others are forgotten."""
-        chosen = dict.fromkeys(asked.seeds, 0) | dict.fromkeys(asked.mask_keys, 1)
+        chosen = dict.fromkeys(request.seeds, 0) | dict.fromkeys(request.mask_keys, 1)
         nothing = (NO_SHARE, NO_SHARE)
-        shares = [self._held.get(place, nothing)[which] for place, which in sorted(chosen.items())]
-        self._held.clear()
-        return member_events.RevealMade(asked.round, shares)
+        shares = [self._shares.get(place, nothing)[which] for place, which in sorted(chosen.items())]
+        self._shares.clear()
+        return member_events.RevealMade(request.round, shares)
 
-    def _shared(self, told: UnmaskedUpdate) -> tuple[UnmaskedUpdate, Vector | None]:
+    def _split(self, trained: UnmaskedUpdate) -> tuple[UnmaskedUpdate, Vector | None]:
         """What of a training is sent in this round, and what is left of it."""
         chosen = chosen_of(self.terms, self._context)
         if chosen is None:
-            return told, None
-        update = told.update if told.owed is None else told.update + told.owed
+            return trained, None
+        update = trained.update if trained.owed is None else trained.update + trained.owed
         # What is left must be finite, too: it is sent later.
         finite_norm(update)
-        sent, left = chosen.split(update)
-        return replace(told, update=sent, owed=None), left
+        sent, unsent = chosen.split(update)
+        return replace(trained, update=sent, owed=None), unsent
 
-    def _contribution(self, told: UnmaskedUpdate) -> MaskedContribution:
+    def _contribution(self, trained: UnmaskedUpdate) -> MaskedContribution:
         terms = self.terms
-        if told.private or terms.noise > 0.0:
-            return private_contribution(told.update, terms.rows)
-        sums = [value for pair in told.sums for value in pair]
-        return contribution(told.update, told.examples, terms.examples, told.loss, sums)
+        if trained.private or terms.noise > 0.0:
+            return private_contribution(trained.update, terms.rows)
+        sums = [value for pair in trained.sums for value in pair]
+        return contribution(trained.update, trained.examples, terms.examples, trained.loss, sums)
 
     def _add_noise(self, words: Words) -> None:
         """Adds this client's share of the noise, from a key that nobody else ever has."""
@@ -232,21 +236,21 @@ class RoundSecrets:
             part = words[start : start + NOISE_PART]
             part += noise.draw(keystream(key, 2 * len(part), 2 * start)).view(np.uint32)
 
-    def _sealing(self, other: int, sender: int, receiver: int) -> bytes:
-        return sealing_key(self._agreed[other], self._context, sender, receiver)
+    def _sealing_key(self, other: int, sender: int, receiver: int) -> bytes:
+        return sealing_key(self._agreements[other], self._context, sender, receiver)
 
-    def _signed(self, member: Member) -> bool:
+    def _is_signed(self, member: Member) -> bool:
         statement = keys_statement(
             self._base, member.client, member.mask_key, member.share_key, member.seed_hash
         )
         return verify(member.identity, member.signature, statement)
 
 
-def _drawn_words(key: bytes, start: int, count: int) -> Words:
+def _random_words(key: bytes, start: int, count: int) -> Words:
     return keystream(key, count, start)
 
 
-def _drawn_below_prime(draw: Callable[[int], bytes]) -> bytes:
+def _random_secret(draw: Callable[[int], bytes]) -> bytes:
     """32 random bytes that can be cut into shares; drawn again once in 2^248 times."""
     while not valid(secret := draw(KEY_BYTES)):
         pass

@@ -127,11 +127,11 @@ class Session:
         plan = self.machine.plan
         match frame:
             case Welcome() if self.machine.ready is not None:
-                self._masker.welcomed()
+                self._masker.connection_opened()
             case Train() if frame.masking and plan and plan.round == frame.round and self._welcome:
-                self._masker.planned(self._welcome, frame, self.jobs.model())
+                self._masker.plan_received(self._welcome, frame, self.jobs.model())
             case _:
-                self._masker.heard(frame)
+                self._masker.frame_received(frame)
 
     def _say(self, frame: ClientFrame) -> None:
         if self.machine.contact.is_open:
