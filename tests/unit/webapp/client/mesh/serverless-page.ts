@@ -43,7 +43,7 @@ export interface Past {
   readonly exam?: Evaluate;
 }
 
-export class OnwardPage {
+export class ServerlessPage {
   state: MemberState = INITIAL;
   /** How often it was told that the server is there. */
   hastened = 0;
@@ -135,8 +135,8 @@ export class OnwardPage {
       queueMicrotask(() => this.dispatch({ type: "trained", ...done }));
     } else if (effect.type === "measure") {
       const { round, version } = effect.exam;
-      const found = { round, version, examples: 40, loss: 0.75, sums: [] };
-      queueMicrotask(() => this.dispatch({ type: "measured", ...found }));
+      const result = { round, version, examples: 40, loss: 0.75, sums: [] };
+      queueMicrotask(() => this.dispatch({ type: "measured", ...result }));
     } else if (effect.type === "average") void this.#average(effect.group);
   }
 

@@ -4,7 +4,7 @@ import type { Event } from "../../../../../webapp/static/src/protocol/mesh/serve
 import type { Evaluate } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import { orderFor } from "./member";
 import { PythonMember } from "./python-members";
-import { OnwardPage, type Past } from "./serverless-page";
+import { type Past, ServerlessPage } from "./serverless-page";
 
 const CLIENTS = ["0123456789abcdef", "1123456789abcdef", "2123456789abcdef"] as const;
 const [ONE, PEER, THREE] = CLIENTS;
@@ -22,7 +22,7 @@ function firstRound(): Past {
   return { plan: told.frame, order, certificate: certified.certificate };
 }
 
-let pages: OnwardPage[] = [];
+let pages: ServerlessPage[] = [];
 let peer: PythonMember | null = null;
 afterEach(() => {
   for (const page of pages) page.close();
@@ -30,8 +30,8 @@ afterEach(() => {
 });
 
 test("two pages follow a Python peer, one measures, and who reaches the server tells the others", async () => {
-  pages = [new OnwardPage(ONE, 0, WEIGHTS[0]), new OnwardPage(THREE, 2, WEIGHTS[2])];
-  const [one, three] = pages as [OnwardPage, OnwardPage];
+  pages = [new ServerlessPage(ONE, 0, WEIGHTS[0]), new ServerlessPage(THREE, 2, WEIGHTS[2])];
+  const [one, three] = pages as [ServerlessPage, ServerlessPage];
   peer = new PythonMember();
   for (const { links } of pages) await links.listen();
   const port = await peer.port();
@@ -68,6 +68,6 @@ test("two pages follow a Python peer, one measures, and who reaches the server t
   }
 
   one.reach();
-  expect(one.runner.view.company).toBeNull();
+  expect(one.runner.view.peers).toBeNull();
   await vi.waitFor(() => expect(three.hastened).toBe(1), WAIT);
 });

@@ -20,7 +20,7 @@ function handle(state: ConnectedMachine, event: ContactEvent): Step<ConnectedMac
   return { state: { ...state, contact: { ...state.contact, link: link[event.type] } }, effects: [] };
 }
 
-/** A stay whose worker fails until `works` holds. */
+/** A loop whose worker fails until `works` holds. */
 function begun(works: () => boolean) {
   const trainer = {
     load: async () => {
@@ -31,7 +31,7 @@ function begun(works: () => boolean) {
   } as unknown as Trainer;
   const nothing = () => undefined;
   const transport: Transport = { open: nothing, send: nothing, close: nothing, buffered: 0 };
-  const stay = new SessionLoop<
+  const loop = new SessionLoop<
     ConnectedMachine,
     ContactEvent,
     { type: string },
@@ -60,31 +60,31 @@ function begun(works: () => boolean) {
       received: nothing,
     },
   );
-  stay.dispatch({ type: "connected" });
-  return stay;
+  loop.dispatch({ type: "connected" });
+  return loop;
 }
 
 test("what cannot be fetched while the server is away is asked for until it is back", async () => {
   let isBack = false;
-  const stay = begun(() => isBack);
-  const loading = stay.trainer.load("bundle", null, () => !stay.isClosed);
+  const loop = begun(() => isBack);
+  const loading = loop.trainer.load("bundle", null, () => !loop.isClosed);
   await vi.advanceTimersByTimeAsync(500);
-  stay.dispatch({ type: "disconnected", random: 0 });
+  loop.dispatch({ type: "disconnected", random: 0 });
   await vi.advanceTimersByTimeAsync(100_000);
-  expect(stay.machine.contact.link).toBe("lost");
-  expect(stay.shown.problem).toBe("Failed to fetch");
+  expect(loop.machine.contact.link).toBe("lost");
+  expect(loop.shown.problem).toBe("Failed to fetch");
   isBack = true;
-  stay.dispatch({ type: "connected" });
+  loop.dispatch({ type: "connected" });
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await loading).toMatchObject({ backend: "wasm" });
-  expect(stay.shown.problem).toBeNull();
+  expect(loop.shown.problem).toBeNull();
 });
 
-test("what cannot be fetched though the server is there ends the stay, with the reason", async () => {
-  const stay = begun(() => false);
-  const loading = stay.trainer.load("bundle", null, () => !stay.isClosed);
+test("what cannot be fetched though the server is there ends the loop, with the reason", async () => {
+  const loop = begun(() => false);
+  const loading = loop.trainer.load("bundle", null, () => !loop.isClosed);
   await vi.advanceTimersByTimeAsync(100_000);
   expect(await loading).toBeNull();
-  expect(stay.isClosed).toBe(true);
-  expect(stay.shown.problem).toBe("Failed to fetch");
+  expect(loop.isClosed).toBe(true);
+  expect(loop.shown.problem).toBe("Failed to fetch");
 });

@@ -18,7 +18,7 @@ export interface LocalMeasurement {
 /** How the peers do without the server. */
 export interface ServerlessView {
   /** Others with whom this peer would go on, or does; null while it has the server, or nothing to go on from. */
-  readonly company: readonly string[] | null;
+  readonly peers: readonly string[] | null;
   /** The last thing that a peer measured. */
   readonly finding: LocalMeasurement | null;
 }
@@ -46,7 +46,7 @@ export class ServerlessRunner {
   }
 
   get view(): ServerlessView {
-    return { company: this.#machine.peers, finding: this.#finding };
+    return { peers: this.#machine.peers, finding: this.#finding };
   }
 
   /** The member has handled `event` and stands at `member` now; `group` is the one that it was in before. */

@@ -1,6 +1,6 @@
 /**
  * One browser's part in the mesh of one task: performs the effects that the machine in protocol/mesh/member.ts decides.
- * Owns the links and the weights that it holds; its stay owns the rest.
+ * Owns the links and the weights that it holds; its loop owns the rest.
  */
 
 import type { Backend } from "../../core/backend";
@@ -54,7 +54,7 @@ export class MeshSession {
   readonly #updateCache = new UpdateCache();
   readonly #examining = new EvaluationExamples();
   #identity: Identity | null = null;
-  readonly #stay: SessionLoop<
+  readonly #loop: SessionLoop<
     MemberState,
     MemberEvent,
     MemberEffect,
@@ -62,7 +62,7 @@ export class MeshSession {
     ServerToPeer,
     ShownMeshState
   >;
-  #company: PeerDirectory | null = null;
+  #directory: PeerDirectory | null = null;
   #weights: WeightSources;
   #backend: Backend | null = null;
   /** What was trained last, until the next training is done. */
@@ -72,7 +72,7 @@ export class MeshSession {
     this.#options = options;
     this.#weights = new WeightSources(options.origin, options.task);
     this.#visits = new VisitStore(`${options.origin} ${options.task}`, options.task);
-    this.#stay = new SessionLoop<
+    this.#loop = new SessionLoop<
       MemberState,
       MemberEvent,
       MemberEffect,
@@ -88,37 +88,37 @@ export class MeshSession {
       perform: (effect) => this.#perform(effect),
       received: (frame) => this.#receive(frame),
       handled: (event, { inHand }) =>
-        this.#company?.serverless.noticed(event, this.#stay.machine, inHand.group),
+        this.#directory?.serverless.noticed(event, this.#loop.machine, inHand.group),
     });
   }
 
   get view(): MeshView {
-    const links = this.#company?.links;
+    const links = this.#directory?.links;
     return {
-      ...this.#stay.shown,
-      machine: this.#stay.machine,
-      members: this.#company?.members ?? [],
+      ...this.#loop.shown,
+      machine: this.#loop.machine,
+      members: this.#directory?.members ?? [],
       links: links?.view ?? [],
       strangers: links?.strangers ?? [],
-      group: this.#company?.averager.view ?? null,
-      onward: this.#company?.serverless.view ?? null,
+      group: this.#directory?.averager.view ?? null,
+      serverless: this.#directory?.serverless.view ?? null,
     };
   }
 
   /** Takes part with this backend; null leaves the choice to the worker. */
   async start(backend: Backend | null): Promise<void> {
-    if (!this.#stay.isClosed) return;
-    const { averaged, failed } = this.#stay.machine;
-    this.#stay.renew({ averaged, failed });
+    if (!this.#loop.isClosed) return;
+    const { averaged, failed } = this.#loop.machine;
+    this.#loop.reset({ averaged, failed });
     this.#backend = backend;
     this.#weights = new WeightSources(this.#options.origin, this.#options.task);
-    this.#stay.show({ ...NOTHING, examples: this.#stay.shown.examples });
+    this.#loop.show({ ...NOTHING, examples: this.#loop.shown.examples });
     const { token, agent } = this.#options;
     this.#identity = await this.#identities.own();
     const visit = await this.#visits.read();
     if (visit !== null) await this.#weights.holdings.keep(visit.weights);
     const certificate = visit?.certificate ?? null;
-    this.#stay.dispatch({
+    this.#loop.dispatch({
       type: "start",
       enter: {
         type: "enter",
@@ -137,12 +137,12 @@ export class MeshSession {
   }
 
   stop(problem: string | null = null): void {
-    this.#stay.stop(problem);
+    this.#loop.stop(problem);
   }
 
   /** Where the version of these weights is wrong; null where that cannot be told now. */
   async examine(weights: string): Promise<MistakeFindings | null> {
-    const trainer = this.#stay.trainer.current;
+    const trainer = this.#loop.trainer.current;
     const brought = trainer && (await this.#bring(weights).catch(() => null));
     return brought && this.#examining.ask(trainer, brought.slice().buffer);
   }
@@ -154,7 +154,7 @@ export class MeshSession {
         return;
       case "train":
         this.#examining.trained(effect.plan);
-        this.#stay.show({ progress: null });
+        this.#loop.show({ progress: null });
         void this.#train(effect.plan);
         return;
       case "measure":
@@ -163,14 +163,14 @@ export class MeshSession {
         return;
       case "abort_training":
       case "abort_measuring":
-        this.#stay.trainer.current?.stop();
+        this.#loop.trainer.current?.stop();
         return;
       case "average":
-        this.#company?.want();
-        if (this.#work) void this.#company?.averager.average(effect.group, this.#work);
+        this.#directory?.want();
+        if (this.#work) void this.#directory?.averager.average(effect.group, this.#work);
         return;
       case "abort_averaging":
-        this.#company?.averager.abort();
+        this.#directory?.averager.abort();
         return;
       case "deposit":
         void this.#weights.deposit(effect.weights);
@@ -182,55 +182,55 @@ export class MeshSession {
 
   #receive(frame: ServerToPeer): void {
     if (frame.type === "entered") this.#enter(frame);
-    this.#company?.receive(frame);
-    if (frame.type === "state") this.#stay.show({ task: frame, taskAt: performance.now() });
-    this.#stay.dispatch({ type: "frame", frame });
+    this.#directory?.receive(frame);
+    if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });
+    this.#loop.dispatch({ type: "frame", frame });
     this.#options.received(frame);
   }
 
   /** Who this peer is stands with the first answer of the server: then it can have links. */
   #enter(entered: Entered): void {
-    if (this.#company?.client === entered.client || this.#identity === null) return;
+    if (this.#directory?.client === entered.client || this.#identity === null) return;
     this.#leave();
-    this.#company = new PeerDirectory({
+    this.#directory = new PeerDirectory({
       entered,
       identity: this.#identity,
       identities: this.#identities,
       holdings: this.#weights.holdings,
       transport: this.#options.transport,
-      connected: () => this.#stay.isOpen,
-      group: () => this.#stay.machine.inHand.group,
+      connected: () => this.#loop.isOpen,
+      group: () => this.#loop.machine.inHand.group,
       ended: (report) => this.#averaged(report),
       certified: (certificate) => this.#certified(certificate),
-      tell: (event) => this.#stay.dispatch(event),
-      hasten: () => this.#stay.hasten(),
+      tell: (event) => this.#loop.dispatch(event),
+      hasten: () => this.#loop.connectNow(),
       changed: this.#options.changed,
     });
   }
 
   #averaged(report: GroupAveraged | GroupFailed): void {
     if (report.type === "averaged")
-      this.#stay.show({ examples: this.#stay.shown.examples + (this.#work?.examples ?? 0) });
-    this.#stay.dispatch(report);
+      this.#loop.show({ examples: this.#loop.shown.examples + (this.#work?.examples ?? 0) });
+    this.#loop.dispatch(report);
   }
 
   #certified(certificate: Certificate): void {
-    this.#stay.dispatch({ type: "certified", certificate });
+    this.#loop.dispatch({ type: "certified", certificate });
     const weights = this.#weights.holdings.find(certificate.weights);
     if (weights !== null) void this.#visits.write({ certificate, weights });
   }
 
   async #load(bundle: string): Promise<void> {
-    const isNeeded = () => this.#stay.machine.entered?.bundle === bundle && this.#stay.machine.ready === null;
-    const loaded = await this.#stay.trainer.load(bundle, this.#backend, isNeeded);
+    const isNeeded = () => this.#loop.machine.entered?.bundle === bundle && this.#loop.machine.ready === null;
+    const loaded = await this.#loop.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
-    this.#stay.show({ loaded });
+    this.#loop.show({ loaded });
     const { backend, stepMs } = loaded;
-    this.#stay.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
+    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
   }
 
   async #train(plan: Train): Promise<void> {
-    const isNeeded = () => this.#stay.machine.inHand.plan === plan;
+    const isNeeded = () => this.#loop.machine.inHand.plan === plan;
     const until = clock() + 1000 * trainingSeconds(null, plan.seconds, 0);
     let base: Bytes | null = null;
     const train = async (trainer: Trainer): Promise<TrainingResult> => {
@@ -240,13 +240,13 @@ export class MeshSession {
       const weights = base.slice().buffer;
       return trainer.train(weights, workerPlan(plan, null, until), (progress) => {
         if (!isNeeded()) return;
-        this.#stay.show({ progress });
+        this.#loop.show({ progress });
         this.#options.progressed(progress);
       });
     };
-    const trained = await this.#stay.trainer.insist(isNeeded, train);
-    const { entered } = this.#stay.machine;
-    const { loaded } = this.#stay.shown;
+    const trained = await this.#loop.trainer.retry(isNeeded, train);
+    const { entered } = this.#loop.machine;
+    const { loaded } = this.#loop.shown;
     // Without a whole step there is nothing to say.
     if (trained === null || trained.steps === 0 || base === null || !entered || !loaded) return;
     this.#updateCache.keep(plan, trained);
@@ -264,7 +264,7 @@ export class MeshSession {
     };
     // Where the plan asks for privacy, nothing is told but the update.
     const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };
-    this.#stay.dispatch({ type: "trained", round: plan.round, examples, steps, loss, sums });
+    this.#loop.dispatch({ type: "trained", round: plan.round, examples, steps, loss, sums });
   }
 
   /** Copies: what was trained goes on to other workers. */
@@ -273,12 +273,12 @@ export class MeshSession {
   }
 
   #bring(hash: string): Promise<Bytes> {
-    const size = 4 * (this.#stay.shown.loaded?.parameters ?? 0);
-    return this.#weights.bring(hash, this.#company?.holders(hash, size) ?? null);
+    const size = 4 * (this.#loop.shown.loaded?.parameters ?? 0);
+    return this.#weights.bring(hash, this.#directory?.holders(hash, size) ?? null);
   }
 
   #learnedIn({ version }: Train, trained: TrainingResult): void {
-    const { loaded } = this.#stay.shown;
+    const { loaded } = this.#loop.shown;
     if (loaded) this.#options.learned(localMetrics(version, trained, loaded));
   }
 
@@ -286,26 +286,26 @@ export class MeshSession {
   async #measure(exam: Evaluate): Promise<void> {
     const shards = exam.shards.map(({ sha256 }) => sha256);
     const until = clock() + 1000 * trainingSeconds(null, exam.seconds, 0);
-    const trainer = this.#stay.trainer.current;
+    const trainer = this.#loop.trainer.current;
     const weights = await this.#bring(exam.weights).catch(() => null);
-    if (weights === null || this.#stay.machine.exam.order !== exam) return;
+    if (weights === null || this.#loop.machine.exam.order !== exam) return;
     const measured = await trainer?.measure(weights.slice().buffer, { shards, until }).catch(() => null);
-    if (!measured || this.#stay.machine.exam.order !== exam) return;
+    if (!measured || this.#loop.machine.exam.order !== exam) return;
     const { round, version } = exam;
     const { examples, loss, sums } = measured;
-    this.#stay.dispatch({ type: "measured", round, version, examples, loss, sums });
+    this.#loop.dispatch({ type: "measured", round, version, examples, loss, sums });
   }
 
   #end(): void {
     this.#leave();
     this.#updateCache.forget();
-    this.#stay.show({ task: null });
+    this.#loop.show({ task: null });
   }
 
   #leave(): void {
-    const company = this.#company;
-    this.#company = null;
-    company?.close();
+    const directory = this.#directory;
+    this.#directory = null;
+    directory?.close();
   }
 }
 

@@ -19,7 +19,7 @@ export interface MeshView extends SessionView {
   readonly strangers: readonly string[];
   readonly group: GroupView | null;
   /** How the peers do without the server; null before the first connection to it. */
-  readonly onward: ServerlessView | null;
+  readonly serverless: ServerlessView | null;
   /** Examples of all groups that this peer ended with. */
   readonly examples: number;
 }
@@ -27,7 +27,7 @@ export interface MeshView extends SessionView {
 /** What the session itself has to show. */
 export type ShownMeshState = Omit<
   MeshView,
-  "machine" | "members" | "links" | "strangers" | "group" | "onward"
+  "machine" | "members" | "links" | "strangers" | "group" | "serverless"
 >;
 
 /** Before anything happened. */

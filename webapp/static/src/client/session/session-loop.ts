@@ -1,7 +1,7 @@
 /**
- * One client's stay with the server of its task: the loop of every session. Owns the machine's state, the connection and
- * the wait for the next one, the worker of the visit, and what is to be shown. The session performs what is particular to
- * its task.
+ * The loop of every session: keeps one client connected with the server of its task. Owns the machine's state, the
+ * connection and the wait for the next one, the worker of the visit, and what is to be shown. The session performs what
+ * is particular to its task.
  */
 
 import { say } from "../../i18n";
@@ -51,7 +51,7 @@ export const NOTHING_SHOWN: SessionView = {
   problem: null,
 };
 
-/** What sessions perform themselves; after `close` the stay hangs up. */
+/** What sessions perform themselves; after `close` the loop hangs up. */
 interface SessionEffect {
   readonly type: string;
 }
@@ -130,9 +130,9 @@ export class SessionLoop<
     return this.#machine.contact.link === "closed";
   }
 
-  /** Forgets the last visit but for what is `kept`. */
-  renew(initial: Partial<State>): void {
-    this.#machine = { ...this.#parts.initial, ...initial };
+  /** Begins another visit; of the last one only what is in `carried` stays. */
+  reset(carried: Partial<State>): void {
+    this.#machine = { ...this.#parts.initial, ...carried };
   }
 
   show(change: Partial<View>): void {
@@ -156,7 +156,7 @@ export class SessionLoop<
   }
 
   /** Tries now to connect, and not when the time has come. */
-  hasten(): void {
+  connectNow(): void {
     if (this.#shown.retryAt !== null) this.#connect();
   }
 

@@ -32,11 +32,11 @@ export class SessionTrainer {
   load(bundle: string, backend: Backend | null, isNeeded: () => boolean): Promise<LoadedWorker | null> {
     const { make, recovered, origin } = this.#options;
     this.#current ??= make(recovered);
-    return this.insist(isNeeded, (trainer) => trainer.load(origin, bundle, backend));
+    return this.retry(isNeeded, (trainer) => trainer.load(origin, bundle, backend));
   }
 
   /** Asks until it answers, or nobody wants the answer any more, or it failed for the last time (null). */
-  insist<A>(
+  retry<A>(
     isNeeded: () => boolean,
     ask: (trainer: Trainer) => Promise<A>,
     gaveUp = this.#options.gaveUp,

@@ -1,6 +1,6 @@
 /**
  * One browser's part in one task: performs the effects that the participant machine decides.
- * Owns the update that waits to be sent; its stay owns the rest.
+ * Owns the update that waits to be sent; its loop owns the rest.
  */
 
 import type { Backend } from "../../core/backend";
@@ -79,7 +79,7 @@ interface TrainedUpdate {
 
 export class Session {
   readonly #options: SessionOptions;
-  readonly #stay: SessionLoop<
+  readonly #loop: SessionLoop<
     ParticipantState,
     ParticipantEvent,
     ParticipantEffect,
@@ -104,7 +104,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#uploader = new Uploader(options.transport);
-    this.#stay = new SessionLoop<
+    this.#loop = new SessionLoop<
       ParticipantState,
       ParticipantEvent,
       ParticipantEffect,
@@ -124,18 +124,18 @@ export class Session {
     this.#masker = new Masker({
       send: (frame) => {
         // What is said before the greeting is over is asked for again after it.
-        if (this.#stay.isOpen) options.transport.send(encodeFrame(frame));
+        if (this.#loop.isOpen) options.transport.send(encodeFrame(frame));
       },
       changed: options.changed,
       gaveUp: () => {
-        const { plan, offer } = this.#stay.machine;
-        if (plan !== null && offer === null) this.#stay.trainer.current?.stop();
+        const { plan, offer } = this.#loop.machine;
+        if (plan !== null && offer === null) this.#loop.trainer.current?.stop();
       },
     });
   }
 
   get view(): RoundsView {
-    const { machine, shown } = this.#stay;
+    const { machine, shown } = this.#loop;
     const examples = machine.examples + this.#learned;
     return { ...shown, machine, examples, masked: this.#masker.view };
   }
@@ -145,15 +145,15 @@ export class Session {
    * least; with 0 they may also be added up without masks.
    */
   start(backend: Backend | null, minimum: number): void {
-    if (!this.#stay.isClosed) return;
+    if (!this.#loop.isClosed) return;
     // Another visit may use another backend, so nothing loaded is kept.
-    const { accepted, refused, examples } = this.#stay.machine;
-    this.#stay.renew({ accepted, refused, examples });
+    const { accepted, refused, examples } = this.#loop.machine;
+    this.#loop.reset({ accepted, refused, examples });
     this.#backend = backend;
     this.#minimum = minimum;
-    this.#stay.show({ problem: null, progress: null, loaded: null, notice: null });
+    this.#loop.show({ problem: null, progress: null, loaded: null, notice: null });
     const { token, agent } = this.#options;
-    this.#stay.dispatch({
+    this.#loop.dispatch({
       type: "start",
       hello: {
         type: "hello",
@@ -168,12 +168,12 @@ export class Session {
   }
 
   stop(problem: string | null = null): void {
-    this.#stay.stop(problem);
+    this.#loop.stop(problem);
   }
 
   /** Where the version of these weights is wrong; null where that cannot be told now. */
   examine(weights: string): Promise<MistakeFindings | null> {
-    return this.#examining.ask(this.#stay.trainer.current, weights);
+    return this.#examining.ask(this.#loop.trainer.current, weights);
   }
 
   #perform(effect: ParticipantEffect): void {
@@ -183,7 +183,7 @@ export class Session {
         return;
       case "train":
         this.#examining.trained(effect.plan);
-        this.#stay.show({ progress: null, done: null });
+        this.#loop.show({ progress: null, done: null });
         void this.#train(effect.plan, this.#until(effect.plan));
         return;
       case "measure":
@@ -195,7 +195,7 @@ export class Session {
         return;
       case "abort_training":
       case "abort_measuring":
-        this.#stay.trainer.current?.stop();
+        this.#loop.trainer.current?.stop();
         return;
       case "keep_change":
       case "undo_change":
@@ -203,20 +203,20 @@ export class Session {
         return;
       case "send_chunks": {
         const { round, from, until } = effect;
-        const isNeeded = () => this.#stay.machine.offer?.round === round;
+        const isNeeded = () => this.#loop.machine.offer?.round === round;
         if (this.#update) this.#uploader.send(round, this.#update.bytes, from, until, isNeeded);
         return;
       }
       case "close":
         this.#masker.stop();
         this.#updateCache.forget();
-        this.#stay.show({ task: null });
+        this.#loop.show({ task: null });
     }
   }
 
   /** When the training by `plan` has to end so that its update arrives in time. */
   #until({ seconds, masking }: Train): number {
-    const { parameters = 0, rows = 0 } = this.#stay.shown.loaded ?? {};
+    const { parameters = 0, rows = 0 } = this.#loop.shown.loaded ?? {};
     const size = masking
       ? maskedBytes(chosenValues(parameters, masking.share), rows, masking.bits)
       : 4 * parameters;
@@ -228,8 +228,8 @@ export class Session {
     if (frame.type === "accepted") this.#count(frame.round);
     if (this.#update && (frame.type === "accepted" || frame.type === "refused"))
       this.#uploader.answered(this.#update.bytes.length);
-    if (frame.type === "state") this.#stay.show({ task: frame, taskAt: performance.now() });
-    this.#stay.dispatch({ type: "frame", frame });
+    if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });
+    this.#loop.dispatch({ type: "frame", frame });
     this.#updateCache.hear(frame);
     this.#tellMasker(frame);
     this.#options.received(frame);
@@ -237,13 +237,13 @@ export class Session {
 
   /** A plan goes to the masker when the participant took it, and a greeting when it is answered. */
   #tellMasker(frame: ServerFrame): void {
-    const { ready, plan } = this.#stay.machine;
-    const { client, loaded } = this.#stay.shown;
+    const { ready, plan } = this.#loop.machine;
+    const { client, loaded } = this.#loop.shown;
     if (frame.type === "welcome" && ready !== null) this.#masker.welcomed();
     if (frame.type !== "train") this.#masker.hear(frame);
     else if (frame.masking && plan?.round === frame.round && client && loaded) {
       const { parameters, rows } = loaded;
-      const [task, bundle, minimum] = [this.#task, this.#stay.machine.bundle ?? "", this.#minimum];
+      const [task, bundle, minimum] = [this.#task, this.#loop.machine.bundle ?? "", this.#minimum];
       this.#masker.plan(frame, { client, task, bundle, parameters, rows, minimum });
     }
   }
@@ -251,20 +251,20 @@ export class Session {
   #count(round: number): void {
     const update = this.#update;
     if (update?.plan.masking && update.plan.round === round) this.#learned += update.examples;
-    this.#stay.show({ counted: round });
+    this.#loop.show({ counted: round });
   }
 
   #greet({ task, bundle, client, chunk_bytes }: FrameOf<"welcome">): void {
     this.#uploader.welcomed(chunk_bytes);
     this.#task = task;
     this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
-    this.#stay.show({ client });
+    this.#loop.show({ client });
   }
 
   /** Has the worker keep the change of the control variate, or take it back out. */
   #keep(round: number, undo: boolean): void {
     const update = this.#update;
-    const trainer = this.#stay.trainer.current;
+    const trainer = this.#loop.trainer.current;
     if (trainer === null || update?.plan.round !== round) return;
     if (update.control !== null && update.change !== null) {
       trainer.keep(update.control, update.change.slice(0), undo);
@@ -272,28 +272,28 @@ export class Session {
   }
 
   async #load(bundle: string): Promise<void> {
-    const isNeeded = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
-    const loaded = await this.#stay.trainer.load(bundle, this.#backend, isNeeded);
+    const isNeeded = () => this.#loop.machine.bundle === bundle && this.#loop.machine.ready === null;
+    const loaded = await this.#loop.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
-    this.#stay.show({ loaded });
+    this.#loop.show({ loaded });
     const { backend, stepMs } = loaded;
-    this.#stay.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
+    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
   }
 
   async #train(plan: Train, until: number): Promise<void> {
-    const isNeeded = () => this.#stay.machine.plan === plan;
+    const isNeeded = () => this.#loop.machine.plan === plan;
     const { version } = plan;
     const control =
       plan.control === null ? null : { server: plan.control, storedAs: this.#identity, version };
     const train = (trainer: Trainer) =>
       trainer.train(plan.weights, workerPlan(plan, control, until), (progress) => {
         if (!isNeeded()) return;
-        this.#stay.show({ progress });
+        this.#loop.show({ progress });
         this.#options.progressed(progress);
       });
     // Even what is there already is handed over only after the masker heard of the plan.
     const cached = await Promise.resolve(this.#updateCache.take(plan));
-    const trained = cached ?? (await this.#stay.trainer.insist(isNeeded, train));
+    const trained = cached ?? (await this.#loop.trainer.retry(isNeeded, train));
     // Without a whole step there is nothing to say.
     if (!trained || trained.steps === 0) return;
     this.#updateCache.keep(plan, trained);
@@ -304,29 +304,29 @@ export class Session {
     // Where the plan asks for privacy, nothing is told but the update.
     const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };
     const { round, masking } = plan;
-    this.#stay.show({ done: [steps, planned] });
+    this.#loop.show({ done: [steps, planned] });
     const bytes = masking ? await this.#masker.mask(round, trained) : new Uint8Array(trained.update);
     if (bytes === null || !isNeeded()) return;
     this.#update = { plan, control, bytes, examples, change };
     // What a masked update says of itself is masked with it.
     const unmasked = masking ? { examples: 0, steps: 0, loss: 0, sums: [] } : { examples, steps, loss, sums };
-    this.#stay.dispatch({ type: "trained", round, size: bytes.length, ...unmasked });
+    this.#loop.dispatch({ type: "trained", round, size: bytes.length, ...unmasked });
   }
 
   #learnedIn({ version }: Train, trained: TrainingResult): void {
-    const { loaded } = this.#stay.shown;
+    const { loaded } = this.#loop.shown;
     if (loaded) this.#options.learned(localMetrics(version, trained, loaded));
   }
 
   /** A measurement that fails is left to others; training goes on. */
   async #measure(exam: Evaluate, until: number): Promise<void> {
     const shards = exam.shards.map(({ sha256 }) => sha256);
-    const measured = await this.#stay.trainer.current
+    const measured = await this.#loop.trainer.current
       ?.measure(exam.weights, { shards, until })
       .catch(() => null);
-    if (!measured || this.#stay.machine.exam.order !== exam) return;
+    if (!measured || this.#loop.machine.exam.order !== exam) return;
     const { round, version } = exam;
     const { examples, loss, sums } = measured;
-    this.#stay.dispatch({ type: "measured", round, version, examples, loss, sums });
+    this.#loop.dispatch({ type: "measured", round, version, examples, loss, sums });
   }
 }

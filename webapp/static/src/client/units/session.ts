@@ -1,6 +1,6 @@
 /**
  * One browser's part in the work units of one task: performs the effects that the machine in
- * protocol/units/unit-client.ts decides. Owns the results that wait to be sent; its stay owns the rest.
+ * protocol/units/unit-client.ts decides. Owns the results that wait to be sent; its loop owns the rest.
  */
 
 import type { Backend } from "../../core/backend";
@@ -36,8 +36,8 @@ export class UnitsSession {
   readonly #results = new Map<number, Uint8Array<ArrayBuffer>>();
   readonly #own = new LocalState();
   readonly #learning = new EpochMetrics();
-  readonly #beats = new Heartbeats((lease, steps) => this.#stay.dispatch({ type: "pulse", lease, steps }));
-  readonly #stay: SessionLoop<
+  readonly #beats = new Heartbeats((lease, steps) => this.#loop.dispatch({ type: "pulse", lease, steps }));
+  readonly #loop: SessionLoop<
     UnitClientState,
     UnitClientEvent,
     UnitClientEffect,
@@ -55,7 +55,7 @@ export class UnitsSession {
   constructor(options: UnitsOptions) {
     this.#options = options;
     this.#uploader = new Uploader(options.transport);
-    this.#stay = new SessionLoop<
+    this.#loop = new SessionLoop<
       UnitClientState,
       UnitClientEvent,
       UnitClientEffect,
@@ -79,20 +79,20 @@ export class UnitsSession {
   }
 
   get view(): UnitsView {
-    const { machine, shown } = this.#stay;
+    const { machine, shown } = this.#loop;
     return { ...shown, machine };
   }
 
   /** Takes part with this backend; null leaves the choice to the worker. */
   async start(backend: Backend | null): Promise<void> {
     const shards = await cachedShards();
-    if (!this.#stay.isClosed) return;
+    if (!this.#loop.isClosed) return;
     // Another visit may use another backend, so nothing loaded is kept.
-    const { counted, blended, rejected, examples } = this.#stay.machine;
-    this.#stay.renew({ counted, blended, rejected, examples });
+    const { counted, blended, rejected, examples } = this.#loop.machine;
+    this.#loop.reset({ counted, blended, rejected, examples });
     this.#backend = backend;
     this.#failures = 0;
-    this.#stay.show({ ...NOTHING, pieces: this.#stay.shown.pieces });
+    this.#loop.show({ ...NOTHING, pieces: this.#loop.shown.pieces });
     const { token, agent } = this.#options;
     const enlist = {
       type: "enlist",
@@ -102,30 +102,30 @@ export class UnitsSession {
       agent,
       shards,
     } as const;
-    this.#stay.dispatch({ type: "start", enlist, slots: SLOTS, at_once: 1 });
+    this.#loop.dispatch({ type: "start", enlist, slots: SLOTS, at_once: 1 });
   }
 
   /** Gives back what is not done. */
   stop(problem: string | null = null): void {
-    this.#stay.stop(problem);
+    this.#loop.stop(problem);
   }
 
   /** Does what it has, and stops then. */
   finish(): void {
-    if (this.#stay.isClosed) return;
-    this.#stay.show({ finishing: true });
-    this.#stay.dispatch({ type: "want", slots: 0, at_once: 1 });
+    if (this.#loop.isClosed) return;
+    this.#loop.show({ finishing: true });
+    this.#loop.dispatch({ type: "want", slots: 0, at_once: 1 });
   }
 
   /** What cannot be had later of the units in hand, the server lost: no fault of this device. */
   #lostContact(): void {
-    this.#before = new Set(this.#stay.machine.units.map(({ unit }) => unit.lease));
+    this.#before = new Set(this.#loop.machine.units.map(({ unit }) => unit.lease));
   }
 
   /** Who was to finish, and has nothing left, stops. */
   #finished(): void {
-    const { units } = this.#stay.machine;
-    if (this.#stay.shown.finishing && !this.#stay.isClosed && units.length === 0) this.stop();
+    const { units } = this.#loop.machine;
+    if (this.#loop.shown.finishing && !this.#loop.isClosed && units.length === 0) this.stop();
   }
 
   #perform(effect: UnitClientEffect): void {
@@ -138,11 +138,11 @@ export class UnitsSession {
         void this.#fetch(effect.unit);
         return;
       case "train":
-        this.#stay.show({ progress: null });
+        this.#loop.show({ progress: null });
         void this.#train(effect.unit);
         return;
       case "finish":
-        this.#stay.trainer.current?.stop();
+        this.#loop.trainer.current?.stop();
         return;
       case "forget":
         this.#forget(effect.lease);
@@ -162,33 +162,33 @@ export class UnitsSession {
     if (frame.type === "enlisted") this.#uploader.welcomed(frame.chunk_bytes);
     if (frame.type === "counted") this.#own.counted(frame.lease);
     if (frame.type === "rejected") this.#own.refused(frame.lease);
-    this.#stay.dispatch({ type: "frame", frame });
-    this.#stay.show({ pieces: recent(historyAfter(this.#stay.shown.pieces, frame), this.#stay.machine) });
+    this.#loop.dispatch({ type: "frame", frame });
+    this.#loop.show({ pieces: recent(historyAfter(this.#loop.shown.pieces, frame), this.#loop.machine) });
     this.#options.received(frame);
   }
 
   /** Whether this unit is still at this stage. */
   #isAt({ lease }: Unit, stage: "fetching" | "training"): boolean {
-    return this.#stay.machine.units.some((one) => one.unit.lease === lease && one.stage === stage);
+    return this.#loop.machine.units.some((one) => one.unit.lease === lease && one.stage === stage);
   }
 
   async #load(bundle: string): Promise<void> {
-    const isNeeded = () => this.#stay.machine.bundle === bundle && this.#stay.machine.ready === null;
-    const loaded = await this.#stay.trainer.load(bundle, this.#backend, isNeeded);
+    const isNeeded = () => this.#loop.machine.bundle === bundle && this.#loop.machine.ready === null;
+    const loaded = await this.#loop.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
-    this.#stay.show({ loaded });
-    this.#stay.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
+    this.#loop.show({ loaded });
+    this.#loop.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
   }
 
   async #fetch(unit: Unit): Promise<void> {
     const { lease, weights, shard } = unit;
     const { origin } = this.#options;
-    const fetched = await this.#stay.trainer.insist(
+    const fetched = await this.#loop.trainer.retry(
       () => this.#isAt(unit, "fetching"),
       (trainer) => trainer.fetch(lease, origin, weights, shard.sha256),
       (problem) => this.#failed(lease, "data", problem),
     );
-    if (fetched) this.#stay.dispatch({ type: "fetched", lease });
+    if (fetched) this.#loop.dispatch({ type: "fetched", lease });
   }
 
   async #train(unit: Unit): Promise<void> {
@@ -196,38 +196,38 @@ export class UnitsSession {
     const isNeeded = () => this.#isAt(unit, "training");
     const plan = unitPlan(unit, this.#own.newest);
     this.#training = lease;
-    const trained = await this.#stay.trainer.insist(
+    const trained = await this.#loop.trainer.retry(
       isNeeded,
       (trainer) =>
         trainer.train(weights, plan, (progress) => {
           if (!isNeeded()) return;
           this.#beats.stepped(lease, progress.step);
-          this.#stay.show({ progress });
+          this.#loop.show({ progress });
           this.#options.progressed(progress);
         }),
       (problem) => this.#failed(lease, "failed", problem),
     );
     if (this.#training === lease) this.#training = null;
     if (!trained) return;
-    if (trained.steps === 0) this.#stay.dispatch({ type: "failed", lease, cause: this.#stay.machine.cause });
+    if (trained.steps === 0) this.#loop.dispatch({ type: "failed", lease, cause: this.#loop.machine.cause });
     else this.#trained(unit, trained);
   }
 
   #trained({ lease, epoch }: Unit, trained: TrainingResult): void {
     const { update, local, examples, steps, loss, sums } = trained;
-    const { loaded } = this.#stay.shown;
+    const { loaded } = this.#loop.shown;
     this.#failures = 0;
     if (local) this.#own.sent(lease, local);
     const result = new Uint8Array(update);
     this.#results.set(lease, result);
-    this.#stay.show({ progress: null });
+    this.#loop.show({ progress: null });
     if (loaded) this.#options.learned(this.#learning.add(epoch, trained, loaded));
-    this.#stay.dispatch({ type: "trained", lease, size: result.length, examples, steps, loss, sums });
+    this.#loop.dispatch({ type: "trained", lease, size: result.length, examples, steps, loss, sums });
   }
 
   /** A unit that cannot be done here goes to others; a device that can do none stops. */
   #failed(lease: number, cause: "data" | "failed", problem: string): void {
-    this.#stay.dispatch({ type: "failed", lease, cause });
+    this.#loop.dispatch({ type: "failed", lease, cause });
     if (cause === "data" && this.#before.has(lease)) return;
     this.#failures += 1;
     if (this.#failures >= MOST_FAILURES) this.stop(problem);
@@ -236,14 +236,14 @@ export class UnitsSession {
   #forget(lease: number): void {
     this.#beats.end(lease);
     this.#results.delete(lease);
-    this.#stay.trainer.current?.forget(lease);
-    if (this.#training === lease) this.#stay.trainer.current?.stop();
+    this.#loop.trainer.current?.forget(lease);
+    if (this.#training === lease) this.#loop.trainer.current?.stop();
   }
 
   #end(): void {
     this.#beats.endAll();
     this.#results.clear();
     this.#own.forget();
-    this.#stay.show({ finishing: false });
+    this.#loop.show({ finishing: false });
   }
 }

@@ -5,6 +5,7 @@ import type { OwnCounts } from "../../core/messages/local-data";
 import type { ToWorker } from "../../core/messages/training";
 import type { PartitionedData } from "../../core/numerics/partition";
 import type { DataSpec } from "../../core/preprocessing/declaration";
+import { say } from "../../i18n";
 
 /** Called while files are read. */
 export type DataReading = (done: number, total: number) => void;
@@ -28,7 +29,7 @@ export class DataReaderWorker {
     this.#worker = spawn();
     this.#worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#receive(data);
     this.#worker.onerror = ({ message }) => {
-      this.#pending?.reject(new Error(`The files cannot be read: ${message || "the reader did not start"}.`));
+      this.#pending?.reject(new Error(say.workers.filesUnreadable(message)));
     };
   }
 

@@ -1,6 +1,7 @@
 /** One answer of a worker that takes a dry run's step. The worker is ended with it, or when its time is over. */
 
 import { type FromDryRunWorker, REHEARSING, type ToDryRunWorker } from "../../core/messages/dry-run";
+import { say } from "../../i18n";
 
 function dryRunWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
@@ -35,7 +36,7 @@ export function runDryRun(
     leave.addEventListener("abort", left);
     worker.onmessage = ({ data }: MessageEvent<FromDryRunWorker>) => end(data);
     worker.onerror = ({ message: reason }) => {
-      end({ type: "failed", message: reason || "The worker could not be started; reload the page." });
+      end({ type: "failed", message: reason || say.workers.notStarted });
     };
     worker.postMessage(message);
   });

@@ -9,6 +9,7 @@ import {
   type ToPlaygroundWorker,
   TRYING,
 } from "../../core/messages/playground";
+import { say } from "../../i18n";
 
 export type QuestionAnswer = Extract<FromPlaygroundWorker, { readonly type: "answered" }>;
 export type Written = Extract<FromPlaygroundWorker, { readonly type: "wrote" | "written" }>;
@@ -60,7 +61,7 @@ export class PlaygroundWorker {
 
   /** Ends the worker; who waits for an answer is told that there is none. */
   terminate(): void {
-    this.#end("The model was put away; ask it again.");
+    this.#end(say.workers.modelClosed);
   }
 
   #running(): Worker {
@@ -69,8 +70,7 @@ export class PlaygroundWorker {
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromPlaygroundWorker>) => this.#receive(data);
     worker.onerror = ({ message }) => {
-      if (worker === this.#worker)
-        this.#end(`The model could not be started: ${message || "reload the page"}.`);
+      if (worker === this.#worker) this.#end(say.workers.modelNotStarted(message));
     };
     worker.postMessage({ type: "open", subject: this.subject } satisfies ToPlaygroundWorker);
     return worker;

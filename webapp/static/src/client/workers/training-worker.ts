@@ -14,6 +14,7 @@ import type {
   TrainingPlan,
   WeightsSource,
 } from "../../core/messages/training";
+import { say } from "../../i18n";
 
 type WorkAnswer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
 export type LoadedWorker = WorkAnswer<"loaded">;
@@ -90,7 +91,7 @@ export class Trainer {
     progress: (message: TrainingProgress) => void,
   ): Promise<TrainingResult> {
     this.#stopped = false;
-    return this.#insist(() => this.#ask<TrainingResult>({ type: "train", weights, plan }, progress));
+    return this.#retryRecovered(() => this.#ask<TrainingResult>({ type: "train", weights, plan }, progress));
   }
 
   /** Fetches the files of a work unit while other work goes on. */
@@ -107,7 +108,7 @@ export class Trainer {
   /** Measures a version on held-out examples. */
   measure(weights: WeightsSource, exam: EvaluationPlan): Promise<EvaluationResult> {
     this.#stopped = false;
-    return this.#insist(() => this.#ask<EvaluationResult>({ type: "measure", weights, exam }));
+    return this.#retryRecovered(() => this.#ask<EvaluationResult>({ type: "measure", weights, exam }));
   }
 
   /** What a version answers to examples; null where its answers are no classes. What fails here is left alone. */
@@ -141,7 +142,7 @@ export class Trainer {
 
   terminate(): void {
     this.#stopped = true;
-    this.#end("The training worker was ended.");
+    this.#end(say.workers.trainingEnded);
   }
 
   async #load(origin: string, bundle: string, setup: Setup): Promise<LoadedWorker> {
@@ -151,7 +152,7 @@ export class Trainer {
   }
 
   /** Asks; where the backend failed, loads a fresh worker and asks again. */
-  async #insist<A>(ask: () => Promise<A>): Promise<A> {
+  async #retryRecovered<A>(ask: () => Promise<A>): Promise<A> {
     for (;;) {
       try {
         return await ask();
@@ -181,7 +182,7 @@ export class Trainer {
     const worker = this.spawn();
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
     worker.onerror = ({ message }) => {
-      this.#failAll(new Error(`The training worker failed: ${message || "it could not be started"}.`));
+      this.#failAll(new Error(say.workers.trainingFailed(message)));
     };
     return worker;
   }

@@ -17,6 +17,7 @@ import { trial } from "./playground";
 import { round } from "./round";
 import { units } from "./units";
 import { url } from "./url-data";
+import { workers } from "./workers";
 
 export const en = {
   account,
@@ -36,4 +37,5 @@ export const en = {
   trial,
   units,
   url,
+  workers,
 };

@@ -18,6 +18,7 @@ import { trial } from "./playground";
 import { round } from "./round";
 import { units } from "./units";
 import { url } from "./url-data";
+import { workers } from "./workers";
 
 export const es: Catalogue = {
   account,
@@ -37,4 +38,5 @@ export const es: Catalogue = {
   trial,
   units,
   url,
+  workers,
 };

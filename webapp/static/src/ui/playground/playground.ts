@@ -17,7 +17,7 @@ import { type PlaygroundResult, showingProblems } from "./worker";
 
 /** Owns the section: its worker, the question that was asked last, and what this device made. */
 class Playground {
-  readonly #tried: () => Promise<PlaygroundResult>;
+  readonly #openWorker: () => Promise<PlaygroundResult>;
   readonly #first: string;
   #showPicture: ReturnType<typeof bindPicture> = () => undefined;
   #question: PlaygroundQuestion | null = null;
@@ -32,7 +32,7 @@ class Playground {
 
   constructor(private readonly section: HTMLElement) {
     const { task = "", bundle = "", trial = "" } = section.dataset;
-    this.#tried = showingProblems(task, bundle.split("/").pop() ?? "");
+    this.#openWorker = showingProblems(task, bundle.split("/").pop() ?? "");
     this.#first = requireElement(section, "guess").textContent ?? "";
     this.#bind(trial);
     requireElement(section, "board").hidden = false;
@@ -67,9 +67,9 @@ class Playground {
     const [mine, question] = [this.#asked, this.#question];
     if (question === null) return;
     try {
-      const { asker, naming } = await this.#tried();
+      const { worker, naming } = await this.#openWorker();
       const versions = versionsOf(this.section, this.#made);
-      const answer = await asker.ask(versions.map(withoutQuery), question);
+      const answer = await worker.ask(versions.map(withoutQuery), question);
       if (mine === this.#asked) this.#show(answer, versions, naming);
     } catch (problem) {
       if (mine === this.#asked) this.#say(sentence(problem));
@@ -79,13 +79,13 @@ class Playground {
   async #write(prompt: Prompt): Promise<void> {
     const mine = this.#begin(say.trial.reading);
     try {
-      const { asker } = await this.#tried();
+      const { worker } = await this.#openWorker();
       const versions = versionsOf(this.section, this.#made);
       const showProgress = (soFar: Written) => {
         if (mine === this.#asked) this.#showWritten(prompt, soFar, versions);
       };
       this.#say(say.trial.writing);
-      showProgress(await asker.write(versions.map(withoutQuery), prompt, showProgress));
+      showProgress(await worker.write(versions.map(withoutQuery), prompt, showProgress));
       this.#say(say.trial.written);
     } catch (problem) {
       this.#say(sentence(problem));
@@ -93,7 +93,7 @@ class Playground {
   }
 
   async #stop(): Promise<void> {
-    (await this.#tried()).asker.stop();
+    (await this.#openWorker()).worker.stop();
   }
 
   #begin(line: string): number {

@@ -12,7 +12,7 @@ interface PlaygroundStatus {
 }
 
 export interface PlaygroundResult {
-  readonly asker: PlaygroundWorker;
+  readonly worker: PlaygroundWorker;
   readonly naming: ClassNames;
 }
 
@@ -23,7 +23,7 @@ export function showingProblems(task: string, bundle: string): () => Promise<Pla
     const response = await fetch(`/api/tasks/${task}/data`).catch(() => null);
     if (!response?.ok) throw new Error(say.trial.unreachable);
     const { preprocess, trial } = (await response.json()) as PlaygroundStatus;
-    return { asker: new PlaygroundWorker({ origin: location.origin, bundle, preprocess }), naming: trial };
+    return { worker: new PlaygroundWorker({ origin: location.origin, bundle, preprocess }), naming: trial };
   };
   return () => {
     started ??= start().catch((problem: unknown) => {

@@ -77,7 +77,7 @@ function view(machine: Partial<MemberState>, rest: Partial<MeshView> = {}): Mesh
     links: [link(BO, "webrtc"), link(CY, "relay")],
     strangers: [],
     group: null,
-    onward: null,
+    serverless: null,
     examples: 0,
     progress: null,
     loaded: null,
@@ -114,14 +114,14 @@ describe("What happens, in words", () => {
   });
 
   test("peers go on while the server is away, where one of them can lead", () => {
-    const onward = { company: [BO, CY], finding: null };
+    const serverless = { peers: [BO, CY], finding: null };
     const members = [member(ME), member(BO), { ...member(CY), kind: "peer" as const }];
     const away = (rest: Partial<MeshView>) => meshStatus(view({ ...at("lost") }, { retryAt: 0, ...rest }), 0);
-    expect(away({ onward, members }).hint).toBe(
+    expect(away({ serverless, members }).hint).toBe(
       "The peers go on without it as soon as more than half of those of the last round are here: 2 others are.",
     );
-    expect(away({ onward }).hint).toContain("Nothing is lost");
-    expect(away({ onward: { ...onward, company: [BO] }, members }).hint).toContain("Nothing is lost");
+    expect(away({ serverless }).hint).toContain("Nothing is lost");
+    expect(away({ serverless: { ...serverless, peers: [BO] }, members }).hint).toContain("Nothing is lost");
   });
 
   test("a round of the peers says that it is one, and who measured the last", () => {
@@ -133,11 +133,11 @@ describe("What happens, in words", () => {
       loss: 0.75,
       sums: [],
     };
-    const onward = { company: [BO, CY], finding: { client: BO, evaluation } };
+    const serverless = { peers: [BO, CY], finding: { client: BO, evaluation } };
     const plan = { round: 5 } as MemberWork["plan"];
     const machine = { ...at("lost"), byPeers: true, ...inHand({ plan }) };
     const measured = "Participant 0000 measured the weights of round 4: loss 0.75 on 40 examples.";
-    const training = meshStatus(view(machine, { onward }), 0);
+    const training = meshStatus(view(machine, { serverless }), 0);
     expect([training.line, training.hint]).toEqual([
       "Training: fetching weights and examples",
       `Round 5, without the server. ${measured}`,
@@ -150,9 +150,9 @@ describe("What happens, in words", () => {
       line: "Averaging with 2 others",
       hint: "Round 5, without the server.",
     });
-    const own = { ...onward, finding: { client: ME, evaluation } };
-    expect(meshStatus(view(machine, { onward: own }), 0).hint).toContain("Your device measured");
-    expect(meshStatus(view({}, { onward }), 0).hint).not.toContain("measured");
+    const own = { ...serverless, finding: { client: ME, evaluation } };
+    expect(meshStatus(view(machine, { serverless: own }), 0).hint).toContain("Your device measured");
+    expect(meshStatus(view({}, { serverless }), 0).hint).not.toContain("measured");
   });
 
   test("what came of the last group stays to be read", () => {

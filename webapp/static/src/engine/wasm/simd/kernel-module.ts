@@ -6,7 +6,7 @@ import shared from "minga:kernels/shared?url";
 import sharedRelaxed from "minga:kernels/shared-relaxed?url";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import type { WasmBackend } from "../heap";
-import { CONTROL_BYTES, Crew, type Enlistment, type Kernels } from "./thread-pool";
+import { CONTROL_BYTES, type Enlistment, type Kernels, ThreadPool } from "./thread-pool";
 
 /** What of TF.js' module is needed here. A module with threads gives its memory out, one without only its exports. */
 interface TfjsModule {
@@ -57,7 +57,7 @@ export class Machine {
   private scratchAddress = 0;
   private scratchBytes = 0;
   private readonly integersAddress: number;
-  private readonly crew: Crew | null;
+  private readonly threadPool: ThreadPool | null;
 
   private constructor(
     private readonly kernels: Kernels,
@@ -68,7 +68,7 @@ export class Machine {
     private readonly sharing: Sharing,
   ) {
     this.integersAddress = tfjs._malloc(64) >>> 0;
-    this.crew = control === 0 ? null : new Crew(kernels, memory, control, 0);
+    this.threadPool = control === 0 ? null : new ThreadPool(kernels, memory, control, 0);
   }
 
   /** Without shared memory there is one thread. */
@@ -110,8 +110,8 @@ export class Machine {
     const threads = this.helpers.length + 1;
     const bytes = Math.ceil(scratchBytes / 16) * 16;
     const scratch = bytes > 0 ? this.scratch(bytes * this.sharing.threads) : 0;
-    if (this.crew !== null && threads > 1 && parts > 1 && work >= this.sharing.worthSharing) {
-      this.crew.perform({ kernel: name, parts, values, scratch, scratchBytes: bytes }, threads);
+    if (this.threadPool !== null && threads > 1 && parts > 1 && work >= this.sharing.worthSharing) {
+      this.threadPool.perform({ kernel: name, parts, values, scratch, scratchBytes: bytes }, threads);
       return;
     }
     const kernel = this.kernels[name];

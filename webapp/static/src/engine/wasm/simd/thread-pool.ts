@@ -54,7 +54,7 @@ function pieceOf(parts: number, threads: number): number {
 }
 
 /** One thread's view of the job; the training worker has index 0. */
-export class Crew {
+export class ThreadPool {
   private readonly words: Int32Array;
   private readonly values: Float64Array;
   private readonly names: readonly string[];

@@ -75,15 +75,15 @@ function offline(view: MeshView, now: number): StatusWords {
 }
 
 /** Others with whom this device goes on without the server; 0 where nobody can lead: browsers do not. */
-function waitingForPeers({ onward, members }: MeshView): number {
-  const others = onward?.company ?? [];
+function waitingForPeers({ serverless, members }: MeshView): number {
+  const others = serverless?.peers ?? [];
   const leaders = members.filter(({ client, kind }) => kind === "peer" && others.includes(client));
   return leaders.length > 0 ? others.length : 0;
 }
 
 /** What a peer says that it measured while the server is away; empty where none did. */
-function measured({ machine, onward }: MeshView): string {
-  const finding = onward?.finding ?? null;
+function measured({ machine, serverless }: MeshView): string {
+  const finding = serverless?.finding ?? null;
   if (finding === null || machine.contact.link === "open" || machine.contact.link === "closed") return "";
   const { client, evaluation } = finding;
   const mine = client === machine.entered?.client;
