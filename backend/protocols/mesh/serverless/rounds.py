@@ -72,7 +72,7 @@ class ServerlessRounds:
             case serverless_events.ServerReached():
                 return self._server_reached()
             case serverless_events.ServerLost(busy):
-                return self._server_lost(busy, now)
+                self._server_lost(busy, now)
             case serverless_events.ServerFrameReceived(frame):
                 self.last.take_server_frame(frame)
             case serverless_events.PeerLinked(client):
@@ -103,13 +103,11 @@ class ServerlessRounds:
         self._due = None
         return self._send(Attended())
 
-    def _server_lost(self, busy: bool, now: float) -> list[Effect]:
-        if self.stage is not ServerlessStage.ATTENDED:
-            return []
-        self._enter(ServerlessStage.CALLING)
-        self._idle, self._called_at = not busy, None
-        self._wait(now)
-        return []
+    def _server_lost(self, busy: bool, now: float) -> None:
+        if self.stage is ServerlessStage.ATTENDED:
+            self._enter(ServerlessStage.CALLING)
+            self._idle, self._called_at = not busy, None
+            self._wait(now)
 
     # The others.
 
@@ -213,8 +211,7 @@ class ServerlessRounds:
         return [SendToPeers(others, frame), *self._begin_round(self.own, frame, now)]
 
     def _follow(self, client: str, frame: SetOut, now: float) -> list[Effect]:
-        certificate = self._call_basis()
-        has_called = certificate is not None and self._called_at is not None
+        has_called = self._call_basis() is not None and self._called_at is not None
         if not has_called or frame.weights != self._weights or not self.last.can_begin(frame.round):
             return []
         return self._begin_round(client, frame, now)
@@ -316,13 +313,11 @@ class ServerlessRounds:
         effects = self._form(now)
         if self._due is None or now < self._due:
             return effects
-        match self.stage:
-            case ServerlessStage.CALLING:
-                return [*effects, *self._call_out(now)]
-            case ServerlessStage.MEASURING:
-                return [*effects, *self._train(now)]
-            case _:
-                self._call_again(now)
+        if self.stage is ServerlessStage.CALLING:
+            return [*effects, *self._call_out(now)]
+        if self.stage is ServerlessStage.MEASURING:
+            return [*effects, *self._train(now)]
+        self._call_again(now)
         return effects
 
     def _call_again(self, now: float) -> None:
