@@ -143,10 +143,10 @@ def _seconds(text: str) -> float:
 
 def print_identity(_: argparse.Namespace) -> int:
     """Prints the public key by which other clients know this machine's peer."""
-    from backend.peer.session.identity import STATE, kept_identity
+    from backend.peer.session.identity import STATE, stored_identity
 
     try:
-        print(kept_identity(STATE.expanduser()).public)
+        print(stored_identity(STATE.expanduser()).public)
     except OSError as error:
         raise PeerError(f"The identity cannot be kept: {error}. Make {STATE} writable.") from error
     return 0
@@ -184,7 +184,7 @@ async def _join(args: argparse.Namespace) -> bool:
     from backend.peer.data.data_requirements import bring, fetched
     from backend.peer.mesh.session import Listening
     from backend.peer.session.identity import STATE, machine_identity
-    from backend.peer.session.join import Joining, Wishes
+    from backend.peer.session.join import JoinOptions, JoinRequest
     from backend.peer.session.preemption import providers, watch
     from backend.peer.session.progress import make_reporter
     from backend.peer.session.retry import retry_start
@@ -198,14 +198,14 @@ async def _join(args: argparse.Namespace) -> bool:
     from backend.peer.session.trust_store import read_roster
     from backend.peer.units.options import GIVE_UP_SECONDS
 
-    site = parse_address(args.url)
+    server = parse_address(args.url)
     if args.address and not args.listen:
         raise PeerError("--address says how others reach what --listen takes; give --listen HOST:PORT too.")
     host, port = args.listen or ("", 0)
-    wishes = Wishes(
+    options = JoinOptions(
         device=args.device,
         min_masked=args.min_masked,
-        listed=read_roster(args.roster) if args.roster else None,
+        roster=read_roster(args.roster) if args.roster else None,
         ways=WAYS[args.transport],
         listening=Listening(host, port, args.address) if args.listen else None,
         at_once=args.at_once,
@@ -222,35 +222,37 @@ async def _join(args: argparse.Namespace) -> bool:
         if args.preemptible:
             watching = asyncio.create_task(watch(providers(), stop, reporter))
             stack.callback(watching.cancel)
-        headers = visitor_headers(identity.token) if site.invitation else {}
+        headers = visitor_headers(identity.token) if server.invitation else {}
         async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
-            if site.invitation:
+            if server.invitation:
                 accepting = retry_start(
-                    lambda: accept_invitation(client, site), reporter, give_up_after=patience
+                    lambda: accept_invitation(client, server), reporter, give_up_after=patience
                 )
                 invited = await _unless(stop, accepting)
                 if invited is None:
                     return False
-                site = invited
+                server = invited
             choosing = retry_start(
-                lambda: choose_task(client, site, args.task), reporter, give_up_after=patience
+                lambda: choose_task(client, server, args.task), reporter, give_up_after=patience
             )
             task = await _unless(stop, choosing)
             if task is None:
                 return False
-            asking = retry_start(lambda: task_data(client, site, task.name), reporter, give_up_after=patience)
+            asking = retry_start(
+                lambda: task_data(client, server, task.name), reporter, give_up_after=patience
+            )
             data = await _unless(stop, asking)
             if data is None:
                 return False
-            cache, host = args.cache_dir.expanduser(), urlsplit(site.root).hostname or ""
-            own = await _unless(stop, bring(data, args.data, reporter, stop.is_set))
-            own = own or await _unless(stop, fetched(data, cache, host, reporter, stop.is_set))
+            cache, host = args.cache_dir.expanduser(), urlsplit(server.root).hostname or ""
+            local_data = await _unless(stop, bring(data, args.data, reporter, stop.is_set))
+            local_data = local_data or await _unless(stop, fetched(data, cache, host, reporter, stop.is_set))
             if stop.is_set():
                 return False
             agent = f"minga-peer {_version()}"
-            joining = Joining(site, task, identity, agent, state, own, wishes, headers)
-            session = joining.session(client, cache, reporter)
-            reporter.tell("joining", f"Joining {task.name} at {site.root}.", task=task.name)
+            request = JoinRequest(server, task, identity, agent, state, local_data, options, headers)
+            session = request.session(client, cache, reporter)
+            reporter.tell("joining", f"Joining {task.name} at {server.root}.", task=task.name)
             await session.run(stop)
             return session.jobs.busy
 

@@ -1,4 +1,4 @@
-"""What goes from a peer to the server of its mesh: frames, other peers' signals and parcels, weights."""
+"""Sends frames, other peers' signals and relayed parcels, and deposits to the server of a mesh."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ class Upstream:
     """The connection to the server, one after the other; `server` of the peer's links."""
 
     def __init__(self, address: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        self._line = ServerConnection(MESH, address, headers)
-        self.send, self.hang_up = self._line.send, self._line.hang_up
+        self._connection = ServerConnection(MESH, address, headers)
+        self.send, self.finish = self._connection.send, self._connection.finish
         self._parcels = asyncio.Semaphore(MOST_PARCELS)
         # Whether the server knows this peer: what goes to others is refused before.
         self.is_entered = False
-        # Told when a connection has ended.
-        self.ended: Callable[[], None] = lambda: None
+        # Called when a connection has ended.
+        self.on_end: Callable[[], None] = lambda: None
 
     @property
     def is_open(self) -> bool:
         """Whether there is a connection."""
-        return self._line.is_open
+        return self._connection.is_open
 
-    async def talk(self, opened: Callable[[], None], said: Callable[[ServerToPeer], None]) -> str:
+    async def run_once(self, on_open: Callable[[], None], on_frame: Callable[[ServerToPeer], None]) -> str:
         """Holds one connection until it ends; why it ended, as the end of a sentence."""
         parcels = self._parcels = asyncio.Semaphore(MOST_PARCELS)
 
-        def sent(frame: PeerToServer) -> None:
+        def on_sent(frame: PeerToServer) -> None:
             if isinstance(frame, RelayTo):
                 parcels.release()
 
         try:
-            reason = await self._line.talk(opened, said, sent)
+            reason = await self._connection.run_once(on_open, on_frame, on_sent)
         finally:
             self.is_entered = False
-            # Whoever waits for room learns that there is none any more.
+            # Those that wait for room see that there is none any more.
             for _ in range(MOST_PARCELS):
                 parcels.release()
-        self.ended()
+        self.on_end()
         return reason
 
     def signal(self, client: str, data: bytes) -> bool:

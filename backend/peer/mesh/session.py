@@ -97,29 +97,29 @@ class MeshSession:
         self._link_news = LinkNews(reporter)
         self.machine = MeshMember()
         self._upstream = Upstream(address, member.headers)
-        self._stay: SessionLoop[member_events.Event, ServerToPeer] = SessionLoop(
+        self._loop: SessionLoop[member_events.Event, ServerToPeer] = SessionLoop(
             self._upstream, member_events.ServerFrame, reporter, random, "; training and averaging go on"
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
         own = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
         self._links = LinkManager(own, self._upstream, self, known)
-        self._upstream.ended = self._links.server_away
+        self._upstream.on_end = self._links.server_away
         self._holdings = KeptWeights()
         self._visit = VisitFile(member.state / "mesh", address, member.task)
-        self._fetching = Fetching(self._links, self._holdings, self._stay.spawn)
+        self._fetching = Fetching(self._links, self._holdings, self._loop.spawn)
         self._company = PeerDirectory(self._links)
         sources = Sources(self._holdings, self._fetching, blobs, self._company.holders)
         self.jobs = make_jobs(sources)
         self._learner = Learner(self.jobs, sources, self._holdings, reporter)
         self._averager = Averager(
-            self._links, member.key, self._holdings, reporter, self._stay.tell, self._stay.spawn
+            self._links, member.key, self._holdings, reporter, self._loop.post, self._loop.spawn
         )
         self._going_on = ServerlessRunner(
             self._links,
             ServerlessRounds(own.client, member.enter.kind == "peer", int(random() * 2**32)),
             reporter,
-            self._stay.tell,
-            self._stay.hasten,
+            self._loop.post,
+            self._loop.reconnect_now,
             lambda: self.jobs.manifest.metrics,
         )
         self._training: TrainingJob[Train] | None = None
@@ -134,8 +134,8 @@ class MeshSession:
         """
         try:
             start = await self._begin()
-            self._stay.spawn(self._tell_links())
-            await self._stay.run(self, start, stop)
+            self._loop.spawn(self._tell_links())
+            await self._loop.run(self, start, stop)
         finally:
             await self._end()
 
@@ -167,18 +167,18 @@ class MeshSession:
                 self._company.heard(frame)
             case member_events.WeightsCertified(certificate):
                 if content := self._holdings.find(certificate.weights):
-                    self._stay.spawn(asyncio.to_thread(self._visit.write, EarlierVisit(certificate, content)))
+                    self._loop.spawn(asyncio.to_thread(self._visit.write, EarlierVisit(certificate, content)))
         in_hand = self.machine.in_hand
-        self._stay.rests(in_hand.plan is None or in_hand.report is not None)
+        self._loop.set_idle(in_hand.plan is None or in_hand.report is not None)
 
     def _perform(self, effect: member_events.Effect) -> None:
         match effect:
             case participant_events.Connect(delay):
-                self._stay.connect(delay, self.machine.contact.dismissal)
+                self._loop.connect(delay, self.machine.contact.dismissal)
             case member_events.SendToServer(frame):
                 self._upstream.send(frame)
             case participant_events.Load(bundle):
-                self._stay.spawn(self._load(bundle))
+                self._loop.spawn(self._load(bundle))
             case participant_events.StartTraining(plan):
                 self._begin_training(plan)
             case participant_events.AbortTraining():
@@ -189,35 +189,35 @@ class MeshSession:
             case member_events.AbortAveraging():
                 self._averager.abort()
             case member_events.UploadDeposit(weights):
-                self._stay.spawn(self._deposit(weights))
+                self._loop.spawn(self._deposit(weights))
             case participant_events.MeasureVersion(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
                 self._measuring = TrainingJob(exam, time.monotonic() + seconds)
-                self._stay.spawn(self._measure(self._measuring))
+                self._loop.spawn(self._measure(self._measuring))
             case participant_events.AbortMeasuring():
                 _abort(self._measuring)
             case participant_events.Close():
-                self._upstream.hang_up()
+                self._upstream.finish()
 
     def _begin_training(self, plan: Train) -> None:
         seconds = self._pace.training_seconds(plan.seconds, 0)
         self._training = TrainingJob(plan, time.monotonic() + seconds)
         if entered := self.machine.entered:
-            self._stay.spawn(self._train(self._training, entered))
+            self._loop.spawn(self._train(self._training, entered))
 
     async def _load(self, bundle: str) -> None:
         if loaded := await self._learner.load(bundle):
-            self._stay.tell(loaded)
+            self._loop.post(loaded)
 
     async def _train(self, job: TrainingJob[Train], entered: Entered) -> None:
         if work := await self._learner.train(job, entered):
             self._work, result = work, work.result
             done = (result.examples, result.steps, result.loss, result.sums)
-            self._stay.tell(member_events.PlanTrained(job.order.round, *done))
+            self._loop.post(member_events.PlanTrained(job.order.round, *done))
 
     async def _measure(self, job: TrainingJob[Evaluate]) -> None:
         if measured := await self._learner.measure(job):
-            self._stay.tell(measured)
+            self._loop.post(measured)
 
     async def _deposit(self, weights: str) -> None:
         content = self._holdings.find(weights)
@@ -290,7 +290,7 @@ class MeshSession:
         """Lets the goodbye go out, then ends what is left."""
         _abort(self._training)
         _abort(self._measuring)
-        await self._stay.end()
+        await self._loop.end()
         self._going_on.close()
         self._averager.close()
         await self._links.close()

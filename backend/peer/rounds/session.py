@@ -1,4 +1,4 @@
-"""One peer, one task: performs what the participant's machine decides."""
+"""One peer of one task of rounds: performs the effects of the participant's machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TrainedUpdate:
     name: str
 
 
-class Session:
+class RoundsSession:
     """Owns the machine, the connection and the training of one peer. `run` once."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Session:
         reporter: Reporter,
         random: Callable[[], float],
         identity: bytes,
-        known: TrustStore,
+        trust_store: TrustStore,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         self._address = address
@@ -68,9 +68,9 @@ class Session:
         self.jobs = jobs
         self._reporter = reporter
         self.machine = ParticipantMachine()
-        self._line = ServerConnection(ROUNDS, address, headers)
-        self._stay: SessionLoop[participant_events.Event, ServerFrame] = SessionLoop(
-            self._line, participant_events.ParticipantFrame, reporter, random
+        self._connection = ServerConnection(ROUNDS, address, headers)
+        self._loop: SessionLoop[participant_events.Event, ServerFrame] = SessionLoop(
+            self._connection, participant_events.ParticipantFrame, reporter, random
         )
         self._welcome: Welcome | None = None
         self._name = ""
@@ -78,17 +78,17 @@ class Session:
         self._training: TrainingJob[Train] | None = None
         self._measuring: TrainingJob[Evaluate] | None = None
         self._update: TrainedUpdate | None = None
-        self._kept = UpdateCache()
+        self._update_cache = UpdateCache()
         self._pace = Pace()
         self._uploading_since: float | None = None
-        known.enter(address)
+        trust_store.enter(address)
         self._masker = Masker(
             identity,
-            known,
+            trust_store,
             hello.min_masked,
             reporter,
-            self._say,
-            self._stay.spawn,
+            self._send,
+            self._loop.spawn,
             self._give_up,
             os.urandom,
         )
@@ -101,12 +101,12 @@ class Session:
         does not add up updates in any way that this peer allows.
         """
         try:
-            await self._stay.run(self, participant_events.StartParticipant(self._hello), stop)
+            await self._loop.run(self, participant_events.StartParticipant(self._hello), stop)
         finally:
             await self._end()
 
     def handle(self, event: participant_events.Event) -> None:
-        """Has the machine hear `event`, and performs what it decides."""
+        """Passes `event` to the machine, and performs the effects that it returns."""
         match event:
             case participant_events.ParticipantFrame(Welcome() as frame):
                 self._welcome = frame
@@ -117,12 +117,12 @@ class Session:
         for effect in self.machine.handle(event):
             self._perform(effect)
         if isinstance(event, participant_events.ParticipantFrame):
-            self._kept.heard(event.frame)
+            self._update_cache.heard(event.frame)
             tell_news(self._reporter, event.frame, self._masker.members)
-            self._pass_on(event.frame)
-        self._stay.rests(self.machine.plan is None)
+            self._forward(event.frame)
+        self._loop.set_idle(self.machine.plan is None)
 
-    def _pass_on(self, frame: ServerFrame) -> None:
+    def _forward(self, frame: ServerFrame) -> None:
         """Lets the machine of masked rounds hear what the server said."""
         plan = self.machine.plan
         match frame:
@@ -133,35 +133,35 @@ class Session:
             case _:
                 self._masker.frame_received(frame)
 
-    def _say(self, frame: ClientFrame) -> None:
+    def _send(self, frame: ClientFrame) -> None:
         if self.machine.contact.is_open:
-            self._line.send(frame)
+            self._connection.send(frame)
 
     def _give_up(self, number: int) -> None:
         """No update of round `number` will be sent."""
         if self._training and self._training.order.round == number:
             self._training.abort()
-        self._stay.rests(True)
+        self._loop.set_idle(True)
 
     def _perform(self, effect: participant_events.Effect) -> None:
         match effect:
             case participant_events.Connect(delay):
                 self._uploading_since = None
-                self._stay.connect(delay, self.machine.contact.dismissal)
+                self._loop.connect(delay, self.machine.contact.dismissal)
             case participant_events.SendFrame(frame):
-                self._line.send(frame)
+                self._connection.send(frame)
             case participant_events.Load(bundle):
-                self._stay.spawn(self._load(bundle))
+                self._loop.spawn(self._load(bundle))
             case participant_events.StartTraining(plan):
                 seconds = self._pace.training_seconds(plan.seconds, self.jobs.update_bytes())
                 self._training = TrainingJob(plan, time.monotonic() + seconds)
-                self._stay.spawn(self._train(self._training))
+                self._loop.spawn(self._train(self._training))
             case participant_events.AbortTraining():
                 _abort(self._training)
             case participant_events.MeasureVersion(exam):
                 seconds = self._pace.training_seconds(exam.seconds, 0)
                 self._measuring = TrainingJob(exam, time.monotonic() + seconds)
-                self._stay.spawn(self._measure(self._measuring))
+                self._loop.spawn(self._measure(self._measuring))
             case participant_events.AbortMeasuring():
                 _abort(self._measuring)
             case participant_events.KeepChange(number):
@@ -171,7 +171,7 @@ class Session:
             case participant_events.SendUpdateChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case participant_events.Close():
-                self._line.hang_up()
+                self._connection.finish()
 
     def _send_chunks(self, number: int, start: int, until: int) -> None:
         if self._update is None or self._update.plan.round != number:
@@ -179,7 +179,7 @@ class Session:
         if start == 0:
             self._uploading_since = time.monotonic()
         for chunk in chunks(self._update.content, number, start, until, self._chunk_bytes):
-            self._line.send(chunk)
+            self._connection.send(chunk)
 
     def _time_upload(self) -> None:
         """An update was answered: how fast did it get there?"""
@@ -195,12 +195,12 @@ class Session:
 
     async def _load(self, bundle: str) -> None:
         if loaded := await session_jobs.load(self.jobs, bundle, self._reporter):
-            self._stay.tell(loaded)
+            self._loop.post(loaded)
 
     async def _train(self, job: TrainingJob[Train]) -> None:
         plan, name = job.order, self._name
         report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
-        result = self._kept.take(name, plan)
+        result = self._update_cache.take(name, plan)
         if result is not None:
             sentence = f"Round {plan.round}: what was trained for the round before still holds."
             self._reporter.tell("kept", sentence, round=plan.round)
@@ -213,23 +213,23 @@ class Session:
         if job.aborted:
             return
         if result is None or not result.steps:
-            self._stay.rests(True)
+            self._loop.set_idle(True)
             return
-        self._kept.keep(name, plan, result)
+        self._update_cache.keep(name, plan, result)
         tell_partial(self._reporter, plan.round, result.steps, result.planned)
         content: memoryview | None = memoryview(result.content())
         if plan.masking is not None:
-            content = await self._masker.masked(plan.round, _told(plan, result))
+            content = await self._masker.masked(plan.round, _unmasked_update(plan, result))
         if content is None or job.aborted:
-            self._stay.rests(True)
+            self._loop.set_idle(True)
             return
         self._update = TrainedUpdate(plan, content, result.change, name)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._stay.tell(participant_events.RoundTrained(plan.round, len(self._update.content), *done))
+        self._loop.post(participant_events.RoundTrained(plan.round, len(self._update.content), *done))
 
     async def _measure(self, job: TrainingJob[Evaluate]) -> None:
         if measured := await session_jobs.measure(self.jobs, job, self._reporter):
-            self._stay.tell(measured)
+            self._loop.post(measured)
 
     def wind_down(self) -> None:
         """Ends the training after its current step; what it made is still sent."""
@@ -240,12 +240,12 @@ class Session:
         """Lets the goodbye go out, then ends what is left."""
         _abort(self._training)
         _abort(self._measuring)
-        await self._stay.end()
+        await self._loop.end()
         self._masker.close()
         self.jobs.close()
 
 
-def _told(plan: Train, result: TrainingResult) -> UnmaskedUpdate:
+def _unmasked_update(plan: Train, result: TrainingResult) -> UnmaskedUpdate:
     """What of a training goes into its masked update; under privacy neither loss nor metrics."""
     if plan.privacy is None:
         return UnmaskedUpdate(result.update, result.examples, result.loss, result.sums)

@@ -1,4 +1,4 @@
-"""A finished training whose round came to nothing, kept for the next round of the same version."""
+"""A finished training whose round had no result, cached for the next round of the same version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Refused, ServerFrame, Train, Version
 
 # Refused for what it is; any other refusal is about the round it was for.
-SPOILT = frozenset({"not-finite", "norm-too-large", "wrong-length", "bad-examples"})
+PERMANENT_REFUSALS = frozenset({"not-finite", "norm-too-large", "wrong-length", "bad-examples"})
 
 
 @dataclass
@@ -28,18 +28,18 @@ class UpdateCache:
     def keep(self, name: str, plan: Train, result: TrainingResult) -> None:
         """Remembers what `plan` made if it was done to its end; `name` says whose and what run's it is."""
         if result.steps == result.planned:
-            self.name, self.plan, self.result = name, _work(plan), result
+            self.name, self.plan, self.result = name, _same_training(plan), result
 
     def take(self, name: str, plan: Train) -> TrainingResult | None:
         """What `plan` would make, if that was made already."""
-        return self.result if (self.name, self.plan) == (name, _work(plan)) else None
+        return self.result if (self.name, self.plan) == (name, _same_training(plan)) else None
 
     def heard(self, frame: ServerFrame) -> None:
         """Forgets what a newer version makes stale, and what the server will never take."""
-        if isinstance(frame, Version) or (isinstance(frame, Refused) and frame.code in SPOILT):
+        if isinstance(frame, Version) or (isinstance(frame, Refused) and frame.code in PERMANENT_REFUSALS):
             self.plan = self.result = None
 
 
-def _work(plan: Train) -> Train:
+def _same_training(plan: Train) -> Train:
     """What a plan asks to be trained. Its seed only orders the examples anew."""
     return replace(plan, round=0, seed=0, seconds=0.0, masking=None)

@@ -8,14 +8,14 @@ from typing import Any
 
 
 class SessionTasks:
-    """Coroutines of one session. `failed` is told of an exception that ends one."""
+    """Coroutines of one session. `on_error` is called with an exception that ends one."""
 
-    def __init__(self, failed: Callable[[BaseException], None]) -> None:
-        self._failed = failed
+    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+        self._on_error = on_error
         self._running: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begins `work`."""
+        """Starts `work`."""
         task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._done)
@@ -24,11 +24,11 @@ class SessionTasks:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._failed(error)
+            self._on_error(error)
 
     async def end(self) -> None:
-        """Ends what is left."""
-        left = list(self._running)
-        for task in left:
+        """Cancels those that still run."""
+        running = list(self._running)
+        for task in running:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)

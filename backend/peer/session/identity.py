@@ -1,4 +1,4 @@
-"""How this machine is known again: a secret token, and a key that signs what it says in masked rounds."""
+"""Stores this machine's identity: a secret token, and a key that signs its part of masked rounds."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def machine_identity(state: Path) -> Iterator[ClientIdentity]:
         yield temporary
         return
     try:
-        yield _kept_identity(state, temporary) if _locked(lock) else temporary
+        yield _stored_identity(state, temporary) if _locked(lock) else temporary
     finally:
         os.close(lock)
 
 
-def kept_identity(state: Path) -> ClientIdentity:
+def stored_identity(state: Path) -> ClientIdentity:
     """This machine's identity, made if there is none, whether or not a peer uses it."""
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return _kept_identity(state, ClientIdentity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES)))
+    return _stored_identity(state, ClientIdentity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES)))
 
 
 def _locked(lock: int) -> bool:
@@ -67,12 +67,12 @@ def _locked(lock: int) -> bool:
     return True
 
 
-def _kept_identity(state: Path, otherwise: ClientIdentity) -> ClientIdentity:
-    token = _kept(state / "token", _TOKEN, otherwise.token)
-    return ClientIdentity(token, bytes.fromhex(_kept(state / "identity", _KEY, otherwise.key.hex())))
+def _stored_identity(state: Path, default: ClientIdentity) -> ClientIdentity:
+    token = _read_or_write(state / "token", _TOKEN, default.token)
+    return ClientIdentity(token, bytes.fromhex(_read_or_write(state / "identity", _KEY, default.key.hex())))
 
 
-def _kept(path: Path, pattern: re.Pattern[str], otherwise: str) -> str:
+def _read_or_write(path: Path, pattern: re.Pattern[str], default: str) -> str:
     with suppress(OSError, UnicodeDecodeError):
         kept = path.read_text("ascii").strip()
         if pattern.fullmatch(kept):
@@ -80,5 +80,5 @@ def _kept(path: Path, pattern: re.Pattern[str], otherwise: str) -> str:
     with suppress(OSError):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(file, "w") as writer:
-            writer.write(otherwise + "\n")
-    return otherwise
+            writer.write(default + "\n")
+    return default

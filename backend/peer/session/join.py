@@ -16,7 +16,7 @@ from backend.errors import PeerError
 from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.data.local_data import OwnData
 from backend.peer.mesh.session import Listening, Membership, MeshSession
-from backend.peer.rounds.session import Session
+from backend.peer.rounds.session import RoundsSession
 from backend.peer.session.identity import ClientIdentity
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_address import Choice, ServerAddress
@@ -24,7 +24,7 @@ from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import Device
 from backend.peer.training.training_jobs import TrainingJobs
-from backend.peer.units.options import GIVE_UP_SECONDS, Taking
+from backend.peer.units.options import GIVE_UP_SECONDS, UnitOptions
 from backend.peer.units.session import UnitsSession
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
@@ -34,8 +34,8 @@ from backend.wire.messages import Hello
 from backend.wire.unit_messages import Enlist
 
 
-class Running(Protocol):
-    """Any session."""
+class JoinedSession(Protocol):
+    """A session of any scheme, ready to run."""
 
     jobs: TrainingJobs
 
@@ -43,12 +43,12 @@ class Running(Protocol):
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the person who starts a peer asked for; None where nothing was."""
+class JoinOptions:
+    """The options that a person gave to `minga peer join`; None where nothing was given."""
 
     device: Device
     min_masked: int | None
-    listed: frozenset[str] | None
+    roster: frozenset[str] | None
     ways: list[Way]
     listening: Listening | None
     at_once: int | None = None
@@ -57,44 +57,44 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Joining:
-    """Who joins which task, and with what."""
+class JoinRequest:
+    """One client's request to join one task."""
 
-    site: ServerAddress
+    server: ServerAddress
     task: Choice
     identity: ClientIdentity
     agent: str
     state: Path
-    own: OwnData | None
-    wishes: Wishes
+    local_data: OwnData | None
+    options: JoinOptions
     headers: Mapping[str, str]
 
-    def session(self, client: httpx.AsyncClient, cache: Path, reporter: Reporter) -> Running:
-        """The session that fits the task. Raises PeerError for wishes that do not fit it."""
-        blobs = BlobCache(client, self.site.root, cache)
-        known = TrustStore(self.state / "met", self.wishes.listed)
+    def session(self, client: httpx.AsyncClient, cache: Path, reporter: Reporter) -> JoinedSession:
+        """The session that fits the task. Raises PeerError for options that do not fit it."""
+        blobs = BlobCache(client, self.server.root, cache)
+        trust_store = TrustStore(self.state / "met", self.options.roster)
         if self.task.scheme == "decentralized":
-            self._not_of_units()
-            return self._in_mesh(client, blobs, reporter, known)
-        if self.wishes.listening:
+            self._refuse_unit_options()
+            return self._in_mesh(client, blobs, reporter, trust_store)
+        if self.options.listening:
             raise PeerError(
                 "In this task the server averages, and no peer connects to another; leave --listen out."
             )
         if self.task.scheme == "volunteer":
             return self._in_units(blobs, cache, reporter)
-        self._not_of_units()
-        return self._in_rounds(blobs, reporter, known)
+        self._refuse_unit_options()
+        return self._in_rounds(blobs, reporter, trust_store)
 
-    def _not_of_units(self) -> None:
-        if self.wishes.at_once is not None:
+    def _refuse_unit_options(self) -> None:
+        if self.options.at_once is not None:
             raise PeerError("Only a task of work units has several for one peer; leave --at-once out.")
-        if self.wishes.give_up_after is not None:
+        if self.options.give_up_after is not None:
             raise PeerError("Only a peer of work units gives its server up; leave --give-up-after out.")
 
     def _in_mesh(
-        self, client: httpx.AsyncClient, blobs: BlobSource, reporter: Reporter, known: TrustStore
+        self, client: httpx.AsyncClient, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
     ) -> MeshSession:
-        if self.wishes.min_masked:
+        if self.options.min_masked:
             raise PeerError(
                 "In this task peers average among themselves, and nothing is masked; leave --min-masked out."
             )
@@ -104,59 +104,63 @@ class Joining:
             backend="tensorflow",
             agent=self.agent,
             identity=identity_key(self.identity.key),
-            ways=self.wishes.ways,
+            ways=self.options.ways,
             address=None,
             round=0,
             holds=None,
             certificate=None,
         )
         member = Membership(
-            self.site,
+            self.server,
             self.task.name,
             enter,
             self.identity.key,
-            self.wishes.listening,
+            self.options.listening,
             self.state,
             self.headers,
         )
-        return MeshSession(member, client, blobs, self._jobs, reporter, random.random, known)
+        return MeshSession(member, client, blobs, self._jobs, reporter, random.random, trust_store)
 
-    def _in_rounds(self, blobs: BlobSource, reporter: Reporter, known: TrustStore) -> Session:
-        wishes = self.wishes
+    def _in_rounds(self, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore) -> RoundsSession:
+        options = self.options
         hello = Hello(
             token=self.identity.token,
             kind="peer",
             backend="tensorflow",
             agent=self.agent,
-            aggregation=["masked"] if wishes.min_masked or wishes.listed is not None else ["masked", "open"],
-            min_masked=wishes.min_masked or 0,
+            aggregation=["masked"]
+            if options.min_masked or options.roster is not None
+            else ["masked", "open"],
+            min_masked=options.min_masked or 0,
         )
-        address = self.site.socket(self.task.name)
+        address = self.server.socket(self.task.name)
         jobs = self._jobs(blobs)
-        return Session(address, hello, jobs, reporter, random.random, self.identity.key, known, self.headers)
+        return RoundsSession(
+            address, hello, jobs, reporter, random.random, self.identity.key, trust_store, self.headers
+        )
 
     def _in_units(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:
-        wishes = self.wishes
-        if wishes.min_masked or wishes.listed is not None:
+        options = self.options
+        if options.min_masked or options.roster is not None:
             raise PeerError(
                 "In this task each result is looked at by itself, and nothing is masked; leave --min-masked "
                 "and --roster out."
             )
-        address = self.site.socket(self.task.name)
-        shelf = ShardCache(self.state / "shelves", address, cache)
+        address = self.server.socket(self.task.name)
+        shard_cache = ShardCache(self.state / "shelves", address, cache)
         enlist = Enlist(
             token=self.identity.token,
             kind="peer",
             backend="tensorflow",
             agent=self.agent,
-            shards=shelf.read(),
+            shards=shard_cache.read(),
         )
-        patience = wishes.give_up_after or GIVE_UP_SECONDS
-        taking = Taking(address, enlist, wishes.at_once or 1, wishes.preemptible, patience)
-        jobs = self._jobs(blobs, taking.at_once)
-        labour = UnitTrainer(blobs, jobs)
-        return UnitsSession(taking, jobs, labour, shelf, reporter, random.random, self.headers)
+        patience = options.give_up_after or GIVE_UP_SECONDS
+        unit_options = UnitOptions(address, enlist, options.at_once or 1, options.preemptible, patience)
+        jobs = self._jobs(blobs, unit_options.at_once)
+        trainer = UnitTrainer(blobs, jobs)
+        return UnitsSession(unit_options, jobs, trainer, shard_cache, reporter, random.random, self.headers)
 
     def _jobs(self, source: BlobSource, at_once: int = 1) -> TrainingJobs:
-        read = self.own.for_bundle if self.own else None
-        return TrainingJobs(source, self.wishes.device, Variates(self.state / "variates"), read, at_once)
+        read = self.local_data.for_bundle if self.local_data else None
+        return TrainingJobs(source, self.options.device, Variates(self.state / "variates"), read, at_once)

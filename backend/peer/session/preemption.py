@@ -82,18 +82,18 @@ async def watch(
     """Sets `stop` as soon as one of these says that the machine is about to be taken; then it is done."""
     # Metadata are of this machine: no proxy is on the way.
     async with httpx.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False) as client:
-        watching = [asyncio.ensure_future(_until_leaving(one, client, teller, every, away)) for one in asked]
+        tasks = [asyncio.ensure_future(_wait_for_notice(one, client, teller, every, away)) for one in asked]
         try:
-            done, _ = await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in watching:
+            for one in tasks:
                 one.cancel()
         name = next(iter(done)).result()
     teller.tell("preempted", f"{name} is about to take this machine away.", provider=name)
     stop.set()
 
 
-async def _until_leaving(
+async def _wait_for_notice(
     provider: Provider, client: httpx.AsyncClient, teller: Teller, every: float, away: float
 ) -> str:
     """The provider's name, once it takes the machine."""

@@ -15,7 +15,7 @@ Value = str | int | float | bool | None | dict[str, float]
 
 
 # What the moving line says after these events, until training goes on.
-_STANDING = {
+_BAR_LABELS = {
     "loading": "Loading",
     "ready": "Waiting",
     "accepted": "Waiting",
@@ -44,7 +44,7 @@ class Reporter(Teller, Protocol):
     ) -> None: ...
 
 
-class _Quiet:
+class _LineReporter:
     """What reporters without a display share."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -60,14 +60,14 @@ class _Quiet:
         """Steps are for displays."""
 
 
-class JsonLines(_Quiet):
+class JsonLines(_LineReporter):
     """One JSON object an event, with `event` and its values."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None:
         print(json.dumps({"event": event, **values, "message": sentence}), file=self._stream, flush=True)
 
 
-class PlainLines(_Quiet):
+class PlainLines(_LineReporter):
     """One sentence an event."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None:
@@ -102,8 +102,8 @@ class Display:
         del values
         colour = _COLOURS.get(event)
         self._console.print(sentence, style=colour, markup=False, highlight=colour is None)
-        if event in _STANDING:
-            self._bar.update(self._task, description=_STANDING[event], total=None, completed=0, loss="")
+        if event in _BAR_LABELS:
+            self._bar.update(self._task, description=_BAR_LABELS[event], total=None, completed=0, loss="")
 
     def step(self, of: str, step: int, steps: int, loss: float) -> None:
         self._bar.update(self._task, description=of, total=steps, completed=step, loss=f"loss {loss:.3f}")

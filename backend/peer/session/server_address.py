@@ -44,7 +44,7 @@ class _Tasks(Struct, frozen=True):
     tasks: list[Choice]
 
 
-class _Admitted(Struct, frozen=True):
+class _Invited(Struct, frozen=True):
     task: str
 
 
@@ -93,34 +93,34 @@ def visitor_headers(token: str) -> dict[str, str]:
     return {"Cookie": f"minga_visitor={visitor}; __Host-minga_visitor={visitor}"}
 
 
-async def accept_invitation(client: httpx.AsyncClient, site: ServerAddress) -> ServerAddress:
+async def accept_invitation(client: httpx.AsyncClient, server: ServerAddress) -> ServerAddress:
     """The site with the task of its invitation, which lets in whoever `client` speaks for.
 
     Raises PeerError for an invitation that does not hold, and UnreachableError when nobody answers.
     """
     try:
-        response = await client.post(f"{site.root}/api/join", json={"code": site.invitation})
+        response = await client.post(f"{server.root}/api/join", json={"code": server.invitation})
     except httpx.TransportError as error:
-        raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
+        raise UnreachableError(f"{server.root} does not answer ({error or type(error).__name__}).") from error
     if response.status_code >= 500 or response.status_code == 429:
-        raise UnreachableError(f"{site.root} answers {response.status_code}.")
+        raise UnreachableError(f"{server.root} answers {response.status_code}.")
     try:
         if response.status_code == 200:
-            return replace(site, task=msgspec.json.decode(response.content, type=_Admitted).task)
+            return replace(server, task=msgspec.json.decode(response.content, type=_Invited).task)
         raise PeerError(msgspec.json.decode(response.content, type=_Refused).error.message)
     except msgspec.DecodeError as error:
-        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+        raise PeerError(f"{server.root} is no Minga server; check the address.") from error
 
 
-async def choose_task(client: httpx.AsyncClient, site: ServerAddress, wanted: str | None) -> Choice:
+async def choose_task(client: httpx.AsyncClient, server: ServerAddress, wanted: str | None) -> Choice:
     """The task: the wanted one, the one in the address, or the site's only one.
 
     Raises PeerError when there is no such task or the address is of something else than Minga, and
     UnreachableError when nobody answers.
     """
-    tasks = {task.name: task for task in await _tasks(client, site)}
-    wanted = wanted or site.task
-    there = f"{site.root} has {_listed(list(tasks))}"
+    tasks = {task.name: task for task in await _tasks(client, server)}
+    wanted = wanted or server.task
+    there = f"{server.root} has {_listed(list(tasks))}"
     if wanted is None:
         if len(tasks) != 1:
             raise PeerError(f"{there}; say which with --task NAME.")
@@ -130,36 +130,36 @@ async def choose_task(client: httpx.AsyncClient, site: ServerAddress, wanted: st
     return tasks[wanted]
 
 
-async def task_data(client: httpx.AsyncClient, site: ServerAddress, task: str) -> TaskData:
+async def task_data(client: httpx.AsyncClient, server: ServerAddress, task: str) -> TaskData:
     """Where the task's examples come from, and what volunteers' own have to be like.
 
     Raises PeerError when the server says nothing that can be understood, and UnreachableError when nobody
     answers.
     """
-    content = await _get(client, site, f"/api/tasks/{task}/data")
+    content = await _get(client, server, f"/api/tasks/{task}/data")
     try:
         return msgspec.json.decode(content, type=TaskData)
     except msgspec.DecodeError as error:
         raise PeerError(
-            f"{site.root} does not say what data {task} takes ({error}); is Minga as new here as there?"
+            f"{server.root} does not say what data {task} takes ({error}); is Minga as new here as there?"
         ) from error
 
 
-async def _tasks(client: httpx.AsyncClient, site: ServerAddress) -> list[Choice]:
-    content = await _get(client, site, "/api/tasks")
+async def _tasks(client: httpx.AsyncClient, server: ServerAddress) -> list[Choice]:
+    content = await _get(client, server, "/api/tasks")
     try:
         return msgspec.json.decode(content, type=_Tasks).tasks
     except msgspec.DecodeError as error:
-        raise PeerError(f"{site.root} is no Minga server; check the address.") from error
+        raise PeerError(f"{server.root} is no Minga server; check the address.") from error
 
 
-async def _get(client: httpx.AsyncClient, site: ServerAddress, path: str) -> bytes:
+async def _get(client: httpx.AsyncClient, server: ServerAddress, path: str) -> bytes:
     try:
-        response = await client.get(f"{site.root}{path}")
+        response = await client.get(f"{server.root}{path}")
     except httpx.TransportError as error:
-        raise UnreachableError(f"{site.root} does not answer ({error or type(error).__name__}).") from error
+        raise UnreachableError(f"{server.root} does not answer ({error or type(error).__name__}).") from error
     if response.status_code >= 500:
-        raise UnreachableError(f"{site.root} answers {response.status_code}.")
+        raise UnreachableError(f"{server.root} answers {response.status_code}.")
     return response.content
 
 

@@ -1,4 +1,4 @@
-"""A peer's line to the server of its task: one connection after the other."""
+"""Holds the connections of a peer to its task's server, one after the other."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Generic
 
-from backend.peer.session.transport import NO_HEADERS, Heard, Language, Said, converse
+from backend.peer.session.transport import NO_HEADERS, Inbound, Outbound, WireProtocol, converse
 
 
-def _unheeded(_: object) -> None:
-    """Nobody has to know what the socket took."""
+def _ignore(_: object) -> None:
+    """For connections whose owner does not need to know what the socket took."""
 
 
-class ServerConnection(Generic[Said, Heard]):
-    """Owns the socket at `address`, and what waits to be sent.
+class ServerConnection(Generic[Outbound, Inbound]):
+    """Owns the socket at `address`, one after the other, and the frames that wait to be sent.
 
-    That is bounded by the server's credit, so that sending never blocks.
+    Those are bounded by the server's credit, so that sending never blocks.
     """
 
     def __init__(
-        self, language: Language[Said, Heard], address: str, headers: Mapping[str, str] = NO_HEADERS
+        self, protocol: WireProtocol[Outbound, Inbound], address: str, headers: Mapping[str, str] = NO_HEADERS
     ) -> None:
-        self._language, self._address, self._headers = language, address, headers
-        self._outbox: asyncio.Queue[Said | None] = asyncio.Queue()
+        self._protocol, self._address, self._headers = protocol, address, headers
+        self._outbox: asyncio.Queue[Outbound | None] = asyncio.Queue()
         self.is_open = False
 
-    async def talk(
+    async def run_once(
         self,
-        opened: Callable[[], None],
-        said: Callable[[Heard], None],
-        sent: Callable[[Said], None] = _unheeded,
+        on_open: Callable[[], None],
+        on_frame: Callable[[Inbound], None],
+        on_sent: Callable[[Outbound], None] = _ignore,
     ) -> str:
         """Holds one connection until it ends; why it ended, as the end of a sentence.
 
-        What was queued for the one before is not sent any more. `sent` is told of each frame that the socket
-        took.
+        What was queued for the one before is not sent any more. `on_sent` is called with each frame that the
+        socket took.
         """
         self._outbox = asyncio.Queue()
 
-        def is_open() -> None:
+        def mark_open() -> None:
             self.is_open = True
-            opened()
+            on_open()
 
         try:
             return await converse(
-                self._language, self._address, self._outbox, is_open, said, sent, self._headers
+                self._protocol, self._address, self._outbox, mark_open, on_frame, on_sent, self._headers
             )
         finally:
             self.is_open = False
 
-    def send(self, frame: Said) -> None:
+    def send(self, frame: Outbound) -> None:
         """Queues a frame."""
         self._outbox.put_nowait(frame)
 
-    def hang_up(self) -> None:
+    def finish(self) -> None:
         """Ends the connection after all that was queued."""
         self._outbox.put_nowait(None)

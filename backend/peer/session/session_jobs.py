@@ -1,4 +1,4 @@
-"""What sessions have their jobs do, told as it goes on."""
+"""Runs the jobs that all sessions have, and reports them: loading, measuring, steps of training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One peer's stay at a task, from the first connection to the goodbye; its session fills it with effects."""
+"""Runs one client's session at a task: delivers its events and reconnects, from start to goodbye."""
 
 from __future__ import annotations
 
@@ -15,109 +15,110 @@ from backend.protocols.client.connection import Contact
 from backend.protocols.client.participant_events import Connected, Disconnected, StopParticipant
 from backend.wire.messages import Closing
 
-# A peer that is told to stop ends within 25 s: this for what is in hand, the rest for a long step.
+# A peer that has to stop ends within 25 s: this for the work in hand, the rest for a long step.
 WIND_DOWN_SECONDS = 8.0
 GOODBYE_SECONDS = 3.0
 
 Event = TypeVar("Event")
 Event_contra = TypeVar("Event_contra", contravariant=True)
-Heard = TypeVar("Heard")
-Heard_co = TypeVar("Heard_co", covariant=True)
+Inbound = TypeVar("Inbound")
+Inbound_co = TypeVar("Inbound_co", covariant=True)
 
 
 class ClientMachine(Protocol):
-    """What a stay reads of the machine of its client."""
+    """What a session loop reads of the machine of its client."""
 
     contact: Contact
     reason: str | None
 
     @property
     def phase(self) -> StrEnum:
-        """What the client does."""
+        """The client's present phase."""
 
 
-class Guest(Protocol[Event_contra]):
-    """The session of a stay."""
+class Session(Protocol[Event_contra]):
+    """One client of one task, whose events the loop delivers."""
 
     @property
     def machine(self) -> ClientMachine:
-        """The client's."""
+        """The client's machine."""
 
     def handle(self, event: Event_contra | Connected | Disconnected | StopParticipant) -> None:
-        """Has the machine hear `event`, and performs what it decides."""
+        """Passes `event` to the machine, and performs the effects that it returns."""
 
     def wind_down(self) -> None:
-        """Ends what is in hand after the current step."""
+        """Ends the work in hand after its current step."""
 
 
-class SessionConnections(Protocol[Heard_co]):
-    """What a stay asks of its session's line to the server; server_connection.py has the words."""
+class Connections(Protocol[Inbound_co]):
+    """The connections to the server, one after the other; server_connection.py has the words."""
 
     @property
     def is_open(self) -> bool:
         """Whether there is a connection now."""
 
-    async def talk(self, opened: Callable[[], None], said: Callable[[Heard_co], None]) -> str:
+    async def run_once(self, on_open: Callable[[], None], on_frame: Callable[[Inbound_co], None]) -> str:
         """Holds one connection until it ends, and returns why."""
 
-    def hang_up(self) -> None:
+    def finish(self) -> None:
         """Ends it after all that was queued."""
 
 
-class SessionLoop(Generic[Event, Heard]):
-    """Owns the events to come, what goes on beside each other, and when the line opens.
+class SessionLoop(Generic[Event, Inbound]):
+    """Delivers events to a session, one after the other, and opens its connections.
 
-    `frame` makes an event of what the server said; `meanwhile` ends the sentence about a server that is away.
+    Owns the events to come, the session's background tasks, and the present connection's task. `to_event`
+    makes an event of a frame; `offline_note` ends the sentence about a server that is away.
     """
 
     def __init__(
         self,
-        line: SessionConnections[Heard],
-        frame: Callable[[Heard], Event],
+        connections: Connections[Inbound],
+        to_event: Callable[[Inbound], Event],
         reporter: Teller,
         random: Callable[[], float],
-        meanwhile: str = "",
+        offline_note: str = "",
     ) -> None:
-        self._line = line
-        self._frame = frame
+        self._connections = connections
+        self._to_event = to_event
         self._reporter = reporter
         self._random = random
-        self._meanwhile = meanwhile
-        # Each event with the frame that it is of.
+        self._offline_note = offline_note
+        # Each event with the frame that it is made of.
         self._inbox: asyncio.Queue[
-            tuple[Event | Connected | Disconnected | StopParticipant | BaseException, Heard | None]
+            tuple[Event | Connected | Disconnected | StopParticipant | BaseException, Inbound | None]
         ] = asyncio.Queue()
         self._background = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
         self.spawn = self._background.spawn
-        self._connection: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Task[None] | None = None
         # Why the last connection ended, as the end of a sentence.
         self.reason = ""
-        self._there = 0.0
-        self._hastened = asyncio.Event()
-        self._rests = asyncio.Event()
+        self._last_connected = 0.0
+        self._reconnect = asyncio.Event()
+        self._idle = asyncio.Event()
 
-    def tell(self, event: Event) -> None:
-        """The session is to handle `event`."""
+    def post(self, event: Event) -> None:
+        """Queues `event` for the session."""
         self._inbox.put_nowait((event, None))
 
-    def rests(self, rests: bool) -> None:
-        """Whether nothing is in hand now; who is told to stop leaves then."""
-        if rests:
-            self._rests.set()
+    def set_idle(self, is_idle: bool) -> None:
+        """Sets whether no work is in hand; a peer that is stopped leaves then."""
+        if is_idle:
+            self._idle.set()
         else:
-            self._rests.clear()
+            self._idle.clear()
 
-    async def run(self, session: Guest[Event], start: Event, stop: asyncio.Event) -> None:
-        """Begins with `start` and goes on until `stop` is set, the task is finished, or the server says so.
+    async def run(self, session: Session[Event], start: Event, stop: asyncio.Event) -> None:
+        """Begins with `start`, and runs until `stop` is set, the task is finished, or the server ends it.
 
-        Raises what ends a chore, ReplacedError when the server talks to another peer with the same token, and
-        UnfitError when the task does not take this one.
+        Raises what ends a background task, ReplacedError when the server talks to another peer with the same
+        token, and UnfitError when the task does not take this one.
         """
-        self._there = asyncio.get_running_loop().time()
-        self.spawn(self._stop_when(stop, session))
-        self.tell(start)
+        self._last_connected = asyncio.get_running_loop().time()
+        self.spawn(self._wind_down_when(stop, session))
+        self.post(start)
         while True:
-            event, said = await self._inbox.get()
+            event, frame = await self._inbox.get()
             if isinstance(event, BaseException):
                 raise event
             session.handle(event)
@@ -127,65 +128,65 @@ class SessionLoop(Generic[Event, Heard]):
                     session.handle(StopParticipant())
                     return
                 case "stopped":
-                    if said is not None:
-                        raise _final(said, session.machine.reason)
+                    if frame is not None:
+                        raise _final_error(frame, session.machine.reason)
                     return
 
     def connect(self, delay: float, dismissal: str | None) -> None:
-        """Opens the line after `delay` seconds; `dismissal` is why the server closed it, if it did."""
+        """Opens a connection after `delay` seconds; `dismissal`: why the server closed the last."""
         if delay:
             cause = dismissal or f"The server is away ({self.reason})."
-            sentence = f"{cause} Next attempt in {delay:.1f} s{self._meanwhile}."
+            sentence = f"{cause} Next attempt in {delay:.1f} s{self._offline_note}."
             self._reporter.tell("offline", sentence, seconds=round(delay, 3))
-        self._connection = self.spawn(self._talk(delay))
+        self._connecting = self.spawn(self._connect_after(delay))
 
-    def away(self, delay: float) -> float:
+    def seconds_away(self, delay: float) -> float:
         """For how many seconds the server will have been away in `delay` seconds."""
-        return asyncio.get_running_loop().time() + delay - self._there
+        return asyncio.get_running_loop().time() + delay - self._last_connected
 
-    def hasten(self) -> None:
-        """The next attempt is made at once."""
-        self._hastened.set()
+    def reconnect_now(self) -> None:
+        """Makes the next attempt at once."""
+        self._reconnect.set()
 
     async def end(self) -> None:
-        """Lets the goodbye go out, then ends what is left."""
-        if self._connection and self._line.is_open:
-            self._line.hang_up()
-            await asyncio.wait([self._connection], timeout=GOODBYE_SECONDS)
+        """Lets the goodbye go out, then ends all background tasks."""
+        if self._connecting and self._connections.is_open:
+            self._connections.finish()
+            await asyncio.wait([self._connecting], timeout=GOODBYE_SECONDS)
         await self._background.end()
 
-    async def _talk(self, delay: float) -> None:
-        self._hastened.clear()
+    async def _connect_after(self, delay: float) -> None:
+        self._reconnect.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
-                await self._hastened.wait()
-        was_there = False
+                await self._reconnect.wait()
+        was_connected = False
 
-        def opened() -> None:
-            nonlocal was_there
-            was_there = True
+        def on_open() -> None:
+            nonlocal was_connected
+            was_connected = True
             self._inbox.put_nowait((Connected(), None))
 
-        self.reason = await self._line.talk(
-            opened, lambda frame: self._inbox.put_nowait((self._frame(frame), frame))
+        self.reason = await self._connections.run_once(
+            on_open, lambda frame: self._inbox.put_nowait((self._to_event(frame), frame))
         )
-        if was_there:
-            self._there = asyncio.get_running_loop().time()
+        if was_connected:
+            self._last_connected = asyncio.get_running_loop().time()
         self._inbox.put_nowait((Disconnected(self._random()), None))
 
-    async def _stop_when(self, stop: asyncio.Event, session: Guest[Event]) -> None:
-        """Ends what is in hand after the current step, gives it a few seconds, and leaves."""
+    async def _wind_down_when(self, stop: asyncio.Event, session: Session[Event]) -> None:
+        """Ends the work in hand after the current step, gives it a few seconds, and leaves."""
         await stop.wait()
         self._reporter.tell("stopping", "Stopping after the current step.")
         session.wind_down()
         with suppress(TimeoutError):
             async with asyncio.timeout(WIND_DOWN_SECONDS):
-                await self._rests.wait()
+                await self._idle.wait()
         self._inbox.put_nowait((StopParticipant(), None))
 
 
-def _final(said: object, reason: str | None) -> MingaError:
+def _final_error(frame: object, reason: str | None) -> MingaError:
     """Why this peer is not to come back."""
-    if isinstance(said, Closing) and said.code == ReplacedError.code:
+    if isinstance(frame, Closing) and frame.code == ReplacedError.code:
         return ReplacedError(reason or "Another peer took this one's place.")
     return UnfitError(reason or "The task does not take this peer.")

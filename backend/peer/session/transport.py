@@ -21,8 +21,8 @@ from backend.wire.messages import PROTOCOL, Chunk, ClientFrame, ServerFrame
 from backend.wire.unit_messages import UNITS_PROTOCOL, ServerToUnits, UnitsToServer
 from backend.wire.units_codec import decode_to_units
 
-Said = TypeVar("Said")
-Heard = TypeVar("Heard")
+Outbound = TypeVar("Outbound")
+Inbound = TypeVar("Inbound")
 
 OPEN_SECONDS = 10.0
 PING_SECONDS = 20.0
@@ -33,17 +33,17 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Language(Generic[Said, Heard]):
-    """What is spoken on a connection."""
+class WireProtocol(Generic[Outbound, Inbound]):
+    """The name and the codec of what is said on a connection."""
 
-    protocol: str
-    encode: Callable[[Said], bytes]
-    decode: Callable[[bytes], Heard]
+    name: str
+    encode: Callable[[Outbound], bytes]
+    decode: Callable[[bytes], Inbound]
 
 
-ROUNDS: Language[ClientFrame, ServerFrame] = Language(PROTOCOL, encode, decode_server)
-MESH: Language[PeerToServer, ServerToPeer] = Language(MESH_PROTOCOL, encode_mesh, decode_to_peer)
-UNITS: Language[UnitsToServer, ServerToUnits] = Language(UNITS_PROTOCOL, encode, decode_to_units)
+ROUNDS: WireProtocol[ClientFrame, ServerFrame] = WireProtocol(PROTOCOL, encode, decode_server)
+MESH: WireProtocol[PeerToServer, ServerToPeer] = WireProtocol(MESH_PROTOCOL, encode_mesh, decode_to_peer)
+UNITS: WireProtocol[UnitsToServer, ServerToUnits] = WireProtocol(UNITS_PROTOCOL, encode, decode_to_units)
 
 
 def chunks(content: memoryview, number: int, start: int, until: int, size: int) -> Iterator[Chunk]:
@@ -53,23 +53,23 @@ def chunks(content: memoryview, number: int, start: int, until: int, size: int) 
 
 
 async def converse(
-    language: Language[Said, Heard],
+    protocol: WireProtocol[Outbound, Inbound],
     address: str,
-    outbox: asyncio.Queue[Said | None],
-    opened: Callable[[], None],
-    said: Callable[[Heard], None],
-    sent: Callable[[Said], None],
+    outbox: asyncio.Queue[Outbound | None],
+    on_open: Callable[[], None],
+    on_frame: Callable[[Inbound], None],
+    on_sent: Callable[[Outbound], None],
     headers: Mapping[str, str],
 ) -> str:
     """Holds one connection until it ends, and returns why, as the end of a sentence.
 
-    None in the outbox asks for a regular end after all that stands before it. `sent` is told of each frame
+    None in the outbox asks for a regular end after all that stands before it. `on_sent` is told of each frame
     that the socket took. `headers` go with the handshake, for a task by invitation.
     """
     try:
         async with connect(
             address,
-            subprotocols=[Subprotocol(language.protocol)],
+            subprotocols=[Subprotocol(protocol.name)],
             additional_headers=headers,
             compression=None,
             max_size=MAX_SERVER_FRAME,
@@ -78,10 +78,10 @@ async def converse(
             ping_timeout=PING_SECONDS,
             close_timeout=CLOSE_SECONDS,
         ) as socket:
-            opened()
-            sender = asyncio.create_task(_send_all(language, socket, outbox, sent))
+            on_open()
+            sender = asyncio.create_task(_send_all(protocol, socket, outbox, on_sent))
             try:
-                await _listen(language, socket, said)
+                await _listen(protocol, socket, on_frame)
             finally:
                 sender.cancel()
             return socket.close_reason or "the connection was closed"
@@ -94,24 +94,24 @@ async def converse(
 
 
 async def _listen(
-    language: Language[Said, Heard], socket: ClientConnection, said: Callable[[Heard], None]
+    protocol: WireProtocol[Outbound, Inbound], socket: ClientConnection, on_frame: Callable[[Inbound], None]
 ) -> None:
     async for data in socket:
         if isinstance(data, str):
             raise FrameError("Frames are binary, and this one is text.")
-        said(language.decode(data))
+        on_frame(protocol.decode(data))
 
 
 async def _send_all(
-    language: Language[Said, Heard],
+    protocol: WireProtocol[Outbound, Inbound],
     socket: ClientConnection,
-    outbox: asyncio.Queue[Said | None],
-    sent: Callable[[Said], None],
+    outbox: asyncio.Queue[Outbound | None],
+    on_sent: Callable[[Outbound], None],
 ) -> None:
     try:
         while (frame := await outbox.get()) is not None:
-            await socket.send(language.encode(frame))
-            sent(frame)
+            await socket.send(protocol.encode(frame))
+            on_sent(frame)
         await socket.close()
     except ConnectionClosed:
         # The listener sees the same end and reports it.

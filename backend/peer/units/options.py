@@ -1,4 +1,4 @@
-"""How a peer takes part in a task of work units, as the person who starts it wants it."""
+"""The options of a peer in a task of work units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GIVE_UP_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
-class Taking:
+class UnitOptions:
     """How a peer takes units: `at_once` are trained at the same time.
 
     `preemptible`: a machine that is stopped by its provider, not by a person. `give_up_after` is how many

@@ -1,4 +1,4 @@
-"""One peer of one task of work units: performs what the worker's machine decides."""
+"""One peer of one task of work units: performs the effects of its machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend.peer.session.session_loop import SessionLoop
 from backend.peer.session.transport import NO_HEADERS, UNITS, chunks
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJobs
-from backend.peer.units.options import Taking
+from backend.peer.units.options import UnitOptions
 from backend.peer.units.server_messages import UnitNews
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
@@ -34,29 +34,29 @@ class UnitsSession:
 
     def __init__(
         self,
-        taking: Taking,
+        options: UnitOptions,
         jobs: TrainingJobs,
-        labour: UnitTrainer,
-        shelf: ShardCache,
+        trainer: UnitTrainer,
+        shard_cache: ShardCache,
         reporter: Reporter,
         random: Callable[[], float],
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
-        self._taking = taking
+        self._options = options
         self.jobs = jobs
-        self._labour = labour
-        self._shelf = shelf
+        self._trainer = trainer
+        self._shard_cache = shard_cache
         self._reporter = reporter
         self._news = UnitNews(reporter)
         self.machine = Worker()
-        self._line = ServerConnection(UNITS, taking.address, headers)
-        self._stay: SessionLoop[unit_client_events.Event, ServerToUnits] = SessionLoop(
-            self._line, unit_client_events.UnitFrame, reporter, random, "; work goes on"
+        self._connection = ServerConnection(UNITS, options.address, headers)
+        self._loop: SessionLoop[unit_client_events.Event, ServerToUnits] = SessionLoop(
+            self._connection, unit_client_events.UnitFrame, reporter, random, "; work goes on"
         )
         self._chunk_bytes = CHUNK_BYTES
-        self._works: dict[int, UnitWork] = {}
+        self._work: dict[int, UnitWork] = {}
         # Leases of those that came over a connection that was lost.
-        self._before: set[int] = set()
+        self._earlier_leases: set[int] = set()
         self._failures = 0
         self._stopping = False
 
@@ -68,58 +68,58 @@ class UnitsSession:
         UnfitError when the task does not take this peer, and UnreachableError when the server stays away.
         """
         start = unit_client_events.StartUnitClient(
-            self._taking.enlist, self._taking.slots, self._taking.at_once
+            self._options.enlist, self._options.slots, self._options.at_once
         )
         try:
-            await self._stay.run(self, start, stop)
+            await self._loop.run(self, start, stop)
         finally:
             await self._end()
 
     def handle(self, event: unit_client_events.Event) -> None:
-        """Has the machine hear `event`, and performs what it decides."""
+        """Passes `event` to the machine, and performs the effects that it returns."""
         match event:
             case unit_client_events.UnitFrame(Enlisted() as frame):
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
             case unit_client_events.UnitFrame(Rejected(lease=lease)):
-                self._labour.rejected(lease)
+                self._trainer.rejected(lease)
             case Disconnected():
                 # What of these cannot be had later, the server lost: no fault of this machine.
-                self._before = set(self._works)
+                self._earlier_leases = set(self._work)
         for effect in self.machine.handle(event):
             self._perform(effect)
         match event:
             case unit_client_events.UnitFrame(said):
                 self._news.heard(said)
             case unit_client_events.Fetched() if self.machine.enlist:
-                self._shelf.write(self.machine.enlist.shards)
-        self._stay.rests(not self.machine.held)
+                self._shard_cache.write(self.machine.enlist.shards)
+        self._loop.set_idle(not self.machine.held)
 
     def _perform(self, effect: unit_client_events.Effect) -> None:
         match effect:
             case Connect(delay):
-                self._taking.check_patience(self._stay.away(delay), self._stay.reason)
-                self._stay.connect(delay, self.machine.contact.dismissal)
+                self._options.check_patience(self._loop.seconds_away(delay), self._loop.reason)
+                self._loop.connect(delay, self.machine.contact.dismissal)
             case unit_client_events.SendUnitFrame(frame):
-                self._line.send(frame)
+                self._connection.send(frame)
                 if isinstance(frame, Release):
                     self._news.released(frame)
             case Load(bundle):
-                self._stay.spawn(self._load(bundle))
+                self._loop.spawn(self._load(bundle))
             case unit_client_events.FetchUnit(unit):
-                work = self._works[unit.lease] = UnitWork(unit)
-                self._stay.spawn(self._fetch(work))
-                self._stay.spawn(self._beat(work))
+                work = self._work[unit.lease] = UnitWork(unit)
+                self._loop.spawn(self._fetch(work))
+                self._loop.spawn(self._beat(work))
             case unit_client_events.TrainUnit(unit):
-                self._stay.spawn(self._train(self._works[unit.lease]))
+                self._loop.spawn(self._train(self._work[unit.lease]))
             case unit_client_events.FinishUnit(lease):
-                self._works[lease].stop.set()
+                self._work[lease].stop.set()
             case unit_client_events.ForgetUnit(lease):
-                self._works.pop(lease).forget()
-                self._labour.release(lease)
+                self._work.pop(lease).forget()
+                self._trainer.release(lease)
             case unit_client_events.SendResultChunks(lease, start, until):
                 self._send_chunks(lease, start, until)
             case Close():
-                self._line.hang_up()
+                self._connection.finish()
 
     async def _load(self, bundle: str) -> None:
         self._reporter.tell("loading", "Loading the model.")
@@ -129,16 +129,16 @@ class UnitsSession:
         backend, step_ms, _ = loaded
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
         self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
-        self._stay.tell(unit_client_events.UnitBundleLoaded(backend, step_ms))
+        self._loop.post(unit_client_events.UnitBundleLoaded(backend, step_ms))
 
     async def _fetch(self, work: UnitWork) -> None:
         try:
-            await retry_job(lambda: self._labour.fetch(work), self._reporter, lambda: work.forgotten)
+            await retry_job(lambda: self._trainer.fetch(work), self._reporter, lambda: work.forgotten)
         except (PeerError, BundleError) as error:
             self._failed(work, "data", error)
         else:
             if not work.forgotten:
-                self._stay.tell(unit_client_events.Fetched(work.unit.lease))
+                self._loop.post(unit_client_events.Fetched(work.unit.lease))
 
     async def _train(self, work: UnitWork) -> None:
         unit = work.unit
@@ -146,7 +146,7 @@ class UnitsSession:
         sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
         self._reporter.tell("training", sentence, lease=unit.lease, unit=unit.unit, epoch=unit.epoch)
         try:
-            result = await self._labour.train(work, report)
+            result = await self._trainer.train(work, report)
         except (PeerError, MemoryError) as error:
             cause: Cause = "memory" if isinstance(error, MemoryError) else "failed"
             self._failed(work, cause, error)
@@ -155,47 +155,47 @@ class UnitsSession:
         if work.forgotten:
             return
         if work.content is None:
-            self._stay.tell(unit_client_events.UnitFailed(unit.lease, self._parting))
+            self._loop.post(unit_client_events.UnitFailed(unit.lease, self._stop_cause))
             return
         self._tell_partial(unit, result)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._stay.tell(unit_client_events.UnitTrained(unit.lease, len(work.content), *done))
+        self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done))
 
     def _failed(self, work: UnitWork, cause: Cause, error: Exception) -> None:
         """Gives a unit back, and rests before the next: its server may have nothing else to give."""
         if work.forgotten:
             return
         lease, unit = work.unit.lease, work.unit.unit
-        if cause == "data" and lease in self._before:
-            self._stay.tell(unit_client_events.UnitFailed(lease, cause))
+        if cause == "data" and lease in self._earlier_leases:
+            self._loop.post(unit_client_events.UnitFailed(lease, cause))
             return
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             raise PeerError(f"{MOST_FAILURES} units in a row could not be done here; the last: {error}")
         sentence = f"Unit {unit} could not be done: {error or type(error).__name__}"
         self._reporter.tell("trouble", sentence, lease=lease, unit=unit)
-        self._stay.tell(unit_client_events.WantUnits(0, self._taking.at_once))
-        self._stay.tell(unit_client_events.UnitFailed(lease, cause))
-        self._stay.spawn(self._rest(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
+        self._loop.post(unit_client_events.WantUnits(0, self._options.at_once))
+        self._loop.post(unit_client_events.UnitFailed(lease, cause))
+        self._loop.spawn(self._rest(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
 
     async def _rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         if not self._stopping:
-            self._stay.tell(unit_client_events.WantUnits(self._taking.slots, self._taking.at_once))
+            self._loop.post(unit_client_events.WantUnits(self._options.slots, self._options.at_once))
 
     async def _beat(self, work: UnitWork) -> None:
         """Signs of life, from a unit's arrival until it is over."""
         while not work.forgotten:
             await asyncio.sleep(max(1.0, work.unit.heartbeat))
             if not work.forgotten:
-                self._stay.tell(unit_client_events.HeartbeatDue(work.unit.lease, work.steps))
+                self._loop.post(unit_client_events.HeartbeatDue(work.unit.lease, work.steps))
 
     def _send_chunks(self, lease: int, start: int, until: int) -> None:
-        content = self._works[lease].content
+        content = self._work[lease].content
         if content is None:
             return
         for chunk in chunks(content, lease, start, until, self._chunk_bytes):
-            self._line.send(chunk)
+            self._connection.send(chunk)
 
     def _tell_partial(self, unit: Unit, result: TrainingResult) -> None:
         if result.steps < result.planned:
@@ -204,18 +204,18 @@ class UnitsSession:
             self._reporter.tell("partial", sentence, lease=unit.lease, examples=result.examples, **steps)
 
     @property
-    def _parting(self) -> Cause:
+    def _stop_cause(self) -> Cause:
         """What a unit is given back for by a peer that was told to stop."""
-        return "preempted" if self._taking.preemptible else "stopping"
+        return "preempted" if self._options.preemptible else "stopping"
 
     def wind_down(self) -> None:
         """Ends training after the current steps; what they made is still sent."""
         self._stopping = True
-        self._stay.tell(unit_client_events.WindDown(self._parting))
+        self._loop.post(unit_client_events.WindDown(self._stop_cause))
 
     async def _end(self) -> None:
         """Lets the goodbye go out, then ends what is left."""
-        for work in self._works.values():
+        for work in self._work.values():
             work.forget()
-        await self._stay.end()
+        await self._loop.end()
         self.jobs.close()

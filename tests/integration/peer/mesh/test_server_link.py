@@ -84,6 +84,6 @@ async def test_nothing_is_carried_before_the_server_knows_this_peer() -> None:
     assert upstream.signal("0" * 16, b"signal") is False
     for _ in range(2 * MOST_PARCELS):
         assert await upstream.relay("0" * 16, b"parcel") is False
-    reason = await upstream.talk(lambda: None, lambda _: None)
+    reason = await upstream.run_once(lambda: None, lambda _: None)
     assert reason
     assert not upstream.is_open

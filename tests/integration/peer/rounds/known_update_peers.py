@@ -23,7 +23,7 @@ from backend.peer.rounds import session
 from backend.peer.rounds.masking_host import MaskedModel
 from backend.peer.session import server_connection
 from backend.peer.session.progress import JsonLines
-from backend.peer.session.transport import Language, converse
+from backend.peer.session.transport import WireProtocol, converse
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.trainer import TrainingProgress, TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
@@ -91,7 +91,7 @@ def volunteer(
     met: Path = Path("/nonexistent"),
     listed: frozenset[str] | None = None,
     min_masked: int = 0,
-) -> session.Session:
+) -> session.RoundsSession:
     """A session of the task `tiny` at `url`, to be run."""
     hello = Hello(
         token=token,
@@ -104,7 +104,7 @@ def volunteer(
     jobs = cast("TrainingJobs", KnownJobs(token, parameters, norm, examples))
     known = TrustStore(met, listed)
     key = identity or secrets.token_bytes(32)
-    return session.Session(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)
+    return session.RoundsSession(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)
 
 
 def dying(moment: str) -> None:
@@ -126,7 +126,7 @@ def dying(moment: str) -> None:
             return frame
 
     async def converse_until_death(
-        language: Language[ClientFrame, ServerFrame],
+        language: WireProtocol[ClientFrame, ServerFrame],
         address: str,
         outbox: asyncio.Queue[ClientFrame | None],
         *others: Any,

@@ -22,7 +22,7 @@ from backend.peer.data.blob_cache import BlobCache
 from backend.peer.session.progress import JsonLines
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.training_jobs import TrainingJobs
-from backend.peer.units.options import Taking
+from backend.peer.units.options import UnitOptions
 from backend.peer.units.session import MOST_FAILURES, UnitsSession
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
@@ -115,8 +115,8 @@ async def peer_of(server: Restarted, folder: Path) -> AsyncIterator[UnitsSession
         enlist = Enlist(token="t" * 32, kind="peer", backend="tensorflow", agent="test", shards=[])
         shelf = ShardCache(folder / "shelves", address, folder / "cache")
         reporter = JsonLines(io.StringIO())
-        taking = Taking(address, enlist, at_once=MOST_FAILURES)
-        yield UnitsSession(taking, jobs, UnitTrainer(blobs, jobs), shelf, reporter, lambda: 0.0)
+        options = UnitOptions(address, enlist, at_once=MOST_FAILURES)
+        yield UnitsSession(options, jobs, UnitTrainer(blobs, jobs), shelf, reporter, lambda: 0.0)
 
 
 async def test_units_whose_weights_the_server_lost_are_given_back_and_others_done(

@@ -191,9 +191,9 @@ async def test_a_peer_comes_in_by_the_address_of_an_invitation(server: Server, a
 
     def said(frame: ServerFrame) -> None:
         heard.append(frame)
-        line.hang_up()
+        line.finish()
 
-    await line.talk(lambda: line.send(hello), said)
+    await line.run_once(lambda: line.send(hello), said)
     assert isinstance(heard[0], Welcome)
 
 
