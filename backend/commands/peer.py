@@ -181,7 +181,7 @@ async def _join(args: argparse.Namespace) -> bool:
     """Returns whether TensorFlow is still at work."""
     import httpx
 
-    from backend.peer.data.data_requirements import bring, fetched
+    from backend.peer.data.data_requirements import load_local_data, load_url_data
     from backend.peer.mesh.session import Listening
     from backend.peer.session.identity import STATE, machine_identity
     from backend.peer.session.join import JoinOptions, JoinRequest
@@ -245,8 +245,10 @@ async def _join(args: argparse.Namespace) -> bool:
             if data is None:
                 return False
             cache, host = args.cache_dir.expanduser(), urlsplit(server.root).hostname or ""
-            local_data = await _unless(stop, bring(data, args.data, reporter, stop.is_set))
-            local_data = local_data or await _unless(stop, fetched(data, cache, host, reporter, stop.is_set))
+            local_data = await _unless(stop, load_local_data(data, args.data, reporter, stop.is_set))
+            local_data = local_data or await _unless(
+                stop, load_url_data(data, cache, host, reporter, stop.is_set)
+            )
             if stop.is_set():
                 return False
             agent = f"minga-peer {_version()}"

@@ -1,4 +1,4 @@
-"""Bundles, versions and shards by their hash: over HTTP, checked, and kept in a cache of bounded size."""
+"""Downloads bundles, versions and shards by their hash, checks them, and caches them in bounded space."""
 
 from __future__ import annotations
 

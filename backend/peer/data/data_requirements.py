@@ -1,4 +1,4 @@
-"""Whether a person brings the data that a task needs, and what is told of them before the peer joins."""
+"""Loads the data that a task needs of its clients, and reports them before the peer joins."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from backend.errors import PeerError
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedTable, FittedText, Image
-from backend.peer.data.local_data import OwnData, read_own
+from backend.peer.data.local_data import LocalDataset, read_local_data
 from backend.peer.data.preview import first_examples
-from backend.peer.data.url_data import fetch_elsewhere
+from backend.peer.data.url_data import fetch_url_data
 from backend.peer.session.progress import Reporter
 from backend.peer.session.retry import retry_start
 from backend.peer.session.server_address import TaskData
@@ -19,10 +19,10 @@ from backend.peer.session.server_address import TaskData
 _SHOWN = 5
 
 
-async def bring(
-    data: TaskData, path: Path | None, reporter: Reporter, halted: Callable[[], bool]
-) -> OwnData | None:
-    """The examples at `path`, read and told about; None where the task deals out its own.
+async def load_local_data(
+    data: TaskData, path: Path | None, reporter: Reporter, is_canceled: Callable[[], bool]
+) -> LocalDataset | None:
+    """The examples at `path`, which it reports; None where the task deals out its own.
 
     Raises PeerError when data are missing or not wanted, DataError when they cannot be used.
     """
@@ -31,43 +31,43 @@ async def bring(
             return None
         raise PeerError("This task deals its own examples out and takes no others; leave --data out.")
     if path is None:
-        wanted = described(data.preprocess, data.volunteer)
+        limits = describe_requirements(data.preprocess, data.volunteer)
         raise PeerError(
-            f"This task learns from its volunteers' own examples: {wanted}. "
+            f"This task learns from its volunteers' own examples: {limits}. "
             "Say where yours are with --data PATH; they stay on this machine."
         )
     reporter.tell("reading", f"Reading {path}.")
-    own = await asyncio.to_thread(read_own, path, data.preprocess, data.volunteer, halted)
-    tell_own(own, path, reporter)
-    return own
+    local_data = await asyncio.to_thread(read_local_data, path, data.preprocess, data.volunteer, is_canceled)
+    report_local_data(local_data, path, reporter)
+    return local_data
 
 
-async def fetched(
-    data: TaskData, cache: Path, server: str, reporter: Reporter, halted: Callable[[], bool]
-) -> OwnData | None:
-    """The examples that all clients of the task fetch from elsewhere; None where there are none such.
+async def load_url_data(
+    data: TaskData, cache: Path, server: str, reporter: Reporter, is_canceled: Callable[[], bool]
+) -> LocalDataset | None:
+    """The examples that all clients of the task fetch from a URL; None where there are none such.
 
-    `server` is the host of the task's own server. Waits while the other place is away. Raises DataError.
+    `server` is the host of the task's own server. Retries while that host is away. Raises DataError.
     """
     url, fitted = data.url, data.preprocess
     if url is None or fitted is None:
         return None
 
-    async def ask() -> OwnData:
-        return await asyncio.to_thread(fetch_elsewhere, url, fitted, cache, server, reporter, halted)
+    async def ask() -> LocalDataset:
+        return await asyncio.to_thread(fetch_url_data, url, fitted, cache, server, reporter, is_canceled)
 
-    own = await retry_start(ask, reporter, halted)
-    if own is None:
+    local_data = await retry_start(ask, reporter, is_canceled)
+    if local_data is None:
         return None
-    count, held = len(own.held), int(own.held.sum())
+    count, held = len(local_data.held_out), int(local_data.held_out.sum())
     sentence = f"{count:,} examples are here, {held:,} of them to measure on; rounds deal out parts of them."
     reporter.tell("fetched", sentence, examples=count, holdout=held)
-    return own
+    return local_data
 
 
-def described(fitted: Fitted, wanted: VolunteerData) -> str:
+def describe_requirements(fitted: Fitted, limits: VolunteerData) -> str:
     """What to bring, in words."""
-    return f"{wanted.minimum:,} to {wanted.maximum:,}, from {_holder(fitted)}"
+    return f"{limits.minimum:,} to {limits.maximum:,}, from {_holder(fitted)}"
 
 
 def _holder(fitted: Fitted) -> str:
@@ -88,21 +88,23 @@ def _holder(fitted: Fitted) -> str:
             return f"text files in folders named {', '.join(classes)}"
 
 
-def tell_own(own: OwnData, path: Path, reporter: Reporter) -> None:
-    """Tells how much there is, of which classes, what was left out and why, and what the model gets."""
-    count, holdout = len(own.held), int(own.held.sum())
+def report_local_data(local_data: LocalDataset, path: Path, reporter: Reporter) -> None:
+    """Reports how much there is, of which classes, what was left out and why, and the model's inputs."""
+    count, holdout = len(local_data.held_out), int(local_data.held_out.sum())
     sentence = (
         f"{count:,} examples at {path}: {count - holdout:,} to train on, {holdout:,} kept aside to measure "
         "on. They stay on this machine."
     )
-    classes = {name: float(number) for name, number in own.classes.items()}
-    reporter.tell("own", sentence, examples=count, holdout=holdout, classes=classes, broken=len(own.broken))
-    if own.classes:
-        counted = ", ".join(f"{name} {number:,}" for name, number in own.classes.items())
+    classes = {name: float(number) for name, number in local_data.classes.items()}
+    reporter.tell(
+        "own", sentence, examples=count, holdout=holdout, classes=classes, broken=len(local_data.broken)
+    )
+    if local_data.classes:
+        counted = ", ".join(f"{name} {number:,}" for name, number in local_data.classes.items())
         reporter.tell("classes", f"  Of each class: {counted}.")
-    for line in _left_out(own.broken):
+    for line in _left_out(local_data.broken):
         reporter.tell("left-out", f"  {line}")
-    for line in first_examples(own):
+    for line in first_examples(local_data):
         reporter.tell("example", f"  {line}")
 
 

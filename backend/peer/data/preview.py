@@ -10,25 +10,28 @@ from numpy.typing import NDArray
 
 from backend.datasets.sharding.class_counts import class_numbers, label_of
 from backend.numerics.preprocess.fitted import FittedTable, FittedText
-from backend.peer.data.local_data import OwnData
+from backend.peer.data.local_data import LocalDataset
 
 _EXAMPLES = 3
 _VALUES = 12
 _TOKENS = 40
 
 
-def first_examples(own: OwnData) -> list[str]:
+def first_examples(local_data: LocalDataset) -> list[str]:
     """A heading and a line for each of the first examples."""
-    lines = [f"{_inputs(own, row)} -> {_label(own, row)}" for row in range(min(_EXAMPLES, len(own.held)))]
+    lines = [
+        f"{_inputs(local_data, row)} -> {_label(local_data, row)}"
+        for row in range(min(_EXAMPLES, len(local_data.held_out)))
+    ]
     return ["As the model gets them, the first ones:", *(f"  {line}" for line in lines)]
 
 
-def _inputs(own: OwnData, row: int) -> str:
-    if isinstance(own.fitted, FittedTable):
-        return ", ".join(_cells(own.fitted, own.x, row))
-    if isinstance(own.fitted, FittedText) and own.fitted.tokenizer in ("characters", "words"):
-        return _text(own.fitted, own.x[0][row])
-    return "; ".join(_array(one[row]) for one in own.x)
+def _inputs(local_data: LocalDataset, row: int) -> str:
+    if isinstance(local_data.fitted, FittedTable):
+        return ", ".join(_cells(local_data.fitted, local_data.x, row))
+    if isinstance(local_data.fitted, FittedText) and local_data.fitted.tokenizer in ("characters", "words"):
+        return _text(local_data.fitted, local_data.x[0][row])
+    return "; ".join(_array(one[row]) for one in local_data.x)
 
 
 def _cells(fitted: FittedTable, x: list[NDArray[Any]], row: int) -> Iterator[str]:
@@ -61,11 +64,11 @@ def _numbers(values: NDArray[Any]) -> str:
     return f"{shown} ..." if len(values) > _VALUES else shown
 
 
-def _label(own: OwnData, row: int) -> str:
-    label = label_of(own.fitted)
+def _label(local_data: LocalDataset, row: int) -> str:
+    label = label_of(local_data.fitted)
     if label is not None:
-        numbers = class_numbers(own.fitted, [one[row : row + 1] for one in own.y])
+        numbers = class_numbers(local_data.fitted, [one[row : row + 1] for one in local_data.y])
         return label.classes[int(numbers[0])] if numbers is not None else ""
-    if isinstance(own.fitted, FittedText) and own.fitted.tokenizer in ("characters", "words"):
-        return _text(own.fitted, np.atleast_1d(own.y[0][row]))
-    return "; ".join(_array(one[row]) for one in own.y)
+    if isinstance(local_data.fitted, FittedText) and local_data.fitted.tokenizer in ("characters", "words"):
+        return _text(local_data.fitted, np.atleast_1d(local_data.y[0][row]))
+    return "; ".join(_array(one[row]) for one in local_data.y)

@@ -1,4 +1,4 @@
-"""Examples that a task has its clients fetch from another place: had once, checked, and kept for later."""
+"""Fetches, checks and caches the examples that a task's clients get from URLs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from backend.formats.task_file.url_data import Path as FilePath
 from backend.numerics.partition import data_key
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.data.blob_cache import CACHE_BYTES
-from backend.peer.data.local_data import OwnData, PartitionedData, read_all
+from backend.peer.data.local_data import LocalDataset, PartitionedData, read_shared_data
 from backend.peer.data.shared_files import evict
 from backend.peer.session.progress import Reporter
 
-_TOLD_EVERY = 5.0
+_REPORT_SECONDS = 5.0
 
 
 class FetchedUrlFile(Struct, frozen=True):
@@ -49,64 +49,65 @@ class FetchedUrlData(Struct, frozen=True):
     shard_examples: Annotated[int, Meta(ge=1)]
 
 
-def fetch_elsewhere(
+def fetch_url_data(
     url: FetchedUrlData,
     fitted: Fitted,
     cache: Path,
     server: str,
     reporter: Reporter,
-    halted: Callable[[], bool],
-) -> OwnData:
-    """The examples, from the kept files where they are there. `server` is the host of the task's own server.
+    is_canceled: Callable[[], bool],
+) -> LocalDataset:
+    """The examples, from cached files where there are any. `server` is the host of the task's own server.
 
     Raises DataError where they are not what the task says, and UnreachableError where another try may help.
     """
-    kept = cache / "data"
+    folder = cache / "data"
     try:
-        kept.mkdir(parents=True, exist_ok=True)
-        paths = [_have(file, kept, server, reporter, halted) for file in url.files]
-        with _together(url, paths) as path:
-            own = read_all(path, fitted, url.holdout, halted)
-        evict(kept, CACHE_BYTES)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [_cached_file(file, folder, server, reporter, is_canceled) for file in url.files]
+        with _linked_files(url, paths) as path:
+            local_data = read_shared_data(path, fitted, url.holdout, is_canceled)
+        evict(folder, CACHE_BYTES)
     except OSError as error:
-        raise DataError(f"{kept} cannot be used: {error.strerror}. Choose another --cache-dir.") from error
-    train, held = int((~own.held).sum()), int(own.held.sum())
+        raise DataError(f"{folder} cannot be used: {error.strerror}. Choose another --cache-dir.") from error
+    train, held = int((~local_data.held_out).sum()), int(local_data.held_out.sum())
     if (train, held) != (url.train, url.held_out):
         raise DataError(
             f"The files hold {train:,} examples to train on and {held:,} held out; the task says "
             f"{url.train:,} and {url.held_out:,}. Tell its owner: they have to make it anew."
         )
     return replace(
-        own, dealt=PartitionedData(data_key([file.sha256 for file in url.files]), url.shard_examples)
+        local_data,
+        partition=PartitionedData(data_key([file.sha256 for file in url.files]), url.shard_examples),
     )
 
 
-def _have(
-    file: FetchedUrlFile, kept: Path, server: str, reporter: Reporter, halted: Callable[[], bool]
+def _cached_file(
+    file: FetchedUrlFile, folder: Path, server: str, reporter: Reporter, is_canceled: Callable[[], bool]
 ) -> Path:
     problem = check_address(file.address)
     if problem is not None:
         raise DataError(f"The task's data: {problem}. Tell the task's owner.")
-    path = kept / file.sha256
+    path = folder / file.sha256
     if path.is_file() and path.stat().st_size == file.bytes and file_sha256(path) == file.sha256:
         path.touch()
         return path
     # A task of a stranger's must not make this machine look into the network that it is in.
-    near = urlsplit(file.address).hostname == server
-    wanted = DownloadRequest(file.address, file.bytes, file.sha256, private=near)
-    reporter.tell("fetching", f"Fetching {file.bytes / 1e6:,.1f} MB of examples from {wanted.host}.")
-    told = time.monotonic()
+    is_same_host = urlsplit(file.address).hostname == server
+    request = DownloadRequest(file.address, file.bytes, file.sha256, private=is_same_host)
+    reporter.tell("fetching", f"Fetching {file.bytes / 1e6:,.1f} MB of examples from {request.host}.")
+    reported = time.monotonic()
 
-    def tell(length: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > _TOLD_EVERY:
-            told = time.monotonic()
+    def report(length: int) -> None:
+        nonlocal reported
+        if time.monotonic() - reported > _REPORT_SECONDS:
+            reported = time.monotonic()
             reporter.tell("fetching", f"{100 * length // file.bytes} % of {file.name} are here.")
 
-    with tempfile.NamedTemporaryFile(dir=kept, prefix=".", delete=False) as draft:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as draft:
         draft.close()
         try:
-            fetch(wanted, Path(draft.name), halted, tell)
+            fetch(request, Path(draft.name), is_canceled, report)
             Path(draft.name).replace(path)
         except MingaError:
             Path(draft.name).unlink(missing_ok=True)
@@ -115,7 +116,7 @@ def _have(
 
 
 @contextmanager
-def _together(url: FetchedUrlData, paths: list[Path]) -> Iterator[Path]:
+def _linked_files(url: FetchedUrlData, paths: list[Path]) -> Iterator[Path]:
     """The files under their names: one by itself, several in a folder."""
     with tempfile.TemporaryDirectory(prefix="minga-data-") as folder:
         root = Path(folder)

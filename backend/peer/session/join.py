@@ -14,7 +14,7 @@ import httpx
 from backend.crypto.client_keys import identity_key
 from backend.errors import PeerError
 from backend.peer.data.blob_cache import BlobCache, BlobSource
-from backend.peer.data.local_data import OwnData
+from backend.peer.data.local_data import LocalDataset
 from backend.peer.mesh.session import Listening, Membership, MeshSession
 from backend.peer.rounds.session import RoundsSession
 from backend.peer.session.identity import ClientIdentity
@@ -65,7 +65,7 @@ class JoinRequest:
     identity: ClientIdentity
     agent: str
     state: Path
-    local_data: OwnData | None
+    local_data: LocalDataset | None
     options: JoinOptions
     headers: Mapping[str, str]
 

@@ -26,26 +26,26 @@ class Variates:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def own(self, name: str, version: int, length: int) -> Vector:
-        """The vector that a round from `version` begins with: zeros where none is kept.
+    def read(self, name: str, version: int, length: int) -> Vector:
+        """The vector that a round from `version` begins with: zeros where none is stored.
 
-        One that was kept at `version` or later is of another run of the task, and counts for nothing here.
+        One that was stored at `version` or later is of another run of the task, and counts for nothing here.
         """
-        kept = self._read(name)
-        if kept is None or kept[0] >= version or kept[1].shape != (length,):
+        stored = self._read(name)
+        if stored is None or stored[0] >= version or stored[1].shape != (length,):
             return np.zeros(length, np.float32)
-        return kept[1]
+        return stored[1]
 
     def add(self, name: str, version: int, change: Vector) -> None:
         """Adds the change [T] of an update from `version` that counts. A full disk costs only this."""
-        values = self.own(name, version, len(change)) + change
+        values = self.read(name, version, len(change)) + change
         self._write(name, version, values)
 
     def take_back(self, name: str, version: int, change: Vector) -> None:
         """Undoes `add`: the round from `version` was abandoned, and is begun again."""
-        kept = self._read(name)
-        if kept is not None and kept[0] == version and kept[1].shape == change.shape:
-            self._write(name, version - 1, kept[1] - change)
+        stored = self._read(name)
+        if stored is not None and stored[0] == version and stored[1].shape == change.shape:
+            self._write(name, version - 1, stored[1] - change)
 
     def _read(self, name: str) -> tuple[int, Vector] | None:
         with suppress(OSError):

@@ -67,7 +67,7 @@ class _Loaded:
     address: str
     manifest: Manifest
     trainer: Trainer
-    own: LocalData | None
+    local_data: LocalData | None
     measurer: VersionMeasurer | None = None
 
 
@@ -81,7 +81,7 @@ def example_clip(privacy: Privacy) -> ExampleClip | None:
 class TrainingJobs:
     """Loads a bundle and runs orders on it, `at_once` at a time. Owned by one session.
 
-    `own` reads the client's own examples for a bundle; without it the peer trains on shards alone.
+    `read_local_data` reads the client's own examples for a bundle; without it the peer trains on shards.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class TrainingJobs:
         blobs: BlobSource,
         device: Device,
         variates: Variates,
-        own: Callable[[Manifest], LocalData] | None = None,
+        read_local_data: Callable[[Manifest], LocalData] | None = None,
         at_once: int = 1,
     ) -> None:
         self._blobs = blobs
         self._device = device
         self._variates = variates
-        self._own = own
+        self._read_local_data = read_local_data
         self._thread = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="tensorflow")
         self._running = 0
         self._loaded: _Loaded | None = None
@@ -113,10 +113,11 @@ class TrainingJobs:
         bundle = await self._fetch_bundle(address, "train", "apply", "train_slice")
         trainer = await self._in_thread(lambda: Trainer(import_graphs(bundle, self._device)))
         step_ms = await self._in_thread(trainer.time_step)
-        read = self._own
-        own = await self._in_thread(lambda: read(bundle.manifest)) if read else None
-        self._loaded = _Loaded(address, bundle.manifest, trainer, own)
-        return trainer.backend, step_ms, len(own.train) if own and own.dealt is None else 0
+        read = self._read_local_data
+        local_data = await self._in_thread(lambda: read(bundle.manifest)) if read else None
+        self._loaded = _Loaded(address, bundle.manifest, trainer, local_data)
+        examples = len(local_data.train) if local_data and local_data.partition is None else 0
+        return trainer.backend, step_ms, examples
 
     @property
     def manifest(self) -> Manifest:
@@ -144,8 +145,8 @@ class TrainingJobs:
         control = await self._control(order, name)
         if order.shards:
             examples = join_shards([await self.examples(shard) for shard in order.shards])
-        elif loaded.own and loaded.own.dealt is None:
-            examples = loaded.own.train
+        elif loaded.local_data and loaded.local_data.partition is None:
+            examples = loaded.local_data.train
         else:
             raise PeerError("This task trains on its clients' own data; say which with --data.")
         plan = TrainingPlan(
@@ -185,7 +186,7 @@ class TrainingJobs:
         Raises PeerError.
         """
         loaded, exam = self._current(), job.order
-        if not exam.shards and (loaded.own is None or loaded.own.dealt):
+        if not exam.shards and (loaded.local_data is None or loaded.local_data.partition):
             return 0, 0.0, []
         weights = await self._vector(exam.weights, loaded.manifest.parameters.total)
         measurer = loaded.measurer = loaded.measurer or await self._load_measurer(loaded.address)
@@ -193,8 +194,8 @@ class TrainingJobs:
         async def add(examples: Examples) -> None:
             job.totals.append(await self._in_thread(lambda: measurer.totals(weights, examples, job.late)))
 
-        if not exam.shards and loaded.own:
-            await add(loaded.own.holdout)
+        if not exam.shards and loaded.local_data:
+            await add(loaded.local_data.holdout)
         for shard in exam.shards[len(job.totals) :]:
             if not job.late(0, 0.0):
                 await add(await self.examples(shard))
@@ -228,14 +229,14 @@ class TrainingJobs:
         length = self._current().manifest.parameters.trainable
         server = await self._vector(plan.control, length)
         # In the thread, so that the change of the round before is in.
-        own = await self._in_thread(lambda: self._variates.own(name, plan.version, length))
-        return Control(server, own)
+        client = await self._in_thread(lambda: self._variates.read(name, plan.version, length))
+        return Control(server, client)
 
     async def examples(self, shard: Shard) -> Examples:
         """Those of a shard, ready for the graphs. Raises PeerError and BundleError."""
         loaded = self._current()
-        if loaded.own is not None:
-            return loaded.own.part(shard.sha256)
+        if loaded.local_data is not None:
+            return loaded.local_data.part(shard.sha256)
         return read_shard(await self._blobs.get(shard.sha256), loaded.manifest)
 
     async def _load_measurer(self, address: str) -> VersionMeasurer:

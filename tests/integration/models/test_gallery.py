@@ -13,7 +13,7 @@ import pytest
 from backend.__main__ import _parser, main
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.data.local_data import OwnData, read_own
+from backend.peer.data.local_data import LocalDataset, read_local_data
 from backend.server.tasks.ethics_statement import publication
 from tests.support.plugins.requirements import real_data
 
@@ -25,14 +25,14 @@ def task_file(name: str) -> TaskFile:
     return read_task_file(ROOT / "models" / name / "task.toml")
 
 
-def read(name: str, path: Path) -> OwnData:
+def read(name: str, path: Path) -> LocalDataset:
     """The data at `path` as a volunteer of the task reads them."""
     data = task_file(name).data
     assert data.preprocess is not None
     assert data.own is not None
     fitted = resolve(data.preprocess)
     assert fitted is not None
-    return read_own(path, fitted, data.own)
+    return read_local_data(path, fitted, data.own)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -15,7 +15,7 @@ from backend.commands.tasks.new import new_task, sources
 from backend.errors import TaskFileError
 from backend.formats.task_file import read_task_file
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.data.local_data import read_own
+from backend.peer.data.local_data import read_local_data
 from tests.support.web.server_process import running
 
 STARTERS = ("image", "series", "table", "text")
@@ -101,5 +101,5 @@ def test_a_table_as_its_starter_describes_it_can_be_read(tmp_path: Path) -> None
     assert data.own is not None
     fitted = resolve(data.preprocess)
     assert fitted is not None
-    own = read_own(tmp_path / "people.csv", fitted, data.own)
+    own = read_local_data(tmp_path / "people.csv", fitted, data.own)
     assert (own.x[0].shape, own.classes, own.broken) == ((30, 6), {"no": 10, "yes": 20}, [])

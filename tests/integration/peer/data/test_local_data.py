@@ -15,8 +15,8 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.data.data_requirements import bring, tell_own
-from backend.peer.data.local_data import read_own
+from backend.peer.data.data_requirements import load_local_data, report_local_data
+from backend.peer.data.local_data import read_local_data
 from backend.peer.session.progress import PlainLines
 from backend.peer.session.server_address import TaskData
 from backend.server.tasks.bundle_store import check_bundle
@@ -46,20 +46,20 @@ def table(*classes: str) -> Fitted:
 def told(path: Path, fitted: Fitted) -> list[str]:
     """What a person reads about the data at `path`."""
     lines = io.StringIO()
-    tell_own(read_own(path, fitted, WANTED), path, PlainLines(lines))
+    report_local_data(read_local_data(path, fitted, WANTED), path, PlainLines(lines))
     return lines.getvalue().replace(f"{path}", "HERE").splitlines()
 
 
 def test_own_rows_are_read_and_the_same_ones_held_out_each_time(tmp_path: Path, manifest: Manifest) -> None:
     rows = "".join(f"{n},{n},{('no', 'yes')[n % 2]}\n" for n in range(20))
     (tmp_path / "own.csv").write_text(f"a,b,class\n{rows}x,1,no\n")
-    data = read_own(tmp_path / "own.csv", table(), WANTED)
+    data = read_local_data(tmp_path / "own.csv", table(), WANTED)
     assert data.classes == {"no": 10, "yes": 10}
     assert len(data.broken) == 1
     own = data.for_bundle(manifest)
     assert (len(own.train), len(own.holdout)) == (16, 4)
-    again = read_own(tmp_path / "own.csv", table(), WANTED)
-    assert (again.held == data.held).all()
+    again = read_local_data(tmp_path / "own.csv", table(), WANTED)
+    assert (again.held_out == data.held_out).all()
     assert not set(own.train.x[0][:, 0].tolist()) & set(own.holdout.x[0][:, 0].tolist())
 
 
@@ -67,7 +67,7 @@ def test_own_rows_are_read_and_the_same_ones_held_out_each_time(tmp_path: Path, 
 def test_too_few_or_too_many_are_refused(tmp_path: Path, minimum: int, maximum: int, words: str) -> None:
     (tmp_path / "own.csv").write_text("a,b,class\n1,2,no\n3,4,yes\n")
     with pytest.raises(DataError, match=words):
-        read_own(tmp_path / "own.csv", table(), VolunteerData(minimum, maximum))
+        read_local_data(tmp_path / "own.csv", table(), VolunteerData(minimum, maximum))
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_data_that_cannot_be_used_are_refused_with_their_place(
     if content is not None:
         (tmp_path / "own.csv").write_text(content)
     with pytest.raises(DataError, match=words):
-        read_own(tmp_path / "own.csv", table(), WANTED)
+        read_local_data(tmp_path / "own.csv", table(), WANTED)
 
 
 def test_data_of_another_model_are_refused(tmp_path: Path, manifest: Manifest) -> None:
     (tmp_path / "own.csv").write_text("a,b,class\n1,2,x\n3,4,z\n")
-    data = read_own(tmp_path / "own.csv", table("x", "y", "z"), WANTED)
+    data = read_local_data(tmp_path / "own.csv", table("x", "y", "z"), WANTED)
     with pytest.raises(DataError, match="3 outputs"):
         data.for_bundle(manifest)
 
@@ -97,7 +97,7 @@ def test_data_of_another_model_are_refused(tmp_path: Path, manifest: Manifest) -
 def test_reading_ends_when_nobody_waits_any_more(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("a,b,class\n1,2,no\n3,4,yes\n")
     with pytest.raises(DataError, match="not read to its end"):
-        read_own(tmp_path / "own.csv", table(), WANTED, lambda: True)
+        read_local_data(tmp_path / "own.csv", table(), WANTED, lambda: True)
 
 
 def test_rows_are_shown_as_the_numbers_that_they_become(tmp_path: Path) -> None:
@@ -151,10 +151,15 @@ def test_arrays_are_shown_with_their_shape(tmp_path: Path) -> None:
 async def test_a_task_that_needs_data_says_what_to_bring(fitted: Fitted, words: str) -> None:
     task = TaskData("volunteer", fitted, WANTED)
     with pytest.raises(PeerError, match=f"1 to 100, from .*{words}.*--data PATH"):
-        await bring(task, None, PlainLines(io.StringIO()), lambda: False)
+        await load_local_data(task, None, PlainLines(io.StringIO()), lambda: False)
 
 
 async def test_a_task_that_deals_out_its_examples_takes_no_others() -> None:
     with pytest.raises(PeerError, match="leave --data out"):
-        await bring(TaskData("shards", None, None), Path("own"), PlainLines(io.StringIO()), lambda: False)
-    assert await bring(TaskData("shards", None, None), None, PlainLines(io.StringIO()), lambda: False) is None
+        await load_local_data(
+            TaskData("shards", None, None), Path("own"), PlainLines(io.StringIO()), lambda: False
+        )
+    assert (
+        await load_local_data(TaskData("shards", None, None), None, PlainLines(io.StringIO()), lambda: False)
+        is None
+    )

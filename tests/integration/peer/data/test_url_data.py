@@ -14,8 +14,8 @@ import pytest
 
 from backend.errors import DataError, PeerError
 from backend.numerics.preprocess.fitted import parse_fitted
-from backend.peer.data.local_data import OwnData, PartitionedData
-from backend.peer.data.url_data import FetchedUrlData, fetch_elsewhere
+from backend.peer.data.local_data import LocalDataset, PartitionedData
+from backend.peer.data.url_data import FetchedUrlData, fetch_url_data
 from backend.peer.session.progress import PlainLines
 from backend.server.tasks.bundle_store import check_bundle
 from tests.support.environment.data_server import Elsewhere, elsewhere
@@ -40,14 +40,14 @@ def url(server: Elsewhere, path: str = "/table.csv", **changes: Any) -> FetchedU
     return msgspec.convert(told | {"shard_examples": WHOLE["most"]} | changes, FetchedUrlData)
 
 
-def fetched(one: FetchedUrlData, cache: Path, server: str = "127.0.0.1") -> OwnData:
-    return fetch_elsewhere(one, FITTED, cache, server, PlainLines(io.StringIO()), lambda: False)
+def load_url_data(one: FetchedUrlData, cache: Path, server: str = "127.0.0.1") -> LocalDataset:
+    return fetch_url_data(one, FITTED, cache, server, PlainLines(io.StringIO()), lambda: False)
 
 
 def test_the_examples_are_numbered_and_dealt_as_the_golden_file_says(
     server: Elsewhere, tmp_path: Path
 ) -> None:
-    own = fetched(url(server), tmp_path)
+    own = load_url_data(url(server), tmp_path)
     # A model that takes one number, as this table has.
     manifest = check_bundle(tiny_task.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny_task.OPS))
     takes = msgspec.structs.replace(manifest.inputs[0], shape=[1])
@@ -62,12 +62,12 @@ def test_the_examples_are_numbered_and_dealt_as_the_golden_file_says(
 def test_files_are_fetched_once_and_again_only_when_the_kept_ones_are_damaged(
     server: Elsewhere, tmp_path: Path
 ) -> None:
-    assert isinstance(fetched(url(server), tmp_path).dealt, PartitionedData)
-    fetched(url(server), tmp_path)
+    assert isinstance(load_url_data(url(server), tmp_path).partition, PartitionedData)
+    load_url_data(url(server), tmp_path)
     assert server.asked == ["/table.csv"]
     (kept,) = (tmp_path / "data").iterdir()
     kept.write_bytes(bytes(len(CONTENT)))
-    fetched(url(server), tmp_path)
+    load_url_data(url(server), tmp_path)
     assert server.asked == ["/table.csv"] * 2
 
 
@@ -82,11 +82,11 @@ def test_other_examples_than_the_task_says_are_refused(
     server: Elsewhere, tmp_path: Path, path: str, changes: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(DataError, match=told):
-        fetched(url(server, path, **changes), tmp_path)
+        load_url_data(url(server, path, **changes), tmp_path)
 
 
 def test_a_task_from_afar_has_nothing_fetched_from_this_network(server: Elsewhere, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="an address of a local network"):
-        fetched(url(server), tmp_path, server="minga.example.org")
+        load_url_data(url(server), tmp_path, server="minga.example.org")
     assert server.asked == []
     assert list((tmp_path / "data").iterdir()) == []
